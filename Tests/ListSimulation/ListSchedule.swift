@@ -31,11 +31,13 @@ package struct ListSchedule {
     enum Message: Sendable {
         case fetch(number: Int)
         case snapshot(number: Int, ListSnapshot<ScheduledRow>)
-        case commit(ListCommit<ScheduledRow>)
+        case commit(ListCommit<ScheduledRow>, number: Int)
         case accepted(mutation: String, revision: UInt64)
         case refused(mutation: String)
-        case lost(mutation: String)
+        case lost(number: Int)
         case fetchFailed(number: Int)
+        /// The timeout of an accepted edit's change.
+        case changeIsDue
     }
 
     private var random: SeededRandom
@@ -68,6 +70,7 @@ package struct ListSchedule {
         var options = ListOptions()
         options.bufferedChangesMax = [1, 2, 4096][Int(seed % 3)]
         options.pendingEditsMax = 4
+        options.commitAttemptsMax = [nil, 1, 2][Int(seed / 3 % 3)]
         clients = (0..<Int.random(in: 1...3, using: &random)).map { number in
             ScheduledClient(name: "c\(number)", options: options, mistake: mistake)
         }
@@ -167,14 +170,14 @@ package struct ListSchedule {
             answer =
                 luck == 0
                 ? .fetchFailed(number: number) : .snapshot(number: number, writer.snapshot)
-        case .commit(let commit):
+        case .commit(let commit, let number):
             // The request is lost, refused, or applied and its answer lost.
             switch luck {
-            case 0: answer = .lost(mutation: commit.mutation)
+            case 0: answer = .lost(number: number)
             case 1: answer = .refused(mutation: commit.mutation)
             case 2:
                 self.commit(commit)
-                answer = .lost(mutation: commit.mutation)
+                answer = .lost(number: number)
             default:
                 answer = .accepted(mutation: commit.mutation, revision: self.commit(commit))
             }

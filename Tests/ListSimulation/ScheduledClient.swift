@@ -43,6 +43,7 @@ struct ScheduledClient {
     mutating func disconnect() {
         isConnected = false
         events = []
+        replica.disconnected(Trouble.network)
     }
 
     mutating func send(_ change: ListChange<ScheduledRow>) {
@@ -97,7 +98,8 @@ struct ScheduledClient {
             if mistake != .keepsRefusedEdits {
                 perform(replica.refused(mutation, Trouble.refusal))
             }
-        case .lost(let mutation): perform(replica.unanswered(mutation))
+        case .lost(let number): perform(replica.unanswered(number, Trouble.network))
+        case .changeIsDue: perform(replica.changeIsDue())
         case .fetch, .commit: break
         }
     }
@@ -106,9 +108,9 @@ struct ScheduledClient {
         editCount += 1
         let mutation = "\(name) \(editCount)"
         let before = replica.pendingCount
-        let effects = replica.edit(mutation: mutation) { editor in
-            for operation in operations { editor.apply(operation) }
-        }
+        var editor = replica.editor()
+        for operation in operations { editor.apply(operation) }
+        let effects = replica.commit(editor, mutation: mutation)
         let isRefused = effects.contains { if case .refused = $0 { true } else { false } }
         if replica.pendingCount > before || isRefused { open.insert(mutation) }
         perform(effects)
@@ -118,9 +120,12 @@ struct ScheduledClient {
         for effect in effects {
             switch effect {
             case .fetch(let number, _): messages.append(.fetch(number: number))
-            case .send(let commit, _): messages.append(.commit(commit))
+            case .send(let commit, let number, _):
+                messages.append(.commit(commit, number: number))
             case .confirmed(let mutation): close(mutation)
             case .refused(let commit, _): close(commit.mutation)
+            case .awaitChange: messages.append(.changeIsDue)
+            case .retrying, .check, .report: break
             }
         }
         show()

@@ -14,6 +14,8 @@ final class ScriptedSource: LiveSource {
         var listens = 0
         var end: CheckedContinuation<Void, any Error>?
         var isCancelled = false
+        var revision: UInt64?
+        var revisionCount = 0
     }
 
     /// A request of a list that waits for its answer.
@@ -41,6 +43,17 @@ final class ScriptedSource: LiveSource {
         answerFetch(.success(ListSnapshot(revision: revision, rows: rows)))
     }
 
+    /// Makes a list with rows 1, 2 and 3 at revision 5.
+    @MainActor func liveList(_ options: ListOptions = impatient) async throws -> LiveList<Player> {
+        let list = LiveList(self, options: options)
+        try await until { isListening }
+        await say(.subscribed)
+        try await until { fetchCount == 1 }
+        answerFetch(5, [Player(1), Player(2), Player(3)])
+        try await until { list.state.isLive }
+        return list
+    }
+
     func answerCommit(_ answer: Result<UInt64?, any Error>) {
         state.withLock { $0.commits.removeFirst() }.continuation.resume(with: answer)
     }
@@ -50,6 +63,14 @@ final class ScriptedSource: LiveSource {
             state.tell = nil
             return exchange(&state.end, with: nil)
         }?.resume(throwing: error)
+    }
+
+    /// Ends the events without an error.
+    func end() {
+        state.withLock { state in
+            state.tell = nil
+            return exchange(&state.end, with: nil)
+        }?.resume()
     }
 
     func listen(_ tell: @escaping Tell) async throws {
@@ -66,6 +87,18 @@ final class ScriptedSource: LiveSource {
                 state.isCancelled = true
                 return exchange(&state.end, with: nil)
             }?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// The number of times that the list has asked for the revision.
+    var revisionCount: Int { state.withLock { $0.revisionCount } }
+
+    func setRevision(_ revision: UInt64) { state.withLock { $0.revision = revision } }
+
+    func revision() async throws -> UInt64? {
+        state.withLock { state in
+            state.revisionCount += 1
+            return state.revision
         }
     }
 

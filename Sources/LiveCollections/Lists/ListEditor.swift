@@ -1,36 +1,36 @@
 public import LiveRows
 
-/// Collects the operations of one edit and applies them to the rows.
+/// Collects the operations of one edit, and applies them to its own copy of the rows.
+///
+/// The list changes when the edit's closure has returned: the operations are then applied to its rows, by id. So the
+/// closure can read the list, and even edit it.
 public struct ListEditor<Row: LiveRow>: Sendable where Row.ID: Sendable {
-    var tracked: TrackedRows<Row>
+    private var keyed: KeyedRows<Row>
     /// The operations of the edit so far; those without effect are omitted.
     public private(set) var operations: [ListOperation<Row>] = []
-    private(set) var inverses: [ListOperation<Row>] = []
 
     /// The revision that the list must have when the edit is committed; `nil` for any.
     ///
-    /// Set it to the list's ``LiveList/revision`` to have the edit refused if the list has changed meanwhile, for
-    /// example in a form.
+    /// Set it to the ``LiveList/revision`` that the user has seen to have the edit refused if the list has changed
+    /// since, for example in a form.
     public var ifRevision: UInt64?
 
-    init(_ tracked: consuming TrackedRows<Row>) { self.tracked = tracked }
+    init(_ keyed: KeyedRows<Row>) { self.keyed = keyed }
 
     /// The rows, including the edit so far.
-    public var rows: RowList<Row> { tracked.list }
+    public var rows: RowList<Row> { keyed.list }
 
     /// The row with an id, or `nil`.
-    public func row(_ id: Row.ID) -> Row? { tracked.keyed[id] }
+    public func row(_ id: Row.ID) -> Row? { keyed[id] }
 
     /// The index of the row with an id, or `nil`.
-    public func index(of id: Row.ID) -> Int? { tracked.keyed.index(of: id) }
+    public func index(of id: Row.ID) -> Int? { keyed.index(of: id) }
 
     // MARK: By ids
 
     /// Applies an operation; it has no effect on a row that does not exist.
     public mutating func apply(_ operation: ListOperation<Row>) {
-        guard let inverse = tracked.apply(operation) else { return }
-        operations.append(operation)
-        inverses.append(inverse)
+        if keyed.apply(operation).inverse != nil { operations.append(operation) }
     }
 
     /// Puts a row behind another, or first with `nil`; a row with the same id is replaced.
@@ -111,36 +111,5 @@ public struct ListEditor<Row: LiveRow>: Sendable where Row.ID: Sendable {
         guard before >= 0 else { return nil }
         guard let old, before >= old else { return rows[before].id }
         return rows[before + 1].id
-    }
-}
-
-/// An edit that waits for the list's writer.
-@MainActor public final class PendingEdit {
-    /// The identifier of the edit; `nil` when it changed nothing and was not sent.
-    public let mutation: String?
-    private var outcome: Result<Void, any Error>?
-    private var waiting: [CheckedContinuation<Void, any Error>] = []
-
-    init(mutation: String?) {
-        self.mutation = mutation
-        if mutation == nil { outcome = .success(()) }
-    }
-
-    /// Whether the writer has accepted the edit.
-    public var isConfirmed: Bool { if case .success = outcome { true } else { false } }
-
-    /// Waits until the writer has accepted the edit.
-    ///
-    /// - Throws: The reason why it was refused and reverted; ``LiveListError/ended`` when the list was released.
-    public func confirmed() async throws {
-        if let outcome { return try outcome.get() }
-        try await withCheckedThrowingContinuation { waiting.append($0) }
-    }
-
-    func end(_ outcome: Result<Void, any Error>) {
-        guard self.outcome == nil else { return }
-        self.outcome = outcome
-        for continuation in waiting { continuation.resume(with: outcome) }
-        waiting = []
     }
 }

@@ -6,6 +6,8 @@ public struct ListSnapshot<Row: LiveRow>: Sendable where Row.ID: Sendable {
     public var revision: UInt64
     /// The rows, in order.
     public var rows: [Row]
+    /// The rows that could not be decoded, and are not in ``rows``; not encoded.
+    public var omittedRows: [OmittedRow] = []
 
     /// Creates a snapshot.
     ///
@@ -64,7 +66,6 @@ public struct ListCommit<Row: LiveRow>: Sendable where Row.ID: Sendable {
     }
 }
 
-extension ListSnapshot: Codable where Row: Codable {}
 extension ListChange: Codable where Row: Codable, Row.ID: Codable {}
 extension ListCommit: Codable where Row: Codable, Row.ID: Codable {}
 extension ListSnapshot: Equatable {}

@@ -8,14 +8,22 @@ package import LiveRows
 package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// An effect to perform after an input.
     package enum Effect: Sendable {
-        /// Fetch a snapshot and pass it to ``fetched(_:_:)`` with this number.
+        /// Fetch a snapshot and pass it to ``fetched(_:_:)`` with this number; `failures` in a row set the delay.
         case fetch(number: Int, failures: Int)
-        /// Send a commit; `failures` is the number of attempts without an answer.
-        case send(ListCommit<Row>, failures: Int)
+        /// Send a commit and pass a failure to ``unanswered(_:_:)`` with this number; `failures` in a row set the delay.
+        case send(ListCommit<Row>, number: Int, failures: Int)
+        /// An attempt to send an edit had no usable answer; it is sent again.
+        case retrying(RetriedEdit<Row>)
         /// The writer has accepted an edit.
         case confirmed(mutation: String)
         /// An edit is reverted.
         case refused(ListCommit<Row>, any Error)
+        /// Call ``changeIsDue()`` after ``ListOptions/changeTimeout``.
+        case awaitChange
+        /// Ask the source for its revision and pass it to ``checked(_:)``.
+        case check
+        /// Report an error after which the list goes on.
+        case report(any Error)
     }
 
     /// An edit that is applied and not confirmed.
@@ -31,18 +39,53 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         var hasNewerUpdate = false
     }
 
-    private let options: ListOptions
-    package private(set) var tracked = TrackedRows<Row>()
-    package private(set) var state = ListState.initial
+    /// The edit that was sent and not answered; edits are sent one at a time.
+    struct Sending: Sendable {
+        let mutation: String
+        /// The number of the current attempt; the failures of others are ignored.
+        var number: Int
+        /// The failures in a row, which set the delay.
+        var failures = 0
+        /// The failed attempts, and those of them that count towards the limit.
+        var attempts = 0
+        var countedAttempts = 0
+    }
+
+    let options: ListOptions
+    package internal(set) var tracked = TrackedRows<Row>()
     /// The revision of the rows; `nil` before the first snapshot and while it is unknown.
     package private(set) var revision: UInt64?
-    private(set) var pending: [Pending] = []
-    /// The edit that was sent and not answered; edits are sent one at a time.
-    private var sending: (mutation: String, failures: Int)?
+    /// The rows of the last snapshot that could not be read.
+    package private(set) var omittedRows: [OmittedRow] = []
 
-    private var isFetching = false
+    // The state.
+    private var hasBegun = false
+    /// Whether the source sends changes, not only snapshots.
+    private var isFollowing = false
+    /// The reason why the source sends nothing; `nil` while it does.
+    private(set) var outage: (any Error)?
+    private var failure: (any Error)?
+    /// Whether the rows are known, or likely, to lack a change.
+    private var isBehind = false
+
+    // Edits; see ListReplicaEdits.swift.
+    var pending: [Pending] = []
+    var sending: Sending?
+    var sendNumber = 0
+    /// The edit that is sent again after a failure.
+    package internal(set) var retriedEdit: RetriedEdit<Row>?
+    /// The revision whose change is waited for.
+    var awaitedRevision: UInt64?
+
+    // The snapshot that is being fetched.
+    private(set) var isFetching = false
     private var fetchNumber = 0
     private var fetchFailures = 0
+    /// Whether the fetch only compares the rows, none of which is known to be missing.
+    private var isComparing = false
+    /// Whether a change was missed since the fetch began, so that another fetch must follow.
+    private var isFetchOutdated = false
+    private var unreadableEventsInRow = 0
     /// The changes received since the fetch began, and their highest revision.
     private var buffered: [ListChange<Row>] = []
     private var highest: UInt64 = 0
@@ -52,46 +95,52 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     package var rows: RowList<Row> { tracked.list }
     package var pendingCount: Int { pending.count }
 
-    // MARK: The source
+    package var state: ListState {
+        if let outage { return .offline(outage) }
+        if let failure { return .failed(failure) }
+        guard revision == nil || isBehind else { return .live }
+        return hasBegun ? .loading : .initial
+    }
+
+    // MARK: The connection
 
     /// The list has begun to listen.
-    package mutating func began() {
-        if case .live = state { return }
-        state = .loading
-    }
+    package mutating func began() { hasBegun = true }
 
     /// The source sends changes from now on; earlier ones may have been missed.
     package mutating func subscribed() -> [Effect] {
+        // The rows that a source has from the start are not behind when it is subscribed for the first time.
+        isBehind = isBehind || isFollowing || outage != nil || failure != nil
+        isFollowing = true
+        (outage, failure) = (nil, nil)
         fetchFailures = 0
         return fetch() + retryNow()
     }
 
-    /// Retries a waiting edit without delay: the network is back.
-    private mutating func retryNow() -> [Effect] {
-        guard let last = sending, last.failures > 0,
-            let edit = pending.first(where: { $0.commit.mutation == last.mutation })
-        else { return [] }
-        sending = (last.mutation, 0)
-        return [.send(edit.commit, failures: 0)]
+    /// The source sends changes again, and none was missed.
+    package mutating func resumed() -> [Effect] {
+        outage = nil
+        if !isFetching { failure = nil }
+        isFollowing = true
+        let isIncomplete = revision == nil && !isFetching
+        return (isIncomplete ? fetch() : []) + retryNow()
     }
+
+    /// The source sends nothing until ``subscribed()`` or ``resumed()``; the rows and the edits stay.
+    package mutating func disconnected(_ error: any Error) { outage = error }
 
     /// The source has failed; the rows stay.
-    package mutating func failed(_ error: any Error) { state = .failed(error) }
-
-    private mutating func fetch() -> [Effect] {
-        if revision == nil { state = .loading }
-        isFetching = true
-        fetchNumber += 1
-        buffered = []
-        highest = 0
-        for index in pending.indices where pending[index].revision != nil {
-            pending[index].isInSnapshot = true
-        }
-        return [.fetch(number: fetchNumber, failures: fetchFailures)]
+    package mutating func failed(_ error: any Error) -> [Effect] {
+        // It ends an outage: no source, no connection.
+        (outage, failure) = (nil, error)
+        return [.report(error)]
     }
+
+    // MARK: Changes
 
     /// The writer has made a change.
     package mutating func changed(_ change: ListChange<Row>) -> [Effect] {
+        unreadableEventsInRow = 0
         if isFetching { buffer(change) }
         guard let revision else { return [] }
         if change.revision <= revision {
@@ -100,9 +149,24 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         }
         if change.revision == revision + 1 { return apply(change) }
         guard !isFetching else { return [] }
+        isBehind = true
         let effects = fetch()
         buffer(change)
         return effects
+    }
+
+    /// An event could not be read: a change was missed.
+    package mutating func unreadable(_ error: any Error) -> [Effect] {
+        failure = error
+        isBehind = true
+        unreadableEventsInRow += 1
+        guard !isFetching else {
+            isFetchOutdated = true
+            return [.report(error)]
+        }
+        // Many in a row delay the fetches, as failures do.
+        fetchFailures = unreadableEventsInRow - 1
+        return [.report(error)] + fetch()
     }
 
     private mutating func buffer(_ change: ListChange<Row>) {
@@ -118,7 +182,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
             for operation in change.operations { _ = tracked.apply(operation) }
         }
         revision = change.revision
-        state = .live
+        if !isFetching { failure = nil }
         checkRowLimit()
         return effects + sendNext()
     }
@@ -128,9 +192,29 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
             || edit.revision.map { $0 <= change.revision } == true
     }
 
+    // MARK: Snapshots
+
+    private mutating func fetch(comparing: Bool = false) -> [Effect] {
+        isFetching = true
+        isComparing = comparing
+        isFetchOutdated = false
+        fetchNumber += 1
+        buffered = []
+        highest = 0
+        for index in pending.indices where pending[index].revision != nil {
+            pending[index].isInSnapshot = true
+        }
+        return [.fetch(number: fetchNumber, failures: fetchFailures)]
+    }
+
     /// A snapshot was fetched.
     package mutating func fetched(_ number: Int, _ snapshot: ListSnapshot<Row>) -> [Effect] {
         guard number == fetchNumber, isFetching else { return [] }
+        if isComparing, !isBehind, !isFetchOutdated, let revision, snapshot.revision < revision {
+            // From a cache or a replica that is behind: the rows are newer.
+            isFetching = false
+            return []
+        }
         do {
             var effects = try install(snapshot)
             isFetching = false
@@ -138,12 +222,14 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
                 guard let revision, !isFetching, change.revision >= revision else { continue }
                 effects += changed(change)
             }
-            if !isFetching, let revision, highest > revision {
-                // The snapshot lacks changes that were received, and one of them is missing.
+            guard !isFetching, let revision else { return effects }
+            if highest > revision || isFetchOutdated {
+                // The snapshot lacks changes that were received or could not be read.
                 fetchFailures += 1
                 effects += fetch()
-            } else if !isFetching {
+            } else {
                 fetchFailures = 0
+                (failure, isBehind) = (nil, false)
             }
             return effects
         } catch {
@@ -154,19 +240,20 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// A snapshot could not be fetched or used.
     package mutating func fetchFailed(_ number: Int, _ error: any Error) -> [Effect] {
         guard number == fetchNumber, isFetching else { return [] }
-        state = .failed(error)
+        failure = error
         fetchFailures += 1
         fetchNumber += 1
-        return [.fetch(number: fetchNumber, failures: fetchFailures)]
+        return [.report(error), .fetch(number: fetchNumber, failures: fetchFailures)]
     }
 
     /// A snapshot arrived from a source that sends no changes.
     package mutating func arrived(_ snapshot: ListSnapshot<Row>) -> [Effect] {
         do {
-            return try install(snapshot)
+            let effects = try install(snapshot)
+            (outage, failure, isBehind) = (nil, nil, false)
+            return effects
         } catch {
-            state = .failed(error)
-            return []
+            return failed(error)
         }
     }
 
@@ -183,160 +270,48 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         markNewerUpdate()
         rebase(without: Set(settled)) { $0.replace(rows) }
         revision = snapshot.revision
-        state = .live
-        return effects
+        return effects + omit(snapshot.omittedRows)
     }
 
-    // MARK: Edits
-
-    /// Applies an edit immediately.
-    package mutating func edit(
-        mutation: String,
-        _ body: (inout ListEditor<Row>) -> Void
-    ) -> [Effect] {
-        var editor = ListEditor(exchange(&tracked, with: TrackedRows()))
-        body(&editor)
-        tracked = editor.tracked
-        guard !editor.operations.isEmpty else { return [] }
-        let commit = ListCommit(
-            mutation: mutation,
-            operations: editor.operations,
-            ifRevision: editor.ifRevision
-        )
-        if let error = limitError(for: editor) {
-            for inverse in editor.inverses.reversed() { _ = tracked.apply(inverse) }
-            return [.refused(commit, error)]
-        }
-        pending.append(Pending(commit: commit, inverses: editor.inverses))
-        return sendNext()
+    /// Keeps which rows could not be read, and reports them once.
+    private mutating func omit(_ rows: [OmittedRow]) -> [Effect] {
+        guard exchange(&omittedRows, with: rows) != rows, let first = rows.first else { return [] }
+        return [.report(LiveListError.unreadableRows(count: rows.count, first: first))]
     }
 
-    private func limitError(for editor: ListEditor<Row>) -> LiveListError? {
-        if pending.count >= options.pendingEditsMax {
-            return .tooManyPendingEdits(limit: options.pendingEditsMax)
-        }
-        if editor.operations.count > options.operationsMax {
-            return .tooManyOperations(
-                count: editor.operations.count,
-                limit: options.operationsMax
-            )
-        }
-        let hasPut = editor.operations.contains { if case .put = $0 { true } else { false } }
-        guard hasPut, editor.rows.count > options.rowsMax else { return nil }
-        return .tooManyRows(count: editor.rows.count, limit: options.rowsMax)
-    }
-
-    /// The writer has accepted an edit; `revision` is `nil` when the source does not number changes.
-    package mutating func accepted(_ mutation: String, revision: UInt64?) -> [Effect] {
-        answered(mutation)
-        // An edit that was sent twice is answered twice: the first answer counts.
-        guard let index = unansweredIndex(of: mutation) else { return sendNext() }
-        var effects: [Effect] = [.confirmed(mutation: mutation)]
-        if let revision {
-            pending[index].revision = revision
-            if let own = self.revision, revision <= own {
-                rebase(without: [index]) { _ in }
-            }
-        } else {
-            // The latest update of the source, or the next one, contains the edit. Until then the edit counts as one of
-            // the source's.
-            let operations = pending[index].hasNewerUpdate ? [] : pending[index].commit.operations
-            rebase(without: [index]) { tracked in
-                for operation in operations { _ = tracked.apply(operation) }
-            }
-        }
-        effects += sendNext()
-        return effects
-    }
-
-    /// The writer has refused an edit: it is reverted.
-    package mutating func refused(_ mutation: String, _ error: any Error) -> [Effect] {
-        answered(mutation)
-        guard let index = unansweredIndex(of: mutation) else { return sendNext() }
-        let commit = pending[index].commit
-        rebase(without: [index]) { _ in }
-        return [.refused(commit, error)] + sendNext()
-    }
-
-    /// A commit had no answer: it is sent again, with the same identifier.
-    package mutating func unanswered(_ mutation: String) -> [Effect] {
-        guard let sending, sending.mutation == mutation else { return [] }
-        guard let edit = pending.first(where: { $0.commit.mutation == mutation }) else {
-            answered(mutation)
-            return sendNext()
-        }
-        self.sending = (mutation, sending.failures + 1)
-        return [.send(edit.commit, failures: sending.failures + 1)]
-    }
-
-    private func unansweredIndex(of mutation: String) -> Int? {
-        pending.firstIndex { $0.commit.mutation == mutation && $0.revision == nil }
-    }
-
-    private mutating func answered(_ mutation: String) {
-        if sending?.mutation == mutation { sending = nil }
-    }
-
-    /// Sends the next edit, if the previous one is answered.
-    private mutating func sendNext() -> [Effect] {
-        guard sending == nil, let next = pending.first(where: { $0.revision == nil }) else {
-            return []
-        }
-        sending = (next.commit.mutation, 0)
-        return [.send(next.commit, failures: 0)]
-    }
-
-    /// Removes the pending edits that the rows already contain.
-    private mutating func settle(_ isSettled: (Pending) -> Bool) -> [Effect] {
-        let settled = pending.indices.filter { isSettled(pending[$0]) }
-        guard !settled.isEmpty else { return [] }
-        let effects = confirm(settled)
-        rebase(without: Set(settled)) { _ in }
-        return effects + sendNext()
-    }
-
-    private mutating func confirm(_ settled: [Int]) -> [Effect] {
-        var effects: [Effect] = []
-        for edit in settled.map({ pending[$0] }) {
-            answered(edit.commit.mutation)
-            // An answer with a revision has already confirmed the edit.
-            if edit.revision == nil {
-                effects.append(.confirmed(mutation: edit.commit.mutation))
-            }
-        }
-        return effects
-    }
-
-    /// Records that the source sent an update while an edit is in flight.
-    private mutating func markNewerUpdate() {
-        guard let sending else { return }
-        for index in pending.indices where pending[index].commit.mutation == sending.mutation {
-            pending[index].hasNewerUpdate = true
-        }
-    }
-
-    /// Reverts the pending edits, changes the writer's rows and reapplies the edits.
-    private mutating func rebase(
-        without dropped: Set<Int>,
-        _ change: (inout TrackedRows<Row>) -> Void
-    ) {
-        for edit in pending.reversed() {
-            for inverse in edit.inverses.reversed() { _ = tracked.apply(inverse) }
-        }
-        change(&tracked)
-        pending = pending.indices.filter { !dropped.contains($0) }.map { pending[$0] }
-        for index in pending.indices {
-            pending[index].inverses = pending[index].commit.operations.compactMap {
-                tracked.apply($0)
-            }
-        }
-    }
-
-    /// Stops following a list that has grown past the limit.
+    /// Stops following a list that has grown past the limit, until the next snapshot.
     private mutating func checkRowLimit() {
         guard rows.count > options.rowsMax else { return }
-        state = .failed(LiveListError.tooManyRows(count: rows.count, limit: options.rowsMax))
+        failure = LiveListError.tooManyRows(count: rows.count, limit: options.rowsMax)
         revision = nil
+    }
+
+    // MARK: Checks
+
+    /// The time has come to compare the rows with the source's.
+    package mutating func checkIsDue() -> [Effect] {
+        canCheck ? [.check] : []
+    }
+
+    /// The source has told its revision; `nil` when it cannot, and then all rows are compared.
+    package mutating func checked(_ current: UInt64?) -> [Effect] {
+        guard canCheck, let revision else { return canCheck ? fetch() : [] }
+        guard let current else { return fetch(comparing: true) }
+        return current > revision ? fetch(comparing: true) : []
+    }
+
+    private var canCheck: Bool { isFollowing && !isFetching && outage == nil }
+
+    /// The time for the change of an accepted edit is over.
+    package mutating func changeIsDue() -> [Effect] {
+        guard let awaited = awaitedRevision.take(), let revision,
+            let accepted = acceptedRevision, accepted > revision
+        else { return [] }
+        // The wait was for an earlier edit, whose change has arrived.
+        guard awaited > revision else { return awaitChange() }
+        guard canCheck else { return [] }
+        isBehind = true
+        return fetch()
     }
 
     // MARK: Updates

@@ -15,17 +15,19 @@ internal import Foundation
     /// The state of the last update.
     public private(set) var state = ListState.initial
 
-    private let source: any LiveSource<Row>
-    private let options: ListOptions
-    private var replica: ListReplica<Row>
+    let source: any LiveSource<Row>
+    let options: ListOptions
+    var replica: ListReplica<Row>
     private(set) var updateNumber = 0
     let signals = UpdateSignals()
     private let observers = Observers<ListUpdate<Row>>()
-    private let refusals = Observers<RefusedEdit<Row>>()
+    let refusals = Observers<RefusedEdit<Row>>()
+    let retries = Observers<RetriedEdit<Row>>()
+    let errors = Observers<any Error>()
     private var isDelivering = false
     /// The unconfirmed edits, by mutation.
-    private var pendingEdits: [String: PendingEdit] = [:]
-    private let tasks = TaskBag()
+    var pendingEdits: [String: PendingEdit] = [:]
+    let tasks = TaskBag()
 
     /// Creates a list that listens to its source.
     ///
@@ -40,6 +42,7 @@ internal import Foundation
         replica.began()
         deliver()
         listen()
+        checkRegularly()
     }
 
     deinit {
@@ -51,6 +54,12 @@ internal import Foundation
 
     /// The number of unconfirmed edits.
     public var pendingEditCount: Int { replica.pendingCount }
+
+    /// The edit that is sent again after a failure; `nil` while edits are sent at the first attempt.
+    public var retriedEdit: RetriedEdit<Row>? { replica.retriedEdit }
+
+    /// The rows of the last snapshot that could not be decoded; they are not in ``rows``.
+    public var omittedRows: [OmittedRow] { replica.omittedRows }
 
     /// The revision of the source's rows; `nil` before they are loaded.
     public var revision: UInt64? { replica.revision }
@@ -69,22 +78,34 @@ internal import Foundation
     /// list.edit { $0.move(dragged.id, after: target.id) }
     /// ```
     ///
+    /// The closure works on a copy of the rows, and its operations are applied to the list when it has returned. So it can
+    /// read the list, and an edit of the list inside the closure comes first.
+    ///
     /// - Parameter body: Edits the rows.
     /// - Returns: The pending edit; ``PendingEdit/confirmed()`` waits for its result.
     @discardableResult
     public func edit(_ body: (inout ListEditor<Row>) -> Void) -> PendingEdit {
         let mutation = UUID().uuidString.lowercased()
+        let (operations, ifRevision) = operations(of: body)
         let before = replica.pendingCount
-        var refusal: (any Error)?
-        let effects = replica.edit(mutation: mutation, body)
-        for case .refused(_, let error) in effects { refusal = error }
-        let edit = PendingEdit(
-            mutation: replica.pendingCount > before || refusal != nil ? mutation : nil
-        )
-        pendingEdits[mutation] = edit.mutation == nil ? nil : edit
+        let effects = replica.commit(operations, ifRevision: ifRevision, mutation: mutation)
+        let isRefused = effects.contains { if case .refused = $0 { true } else { false } }
+        let isPending = replica.pendingCount > before || isRefused
+        let edit = PendingEdit(mutation: isPending ? mutation : nil)
+        if isPending { pendingEdits[mutation] = edit }
         deliver()
         perform(effects)
         return edit
+    }
+
+    /// Runs an edit's closure on a copy of the rows, which is released before the list's own rows change: while both
+    /// exist, a change of one copies what they share.
+    private func operations(
+        of body: (inout ListEditor<Row>) -> Void
+    ) -> (operations: [ListOperation<Row>], ifRevision: UInt64?) {
+        var editor = replica.editor()
+        body(&editor)
+        return (editor.operations, editor.ifRevision)
     }
 
     // MARK: Updates
@@ -113,6 +134,31 @@ internal import Foundation
         refusals.add(perform)
     }
 
+    /// Calls back with each failed attempt to send an edit, which stays applied and is sent again.
+    ///
+    /// Later edits wait for it. After ``ListOptions/commitAttemptsMax`` attempts it is refused.
+    ///
+    /// - Parameter perform: Called with the edit, the failure and the number of attempts.
+    /// - Returns: A token. Releasing it keeps the callback.
+    @discardableResult
+    public func observeRetries(
+        _ perform: @escaping (RetriedEdit<Row>) -> Void
+    ) -> ListenerToken {
+        retries.add(perform)
+    }
+
+    /// Calls back with each error after which the list goes on: a failed source or fetch, an event or row that cannot be
+    /// read.
+    ///
+    /// The ``state`` shows the last error while it lasts.
+    ///
+    /// - Parameter perform: Called with the error.
+    /// - Returns: A token. Releasing it keeps the callback.
+    @discardableResult
+    public func observeErrors(_ perform: @escaping (any Error) -> Void) -> ListenerToken {
+        errors.add(perform)
+    }
+
     /// The updates as a sequence: all rows first, then the changes.
     ///
     /// A slow reader gets fewer and larger updates, each relative to the one read before.
@@ -133,101 +179,10 @@ internal import Foundation
         )
     }
 
-    // MARK: The source
-
-    private func listen() {
-        let queue = SourceEventQueue<Row> { [weak self] events in self?.handle(events) }
-        tasks.add { [source, options, weak self] in
-            var failures = 0
-            while !Task.isCancelled {
-                do {
-                    try await source.listen { await queue.enqueue($0) }
-                    return
-                } catch {
-                    if Task.isCancelled { return }
-                    await queue.enqueue(.failed(error))
-                }
-                guard self != nil, await Self.wait(failures, options) else { return }
-                failures += 1
-            }
-        }
-    }
-
-    private func handle(_ events: [SourceEvent<Row>]) {
-        var effects: [ListReplica<Row>.Effect] = []
-        for event in events {
-            switch event {
-            case .subscribed: effects += replica.subscribed()
-            case .change(let change): effects += replica.changed(change)
-            case .snapshot(let snapshot): effects += replica.arrived(snapshot)
-            case .failed(let error): replica.failed(error)
-            }
-        }
-        deliver()
-        perform(effects)
-    }
-
-    private func perform(_ effects: [ListReplica<Row>.Effect]) {
-        for effect in effects {
-            switch effect {
-            case .fetch(let number, let failures): fetch(number, failures)
-            case .send(let commit, let failures): send(commit, failures)
-            case .confirmed(let mutation):
-                pendingEdits.removeValue(forKey: mutation)?.end(.success(()))
-            case .refused(let commit, let error):
-                pendingEdits.removeValue(forKey: commit.mutation)?.end(.failure(error))
-                let refusal = RefusedEdit(commit: commit, error: error)
-                refusals.send(refusal)
-            }
-        }
-    }
-
-    private func apply(_ input: (inout ListReplica<Row>) -> [ListReplica<Row>.Effect]) {
-        let effects = input(&replica)
-        deliver()
-        perform(effects)
-    }
-
-    private func fetch(_ number: Int, _ failures: Int) {
-        tasks.add { [source, options, weak self] in
-            guard await Self.wait(failures - 1, options) else { return }
-            do {
-                let snapshot = try await source.snapshot()
-                self?.apply { $0.fetched(number, snapshot) }
-            } catch {
-                self?.apply { $0.fetchFailed(number, error) }
-            }
-        }
-    }
-
-    private func send(_ commit: ListCommit<Row>, _ failures: Int) {
-        tasks.add { [source, options, weak self] in
-            guard await Self.wait(failures - 1, options) else { return }
-            do {
-                let revision = try await source.commit(commit)
-                self?.apply { $0.accepted(commit.mutation, revision: revision) }
-            } catch let error as LiveListError {
-                self?.apply { $0.refused(commit.mutation, error) }
-            } catch {
-                self?.apply { $0.unanswered(commit.mutation) }
-            }
-        }
-    }
-
-    /// Waits for the retry delay; with `failures` below zero, for the first attempt, not at all.
-    ///
-    /// - Returns: Whether to continue: `false` after a cancellation.
-    private static func wait(_ failures: Int, _ options: ListOptions) async -> Bool {
-        guard failures >= 0 else { return !Task.isCancelled }
-        var random = SystemRandomNumberGenerator()
-        let delay = options.backoff.delay(failures: failures, using: &random)
-        return (try? await options.clock.sleep(options.clock.now() + delay)) != nil
-    }
-
     // MARK: Delivery
 
     /// Sends an update, if anything has changed since the last one.
-    private func deliver() {
+    func deliver() {
         // An edit by an observer is delivered to all observers in the next iteration.
         guard !isDelivering else { return }
         isDelivering = true
@@ -240,37 +195,10 @@ internal import Foundation
 
     private func nextUpdate() -> ListUpdate<Row>? {
         let changes = replica.takeChanges()
-        guard !changes.isEmpty || !isSame(state, replica.state) else { return nil }
+        guard !changes.isEmpty || !state.isSame(as: replica.state) else { return nil }
         rows = replica.rows
         state = replica.state
         updateNumber += 1
         return ListUpdate(rows: rows, changes: changes, state: state, number: updateNumber)
     }
-
-    private func isSame(_ left: ListState, _ right: ListState) -> Bool {
-        switch (left, right) {
-        case (.initial, .initial), (.loading, .loading), (.live, .live): true
-        case (.failed(let old), .failed(let new)): "\(old)" == "\(new)"
-        default: false
-        }
-    }
-}
-
-/// The limits and retry delays of a list.
-public struct ListOptions: Sendable {
-    /// The maximum number of rows; a larger snapshot is an error, an edit beyond it is refused.
-    public var rowsMax = 100_000
-    /// The maximum number of unconfirmed edits; one more is refused.
-    public var pendingEditsMax = 256
-    /// The maximum number of operations of an edit.
-    public var operationsMax = 1024
-    /// The maximum number of changes buffered while a snapshot is fetched; with more, another is fetched.
-    public var bufferedChangesMax = 4096
-    /// The delays of retries: of snapshots, of commits without an answer, of a failed source.
-    public var backoff = Backoff()
-    /// The clock.
-    public var clock = ClientClock.continuous
-
-    /// Creates the default options.
-    public init() {}
 }

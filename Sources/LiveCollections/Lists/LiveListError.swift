@@ -12,8 +12,16 @@ public enum LiveListError: Error, Hashable, Sendable {
     case readOnly
     /// The backend's response has an unexpected status.
     case badAnswer(status: Int, text: String)
+    /// An edit was sent this many times without a usable answer; the backend may have applied it.
+    case unanswered(attempts: Int, reason: String)
+    /// There is no connection to the list's channel.
+    case notConnected(reason: String)
+    /// The source has ended by itself.
+    case sourceEnded
     /// An event of the list's channel cannot be decoded.
     case unreadableEvent(reason: String)
+    /// Rows of a snapshot cannot be decoded and are left out.
+    case unreadableRows(count: Int, first: OmittedRow)
     /// The list was released while an edit was pending.
     case ended
 }
@@ -41,8 +49,24 @@ extension LiveListError: CustomStringConvertible {
         case .readOnly: "the list's source is read-only; give it a commit closure"
         case .badAnswer(let status, let text):
             "the list's backend responded with status \(status): \(text)"
+        case .unanswered(let attempts, let reason):
+            """
+            the edit was sent \(attempts) times without a usable answer and is reverted, although the backend may have \
+            applied it; edit again, or raise ListOptions.commitAttemptsMax. The last failure: \(reason)
+            """
+        case .notConnected(let reason): "the list's channel is not connected: \(reason)"
+        case .sourceEnded:
+            "the list's source has ended without an error; it is started again"
         case .unreadableEvent(let reason):
-            "an event of the list's channel is not a valid change: \(reason)"
+            """
+            an event of the list's channel is not a valid change, so all rows are fetched: \(reason). Check what the \
+            backend publishes
+            """
+        case .unreadableRows(let count, let first):
+            """
+            \(count) of the list's rows cannot be read and are left out. The first is \(first). Check what the backend \
+            stores, or make the type of the rows accept it
+            """
         case .ended: "the list was released; keep it until its edits are confirmed"
         }
     }

@@ -18,7 +18,8 @@ public protocol LiveSource<Row>: Sendable {
     /// Sends events, in order, until the task is cancelled.
     ///
     /// - Parameter handler: Called with each event; suspends for back-pressure.
-    /// - Throws: The error that ends the events; the list retries according to its options.
+    /// - Throws: The error that ends the events. The list listens again according to its options, also when this returns
+    ///   without an error before the task is cancelled.
     func listen(_ handler: @escaping @Sendable (SourceEvent<Row>) async -> Void) async throws
 
     /// Fetches all rows and their revision.
@@ -35,21 +36,38 @@ public protocol LiveSource<Row>: Sendable {
     /// - Parameter commit: The edit. If it was sent before, it is not applied twice.
     /// - Returns: The revision of the edit; `nil` when the source does not number changes.
     /// - Throws: A ``LiveListError`` when the edit is refused, and then it is reverted; any other error when there is
-    ///   no answer, and then it is sent again.
+    ///   no usable answer, and then it is sent again, up to ``ListOptions/commitAttemptsMax`` times.
     func commit(_ commit: ListCommit<Row>) async throws -> UInt64?
+
+    /// Fetches the revision of the rows, to find out whether the list has missed a change.
+    ///
+    /// Called every ``ListOptions/checkInterval``. The default returns `nil`.
+    ///
+    /// - Returns: The revision; `nil` when only a snapshot tells, which is then fetched.
+    /// - Throws: The reason of the failure; the list checks again after the interval.
+    func revision() async throws -> UInt64?
 }
 
 extension LiveSource {
     /// Returns no rows.
     public func initial() -> ListSnapshot<Row>? { nil }
+
+    /// Returns `nil`: a snapshot is fetched instead.
+    public func revision() async throws -> UInt64? { nil }
 }
 
 /// An event of a source.
 public enum SourceEvent<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// Changes are sent from now on; earlier ones may have been missed, so a snapshot is fetched.
     case subscribed
+    /// Changes are sent again after ``offline(_:)``, and none was missed.
+    case resumed
+    /// There is no connection, for this reason: nothing is sent until ``subscribed`` or ``resumed``.
+    case offline(any Error)
     /// A change by the writer.
     case change(ListChange<Row>)
+    /// A change that could not be read, so a snapshot is fetched.
+    case unreadable(any Error)
     /// All rows, from a source without changes; they are compared with the previous rows.
     case snapshot(ListSnapshot<Row>)
     /// An error; the source continues.

@@ -4,13 +4,17 @@ public import FanfareClient
 ///
 /// The list's events contain a revision, a mutation and operations by id, as JSON:
 /// `{"revision":13,"mutation":"…","operations":[{"op":"move","id":7,"after":3}]}`. After each
-/// subscription, and when a revision is missing, all rows are fetched.
+/// subscription, when a revision is missing and when an event cannot be read, all rows are fetched.
+///
+/// The channel is subscribed while a list uses the source, whoever else subscribes and unsubscribes. While the client is
+/// not connected the list is ``ListState/offline(_:)``; a refused subscription is tried again.
 public struct ChannelSource<Row: LiveRow & Codable>: LiveSource
 where Row.ID: Sendable & Codable {
     private let channel: Channel
     private let event: String
     private let fetch: @Sendable () async throws -> ListSnapshot<Row>
     private let write: (@Sendable (ListCommit<Row>) async throws -> UInt64?)?
+    private let fetchRevision: (@Sendable () async throws -> UInt64)?
 
     /// Creates a source from a channel and closures.
     ///
@@ -18,35 +22,42 @@ where Row.ID: Sendable & Codable {
     ///   - channel: The channel; it is subscribed to.
     ///   - event: The name of the event with a change.
     ///   - snapshot: Fetches all rows.
+    ///   - revision: Fetches the revision alone, for the checks of ``ListOptions/checkInterval``; without the closure, all
+    ///     rows are fetched for them.
     ///   - commit: Sends an edit and returns its revision; a ``LiveListError`` refuses it, any other error means that
-    ///     there is no answer. Without the closure the list is read-only.
+    ///     there is no usable answer. Without the closure the list is read-only.
     public init(
         channel: Channel,
         event: String = "list_changed",
         snapshot: @escaping @Sendable () async throws -> ListSnapshot<Row>,
+        revision: (@Sendable () async throws -> UInt64)? = nil,
         commit: (@Sendable (ListCommit<Row>) async throws -> UInt64?)? = nil
     ) {
         self.channel = channel
         self.event = event
         fetch = snapshot
         write = commit
+        fetchRevision = revision
     }
 
     /// Subscribes and sends each change until the task is cancelled.
     public func listen(_ handler: @escaping @Sendable (SourceEvent<Row>) async -> Void) async throws
     {
-        try await channel.followEvents(handler) { event in
-            guard event.name == self.event else { return nil }
+        try await ChannelFollower(channel, handler).follow { [event = self.event] received in
+            guard received.name == event else { return nil }
             do {
-                return .change(try event.decode(ListChange<Row>.self))
+                return .change(try received.decode(ListChange<Row>.self))
             } catch {
-                return .failed(LiveListError.unreadableEvent(reason: "\(error)"))
+                return .unreadable(LiveListError.unreadableEvent(reason: "\(error)"))
             }
         }
     }
 
     /// Fetches all rows from the backend.
     public func snapshot() async throws -> ListSnapshot<Row> { try await fetch() }
+
+    /// Fetches the revision from the backend; `nil` without a closure for it.
+    public func revision() async throws -> UInt64? { try await fetchRevision?() }
 
     /// Sends an edit to the backend.
     ///
@@ -57,36 +68,5 @@ where Row.ID: Sendable & Codable {
     public func commit(_ commit: ListCommit<Row>) async throws -> UInt64? {
         guard let write else { throw LiveListError.readOnly }
         return try await write(commit)
-    }
-}
-
-extension Channel {
-    /// Subscribes and sends the channel's events as events of a list.
-    ///
-    /// - Parameters:
-    ///   - handler: Called with each event.
-    ///   - read: Converts an event; returns `nil` for one that is not the list's.
-    /// - Throws: The error that ends the channel's events.
-    func followEvents<Row: LiveRow>(
-        _ handler: @escaping @Sendable (SourceEvent<Row>) async -> Void,
-        _ read: (ChannelEvent) -> SourceEvent<Row>?
-    ) async throws {
-        let deliveries = subscription().deliveries()
-        // Already subscribed elsewhere: then no subscription event follows.
-        var hasBegun = isSubscribed
-        if hasBegun { await handler(.subscribed) }
-        for try await delivery in deliveries {
-            switch delivery {
-            case .event(let event, _):
-                if event.name == "pusher:subscription_succeeded" {
-                    // Later ones follow a gap.
-                    if !exchange(&hasBegun, with: true) { await handler(.subscribed) }
-                } else if let converted = read(event) {
-                    await handler(converted)
-                }
-            case .gap: await handler(.subscribed)
-            case .recovered, .undecodable: break
-            }
-        }
     }
 }

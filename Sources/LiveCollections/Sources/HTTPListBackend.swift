@@ -4,21 +4,27 @@ public import Foundation
 extension ChannelSource {
     /// Creates a source whose backend has a JSON API over HTTP.
     ///
-    /// `GET base` returns `{"revision":13,"rows":[…]}`. `POST base/operations` with
-    /// `{"mutation":"…","operations":[…]}` returns `{"revision":14}`, or with a status from 400 to 499
-    /// `{"error":"a sentence"}`, and then the edit is reverted.
+    /// `GET base` returns `{"revision":13,"rows":[…]}`; rows that cannot be decoded are left out and reported. `POST
+    /// base/operations` with `{"mutation":"…","operations":[…]}` returns `{"revision":14}`, or with a status from 400 to
+    /// 499, but not 408 and 429, `{"error":"a sentence"}`, and then the edit is reverted. Any other answer is a failure,
+    /// and the request is sent again.
+    ///
+    /// After a 401 the fields are asked for again and the request is sent a second time, so that an expired token reverts
+    /// no edit.
     ///
     /// - Parameters:
     ///   - channel: The channel; it is subscribed to.
     ///   - event: The name of the event with a change.
     ///   - base: The URL of the list's rows.
-    ///   - fields: HTTP fields of each request, such as `Authorization`.
+    ///   - fields: Returns the HTTP fields of a request, such as `Authorization`; called before each request. `isRejected`
+    ///     is whether the backend has just answered 401 to the last ones: get a new token, not a stored one. An error
+    ///     counts as a request without an answer.
     ///   - exchange: Sends a request and returns the response; `nil` for the built-in HTTP client.
     public init(
         channel: Channel,
         event: String = "list_changed",
         base: URL,
-        fields: [String: String] = [:],
+        fields: @escaping ListFields = { _ in [:] },
         exchange: ListExchange? = nil
     ) {
         let backend = HTTPListBackend<Row>(
@@ -35,54 +41,79 @@ extension ChannelSource {
     }
 }
 
+/// Returns the HTTP fields of a list's request.
+///
+/// The parameter is whether the backend has just rejected the last ones with 401.
+public typealias ListFields = @Sendable (_ isRejected: Bool) async throws -> [String: String]
+
 /// The requests of a list to its backend.
 struct HTTPListBackend<Row: LiveRow & Codable>: Sendable where Row.ID: Sendable & Codable {
     private struct Committed: Decodable { let revision: UInt64 }
     private struct Refusal: Decodable { let error: String }
 
     let base: URL
-    let fields: [String: String]
+    let fields: ListFields
     let exchange: ListExchange
 
     func snapshot() async throws -> ListSnapshot<Row> {
-        let request = ListRequest(method: "GET", url: base, fields: fields)
-        return try JSONDecoder().decode(ListSnapshot<Row>.self, from: try await send(request))
+        let answer = try await send(ListRequest(method: "GET", url: base))
+        return try decode(ListSnapshot<Row>.self, #"{"revision":13,"rows":[…]}"#, answer)
     }
 
     func commit(_ commit: ListCommit<Row>) async throws -> UInt64? {
         var request = ListRequest(
             method: "POST",
             url: base.appending(path: "operations"),
-            fields: fields,
             content: try JSONEncoder().encode(commit)
         )
         request.fields["Content-Type"] = "application/json"
-        return try JSONDecoder().decode(Committed.self, from: try await send(request)).revision
+        let answer = try await send(request)
+        return try decode(Committed.self, #"{"revision":14}"#, answer).revision
     }
 
-    private func send(_ request: ListRequest) async throws -> Data {
-        var request = request
-        request.fields["Accept"] = "application/json"
-        let answer = try await exchange(request)
-        let data = answer.content
+    private func decode<Value: Decodable>(
+        _ type: Value.Type,
+        _ expected: String,
+        _ answer: ListAnswer
+    ) throws -> Value {
+        do {
+            return try JSONDecoder().decode(type, from: answer.content)
+        } catch {
+            let reason = "it is not \(expected): \(reason(of: error))"
+            throw BackendFailure(status: answer.status, reason: reason)
+        }
+    }
+
+    private func send(_ request: ListRequest) async throws -> ListAnswer {
+        var answer = try await send(request, isRejected: false)
+        if answer.status == 401 { answer = try await send(request, isRejected: true) }
         switch answer.status {
-        case 200..<300: return data
-        case 408, 429: throw BackendUnavailable(status: answer.status)
+        case 200..<300: return answer
+        case 408, 429: throw BackendFailure(status: answer.status)
         case 400..<500:
-            let refusal = try? JSONDecoder().decode(Refusal.self, from: data)
-            let text = String(decoding: data.prefix(200), as: UTF8.self)
+            let refusal = try? JSONDecoder().decode(Refusal.self, from: answer.content)
+            let text = String(decoding: answer.content.prefix(200), as: UTF8.self)
             throw refusal.map { LiveListError.refused(reason: $0.error) }
                 ?? .badAnswer(status: answer.status, text: text)
-        default: throw BackendUnavailable(status: answer.status)
+        default: throw BackendFailure(status: answer.status)
         }
+    }
+
+    private func send(_ request: ListRequest, isRejected: Bool) async throws -> ListAnswer {
+        var request = request
+        request.fields["Accept"] = "application/json"
+        for (name, value) in try await fields(isRejected) { request.fields[name] = value }
+        return try await exchange(request)
     }
 }
 
-/// The backend is temporarily unavailable; the request is retried.
-struct BackendUnavailable: Error, CustomStringConvertible {
+/// An answer that is neither a success nor a refusal; the request is sent again.
+struct BackendFailure: Error, CustomStringConvertible {
     let status: Int
+    var reason: String?
 
     var description: String {
-        "the list's backend responded with status \(status); the request is retried"
+        let what = "the list's backend responded with status \(status)"
+        return reason.map { "\(what), but \($0)" } ?? "\(what); the request is sent again"
     }
 }

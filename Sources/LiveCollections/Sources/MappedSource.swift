@@ -30,7 +30,7 @@ public final class MappedSource<Row: LiveRow>: LiveSource where Row.ID: Sendable
     private let fetch: @Sendable () async throws -> [Row]
     private let read: @Sendable (ChannelEvent) throws -> MappedChange<Row>?
     private let write: (@Sendable (ListCommit<Row>) async throws -> Void)?
-    private let revision = Atomic<UInt64>(0)
+    private let number = Atomic<UInt64>(0)
 
     /// Creates a source from a channel and closures.
     ///
@@ -56,10 +56,10 @@ public final class MappedSource<Row: LiveRow>: LiveSource where Row.ID: Sendable
     /// Subscribes and sends each change until the task is cancelled.
     public func listen(_ handler: @escaping @Sendable (SourceEvent<Row>) async -> Void) async throws
     {
-        try await channel.followEvents(handler) { event in
+        try await ChannelFollower(channel, handler).follow { [self] event in
             do {
                 guard let change = try read(event) else { return nil }
-                let number = revision.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+                let number = number.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
                 return .change(
                     ListChange(
                         revision: number,
@@ -68,7 +68,7 @@ public final class MappedSource<Row: LiveRow>: LiveSource where Row.ID: Sendable
                     )
                 )
             } catch {
-                return .failed(LiveListError.unreadableEvent(reason: "\(error)"))
+                return .unreadable(LiveListError.unreadableEvent(reason: "\(error)"))
             }
         }
     }
@@ -77,7 +77,7 @@ public final class MappedSource<Row: LiveRow>: LiveSource where Row.ID: Sendable
     ///
     /// The rows may already contain events that are sent during the fetch: operations by id may be applied twice.
     public func snapshot() async throws -> ListSnapshot<Row> {
-        let number = revision.load(ordering: .sequentiallyConsistent)
+        let number = number.load(ordering: .sequentiallyConsistent)
         return ListSnapshot(revision: number, rows: try await fetch())
     }
 

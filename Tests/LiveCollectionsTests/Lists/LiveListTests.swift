@@ -8,15 +8,8 @@ import Testing
 @Suite("Live lists") @MainActor struct LiveListTests {
     private let source = ScriptedSource()
 
-    /// A list with rows 1, 2 and 3 at revision 5.
     private func liveList(_ options: ListOptions = impatient) async throws -> LiveList<Player> {
-        let list = LiveList(source, options: options)
-        try await until { source.isListening }
-        await source.say(.subscribed)
-        try await until { source.fetchCount == 1 }
-        source.answerFetch(5, [Player(1), Player(2), Player(3)])
-        try await until { list.state.isLive }
-        return list
+        try await source.liveList(options)
     }
 
     private func change(
@@ -66,15 +59,17 @@ import Testing
         #expect(table.cells.count == 2, "not told after it was cancelled")
     }
 
-    @Test("An observation ends when it is released")
-    func observationLifetime() async throws {
+    @Test("Releasing the token keeps the callback, cancelling it ends the callback")
+    func observerLifetime() async throws {
         let list = try await liveList()
         var count = 0
-        var observation: Observation<ListUpdate<Player>>? = list.observe { _ in count += 1 }
-        #expect(observation != nil)
-        observation = nil
+        list.observe { _ in count += 1 }
         list.edit { $0.remove(1) }
-        #expect(count == 1)
+        #expect(count == 2)
+        let token = list.observe { _ in count += 10 }
+        token.cancel()
+        list.edit { $0.remove(2) }
+        #expect(count == 13)
     }
 
     @Test("Changes that arrive while the main actor is busy are coalesced into one update")

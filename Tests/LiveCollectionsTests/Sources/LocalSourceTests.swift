@@ -1,3 +1,4 @@
+import FanfareClient
 import LiveCollections
 import LiveRows
 import Testing
