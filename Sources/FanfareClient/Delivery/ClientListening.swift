@@ -63,7 +63,13 @@ extension FanfareClient {
             ),
             drained: { [weak self] reader, load in self?.drained(reader, load) }
         )
-        state.withLock { $0.events.sequences[topic].add(buffer) }
+        state.withLock { state in
+            state.events.sequences[topic].add(buffer)
+            // Without the app's authorizer, say, a subscription is refused before its sequence exists.
+            guard let channel = topic.channel, state.session.subscriptions[channel] == .refused
+            else { return }
+            buffer.finish(throwing: state.session.subscriptions[of: channel]?.refusal)
+        }
         return buffer
     }
 
