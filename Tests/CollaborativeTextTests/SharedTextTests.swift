@@ -59,6 +59,36 @@ struct SharedTextTests {
         }
     }
 
+    @Test("One typist's 6,000 letters begin no epoch, and the stored log is trimmed")
+    func longLog() async throws {
+        let text = try open()
+        var here = TextDocument(replica: .random())
+        for index in 0..<6_000 {
+            _ = try await text.commit(try here.replace(index..<index, with: "x"))
+        }
+        let snapshot = await text.snapshot
+        #expect(snapshot.epoch == 0)
+        #expect(snapshot.serial == 6_000)
+        let count = try await database.read {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM text_entries")
+        }
+        #expect(try #require(count) < 5_000)
+        for writer in [text, try open()] {
+            #expect(await writer.snapshot == snapshot)
+            // A client that is up to date or a little behind notices nothing.
+            #expect(await writer.recovery(after: 6_000, epoch: 0) == .entries([], serial: 6_000))
+            guard case .entries(let entries, serial: 6_000) =
+                await writer.recovery(after: 4_000, epoch: 0)
+            else {
+                Issue.record("the log does not go back to 4,000")
+                return
+            }
+            #expect(entries.first?.serial == 4_001)
+            // One that is far behind loads the text.
+            #expect(await writer.recovery(after: 1, epoch: 0) == .snapshot(snapshot))
+        }
+    }
+
     @Test("A change that cannot be stored is discarded")
     func brokenFile() async throws {
         let text = try open()

@@ -13,8 +13,9 @@ import LiveCollections
         self.text = text
         text.observe { [weak self] _ in self?.draw() }
         text.observeStatus { [weak self] _ in self?.draw() }
-        text.observeRefusals { [weak self] reason in
-            self?.problem = reason
+        text.observeRefusals { [weak self] edits in
+            let lost = edits.insertions.map { "“\($0.text)”" }.joined(separator: ", ")
+            self?.problem = "not accepted: \(lost) (\(edits.refusal.reason))"
             self?.draw()
         }
     }

@@ -68,7 +68,11 @@ actor SharedText {
         try store.append(entries)
         authority = next
         for entry in entries { publish(entry) }
-        if authority.isCompactionDue { try beginEpoch() }
+        if authority.isCompactionDue {
+            try beginEpoch()
+        } else if authority.isTrimmingDue {
+            try trimLog()
+        }
         scheduleWholeText()
     }
 
@@ -78,6 +82,13 @@ actor SharedText {
         try store.replace(with: next.snapshot)
         authority = next
         publish(entry)
+    }
+
+    private func trimLog() throws {
+        var next = authority
+        guard let serial = next.trimLog() else { return }
+        try store.trim(through: serial, to: next.snapshot)
+        authority = next
     }
 
     private func publish(_ entry: TextEntry) {

@@ -51,10 +51,11 @@ struct TextRoutes: Sendable {
         return await text.recovery(after: try number("after"), epoch: try number("epoch"))
     }
 
-    /// 409: the client must load the text and reapply its edits; 422: it must discard them.
+    /// 409: the client must load the text and reapply its edits; 413: send them in parts; 422: revert them.
     private static func answer(to refusal: TextRefusal) -> RequestError {
         switch refusal {
         case .stale: .refused(409, "The edits are out of date: \(refusal).")
+        case .tooLarge: .refused(413, "The edits are too long: \(refusal).")
         case .invalid: .refused(422, "The edits are invalid: \(refusal).")
         }
     }

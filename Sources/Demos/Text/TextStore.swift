@@ -3,11 +3,11 @@ import Foundation
 import GRDB
 import LiveCollections
 
-/// The text in SQLite: a snapshot and the log entries after it.
+/// The text in SQLite: a snapshot, the log entries after it, and the last ones before it.
 struct TextStore: Sendable {
     let database: DatabaseQueue
 
-    /// Loads the snapshot and the entries after it, in order.
+    /// Loads the snapshot and the stored entries, in order.
     func load() throws -> (snapshot: TextSnapshot, entries: [TextEntry]) {
         try database.read { database in
             let snapshot = try String.fetchOne(
@@ -49,13 +49,32 @@ struct TextStore: Sendable {
         }
     }
 
+    /// Replaces the snapshot, and removes entries that clients no longer need.
+    ///
+    /// - Parameters:
+    ///   - serial: The serial of the last entry to remove.
+    ///   - snapshot: The current text.
+    func trim(through serial: UInt64, to snapshot: TextSnapshot) throws {
+        let text = try JSONText.encode(snapshot)
+        try database.write { database in
+            try database.execute(
+                sql: "DELETE FROM text_entries WHERE serial <= ?",
+                arguments: [Int64(serial)]
+            )
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO text_snapshots (id, snapshot) VALUES (1, ?)",
+                arguments: [text]
+            )
+        }
+    }
+
     private static func decode<Value: Decodable>(_ text: String) throws -> Value {
         try JSONDecoder().decode(Value.self, from: Data(text.utf8))
     }
 }
 
 extension Migration {
-    /// The text at the beginning of its epoch, and the log since then.
+    /// The text at one moment, and the log: all entries since then, and the last ones before.
     package static let createText = Migration("createText") { database in
         try database.execute(
             sql: """

@@ -12,7 +12,7 @@ public struct ChannelTextSource: TextSource {
     private let loadRecovery: @Sendable (UInt64, UInt64) async throws -> TextRecovery
     private let sendBatch: @Sendable (TextBatch) async throws -> Void
 
-    /// Creates a source; the app subscribes to the channel and connects its client.
+    /// Creates a source; the app connects the channel's client.
     ///
     /// - Parameters:
     ///   - channel: The channel on which the backend publishes entries as ``event``.
@@ -44,63 +44,12 @@ public struct ChannelTextSource: TextSource {
     /// Sends edits.
     public func send(_ batch: TextBatch) async throws { try await sendBatch(batch) }
 
-    /// The channel's events from now on.
+    /// The channel's events from now on; the channel is subscribed while they are read.
+    ///
+    /// A reader that is more than 256 events behind gets ``TextSourceEvent/gap`` instead of them. The events go on
+    /// after `disconnect()` or `suspend()` of the client, and a refused subscription is tried again after a delay.
     public func news() -> AsyncStream<TextSourceEvent> {
-        // Created here and not in the task, so that no event from now on is missed.
-        let statuses = channel.client.statuses()
-        let deliveries = channel.subscription().deliveries()
-        return AsyncStream { continuation in
-            let reading = Task { [channel] in
-                async let _ = Self.forward(statuses, to: continuation)
-                var deliveries = deliveries
-                while !Task.isCancelled {
-                    // Subscribed before: then no event of the subscription follows.
-                    if channel.isSubscribed { continuation.yield(.connected) }
-                    do throws(FanfareError) {
-                        try await Self.forward(deliveries, to: continuation)
-                        break
-                    } catch {
-                        continuation.yield(.disconnected(reason: error.description))
-                        deliveries = channel.subscription().deliveries()
-                    }
-                }
-                continuation.finish()
-            }
-            continuation.onTermination = { _ in reading.cancel() }
-        }
-    }
-
-    private static func forward(
-        _ statuses: ConnectionStates,
-        to continuation: AsyncStream<TextSourceEvent>.Continuation
-    ) async {
-        for await status in statuses {
-            switch status {
-            case .waiting(_, let error), .failed(let error):
-                continuation.yield(.disconnected(reason: error.description))
-            case .disconnected, .suspended:
-                continuation.yield(.disconnected(reason: "the client is disconnected"))
-            case .connecting, .connected: break
-            }
-        }
-    }
-
-    private static func forward(
-        _ deliveries: Deliveries<ChannelEvent>,
-        to continuation: AsyncStream<TextSourceEvent>.Continuation
-    ) async throws(FanfareError) {
-        for try await delivery in deliveries {
-            switch delivery {
-            case .event(let event, _) where event.name == "pusher:subscription_succeeded":
-                continuation.yield(.connected)
-            case .event(let event, _) where event.name == Self.event.text:
-                // A malformed entry is skipped: the next one reveals the gap.
-                if let entry = try? event.decode(TextEntry.self) {
-                    continuation.yield(.entry(entry))
-                }
-            case .gap: continuation.yield(.connected)
-            case .event, .undecodable, .recovered: break
-            }
-        }
+        let reader = TextChannelReader(channel)
+        return AsyncStream { await reader.next() }
     }
 }

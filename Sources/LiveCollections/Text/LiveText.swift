@@ -40,17 +40,34 @@ public final class LiveText {
         public init() {}
     }
 
-    private let source: any TextSource
-    private let options: Options
-    private var session: TextSession
-    private var tasks: [Task<Void, Never>] = []
+    let source: any TextSource
+    let options: Options
+    var session: TextSession
+    /// The running tasks; cancelled when the text is released.
+    var tasks: [Task<Void, Never>] = []
+    var fetching: RequestLoop
+    var sending: RequestLoop
+    let refusalObservers = Observers<RefusedEdits>()
     private let observers = Observers<TextSplice>()
-    private let updateObservers = Observers<TextUpdate>()
     private let statusObservers = Observers<Status>()
-    private let refusalObservers = Observers<String>()
-    /// Wakes the sending task.
-    private var wake: AsyncStream<Void>.Continuation?
-    private var isConnected = false
+    private let readers = TextUpdateReaders()
+
+    /// Whether the source sends entries.
+    var isConnected = false
+    /// The last failures, until the next success.
+    var failures = Failures() {
+        didSet { updateStatus() }
+    }
+
+    /// The reasons why the backend cannot be reached.
+    struct Failures {
+        var connection: String?
+        var fetching: String?
+        var sending: String?
+
+        /// The first reason.
+        var reason: String? { connection ?? fetching ?? sending }
+    }
 
     /// The state of the connection to the backend.
     public private(set) var status = Status.loading {
@@ -71,9 +88,14 @@ public final class LiveText {
         self.source = source
         self.options = options
         session = TextSession(replica: .random(), unsent: unsent, limits: options.limits)
+        fetching = RequestLoop(options)
+        sending = RequestLoop(options)
     }
 
-    deinit { for task in tasks { task.cancel() } }
+    deinit {
+        for task in tasks { task.cancel() }
+        readers.finish()
+    }
 
     // MARK: The text
 
@@ -87,6 +109,8 @@ public final class LiveText {
     public var isLoaded: Bool { session.isLoaded }
 
     /// The local edits that the backend has not confirmed; store them to keep them when the app ends.
+    ///
+    /// Refused edits leave it when they are handed back to ``observeRefusals(_:)``.
     public var unsent: [TextBatch] { session.unsent }
 
     /// Edits the text.
@@ -97,8 +121,12 @@ public final class LiveText {
     /// - Throws: ``TextError/outOfBounds(range:length:)``, ``TextError/insideScalar(offset:)`` or
     ///   ``TextError/tooLong(length:limit:)``; the text is then unchanged.
     public func replace(_ range: Range<Int>, with text: String) throws(TextError) {
+        let count = utf16Count
         try session.replace(range, with: text)
-        wake?.yield()
+        if !range.isEmpty || !text.isEmpty {
+            readers.send([TextSplice(range, text)], before: count) { string }
+        }
+        sending.wake()
     }
 
     /// Edits the text.
@@ -158,123 +186,41 @@ public final class LiveText {
         statusObservers.add(body)
     }
 
-    /// Calls back with the reason when local edits are refused and reverted.
+    /// Calls back with local edits that the backend refused, after they have been reverted.
+    ///
+    /// Only the refused batch and the edits that depend on it are reverted; all others stay and are sent.
+    ///
+    /// - Parameter body: Shows or stores the edits, or applies them again elsewhere.
+    /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
-    public func observeRefusals(_ body: @escaping @MainActor (String) -> Void) -> ListenerToken {
+    public func observeRefusals(_ body: @escaping @MainActor (RefusedEdits) -> Void) -> ListenerToken
+    {
         refusalObservers.add(body)
     }
 
-    /// The remote edits from now on, as a sequence of batches.
+    /// The changes of the text from now on, local ones too, as a sequence.
     ///
-    /// The sequence is asynchronous: use ``observe(_:)`` for a view in which the user types. Up to 64 updates are
-    /// buffered; when the buffer is full, the oldest is dropped. Each update contains the whole text.
-    public var updates: AsyncStream<TextUpdate> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: TextUpdate.self,
-            bufferingPolicy: .bufferingNewest(64)
-        )
-        let token = updateObservers.add { continuation.yield($0) }
-        continuation.onTermination = { _ in token.cancel() }
-        return stream
-    }
+    /// Updates are coalesced, not queued: a slow reader gets one update with all changes since its last. The sequence
+    /// is asynchronous: use ``observe(_:)`` for a view in which the user types. It ends with the text.
+    public var updates: TextUpdates { TextUpdates(readers) }
 
-    private func notify(_ splices: [TextSplice]) {
+    /// Notifies of remote changes.
+    ///
+    /// - Parameters:
+    ///   - splices: The changes, in order.
+    ///   - count: The number of UTF-16 units of the text before them.
+    func notify(_ splices: [TextSplice], before count: Int) {
         guard !splices.isEmpty else { return }
+        readers.send(splices, before: count) { string }
         for splice in splices { observers.send(splice) }
-        guard !updateObservers.isEmpty else { return }
-        updateObservers.send(TextUpdate(splices: splices, string: string))
     }
 
-    // MARK: Running
-
-    /// Loads the text, receives and sends edits, until ``stop()`` or until the text is released.
-    public func start() {
-        guard tasks.isEmpty else { return }
-        let (wakes, wake) = AsyncStream.makeStream(
-            of: Void.self,
-            bufferingPolicy: .bufferingNewest(1)
-        )
-        self.wake = wake
-        tasks = [
-            Task { [weak self, source] in
-                for await event in source.news() {
-                    guard let text = self else { return }
-                    text.handle(event)
-                    await text.fetch()
-                }
-            },
-            Task { [weak self] in
-                for await _ in wakes {
-                    guard let text = self else { return }
-                    await text.send()
-                }
-            },
-        ]
-        wake.yield()
-    }
-
-    /// Stops loading, receiving and sending; the text and its unsent edits stay.
-    public func stop() {
-        for task in tasks { task.cancel() }
-        tasks = []
-        wake = nil
-        isConnected = false
-    }
-
-    private func handle(_ event: TextSourceEvent) {
-        switch event {
-        case .connected:
-            isConnected = true
-            session.reconnected()
-        case .disconnected(let reason):
-            isConnected = false
+    /// Computes ``status`` after a success, a failure or a change of the connection.
+    func updateStatus() {
+        if let reason = failures.reason {
             status = .offline(reason: reason)
-        case .entry(let entry): notify(session.receive(entry))
-        }
-    }
-
-    /// Fetches missing entries or the text, with retries, until nothing is missing.
-    private func fetch() async {
-        var delay = options.retryDelay.lowerBound
-        while let request = session.fetch, isConnected || !session.isLoaded, !Task.isCancelled {
-            do {
-                let answer: TextRecovery =
-                    switch request {
-                    case .snapshot: .snapshot(try await source.snapshot())
-                    case .entries(let serial, let epoch):
-                        try await source.recovery(after: serial, epoch: epoch)
-                    }
-                notify(session.fetched(answer))
-                delay = options.retryDelay.lowerBound
-            } catch {
-                status = .offline(reason: "\(error)")
-                guard (try? await options.sleep(delay)) != nil else { return }
-                delay = min(delay * 2, options.retryDelay.upperBound)
-            }
-        }
-        if isConnected, !Task.isCancelled { status = .live }
-        wake?.yield()
-    }
-
-    /// Sends the unsent edits, one batch at a time.
-    private func send() async {
-        guard session.isLoaded, !session.unsent.isEmpty else { return }
-        guard (try? await options.sleep(options.sendingDelay)) != nil else { return }
-        var delay = options.retryDelay.lowerBound
-        while let batch = session.nextBatch() {
-            do {
-                try await source.send(batch)
-                _ = session.sent(batch, outcome: .accepted)
-                delay = options.retryDelay.lowerBound
-            } catch let refusal as TextRefusal {
-                let reason = session.sent(batch, outcome: .refused(refusal))
-                if let reason { refusalObservers.send(reason) }
-                await fetch()
-            } catch {
-                _ = session.sent(batch, outcome: .unknown)
-                guard (try? await options.sleep(delay)) != nil else { return }
-                delay = min(delay * 2, options.retryDelay.upperBound)
-            }
+        } else if isConnected, session.fetch == nil {
+            status = .live
         }
     }
 }

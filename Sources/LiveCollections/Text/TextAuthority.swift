@@ -1,13 +1,16 @@
 /// The backend's part of a shared text, as a value: it orders the operations of all replicas.
 ///
-/// It appends batches to a log and returns missed entries. When IDs of deleted scalars accumulate, it begins a new
-/// *epoch* without them. A batch of an older epoch is refused: its replica loads the text, locates its edits and sends
-/// them again. So no history is kept for clients that were offline for long, and no typed text is lost.
+/// It appends batches to a log and returns missed entries. A long log is trimmed: clients that are behind it load the
+/// text, all others notice nothing. When IDs of deleted scalars accumulate, the authority begins a new *epoch* without
+/// them. A batch of an older epoch is refused: its replica loads the text, locates its edits and sends them again. So no
+/// history is kept for clients that were offline for long, and no typed text is lost.
 ///
 /// The backend must store the entries that ``commit(_:)`` and the other methods return, then publish them in order.
 public struct TextAuthority: Sendable {
-    /// The number of entries of an epoch from which a compaction is due.
+    /// The number of entries of the log from which trimming is due.
     public static let entriesMax = 5_000
+    /// The number of entries that trimming keeps.
+    public static let keptEntriesCount = 2_500
     /// The maximum number of entries that ``recovery(after:epoch:)`` returns.
     public static let recoveryLengthMax = 200
     /// The number of epochs for which the version of an inactive replica is kept.
@@ -21,7 +24,7 @@ public struct TextAuthority: Sendable {
     public private(set) var document: TextDocument
     /// The serial of the last entry.
     public private(set) var serial: UInt64
-    /// The entries of this epoch, without gaps up to ``serial``.
+    /// The last entries of this epoch, without gaps up to ``serial``.
     private var log: [TextEntry] = []
     /// For each replica, the last epoch in which it edited.
     private var lastActivity: [ReplicaID: UInt64]
@@ -32,7 +35,7 @@ public struct TextAuthority: Sendable {
     /// - Parameters:
     ///   - replica: The replica that edits on behalf of whole-text clients; a new ID each time.
     ///   - snapshot: The stored text.
-    ///   - log: The entries stored since the snapshot, in order.
+    ///   - log: The stored entries, in order: those since the snapshot, and any before it for ``recovery(after:epoch:)``.
     ///   - limits: The limits of the text.
     /// - Throws: ``TextRefusal`` when the log does not follow the snapshot.
     public init(
@@ -45,6 +48,7 @@ public struct TextAuthority: Sendable {
         serial = snapshot.serial
         lastActivity = snapshot.version.mapValues { _ in snapshot.epoch }
         bridge = WholeTextBridge()
+        self.log = Self.entries(log, endingWith: snapshot)
         for entry in log where entry.serial > serial {
             guard entry.serial == serial + 1, case .batch(let batch) = entry.change else {
                 throw .invalid(reason: "entry \(entry.serial) does not follow entry \(serial)")
@@ -52,6 +56,22 @@ public struct TextAuthority: Sendable {
             _ = try commit(batch)
         }
         bridge.begin(with: document)
+    }
+
+    /// Returns the entries of a snapshot's epoch up to it, if they are complete.
+    private static func entries(
+        _ log: [TextEntry],
+        endingWith snapshot: TextSnapshot
+    ) -> [TextEntry] {
+        var entries: [TextEntry] = []
+        for entry in log where entry.serial <= snapshot.serial {
+            guard case .batch(let batch) = entry.change, batch.epoch == snapshot.epoch else {
+                continue
+            }
+            if let last = entries.last, entry.serial != last.serial + 1 { entries = [] }
+            entries.append(entry)
+        }
+        return entries.last?.serial == snapshot.serial ? entries : []
     }
 
     /// The current text.
@@ -125,12 +145,30 @@ public struct TextAuthority: Sendable {
         return .entries(Array(missed.prefix(Self.recoveryLengthMax)), serial: serial)
     }
 
+    // MARK: Trimming
+
+    /// Whether the log is long enough to be trimmed.
+    public var isTrimmingDue: Bool { log.count >= Self.entriesMax }
+
+    /// Removes all but the last ``keptEntriesCount`` entries from the log.
+    ///
+    /// Store the ``snapshot``, and delete the stored entries up to the returned serial.
+    ///
+    /// - Returns: The serial of the last removed entry; `nil` when none was removed.
+    public mutating func trimLog() -> UInt64? {
+        let count = log.count - Self.keptEntriesCount
+        guard count > 0 else { return nil }
+        log.removeFirst(count)
+        return serial - UInt64(log.count)
+    }
+
     // MARK: Epochs
 
-    /// Whether a new epoch is due.
+    /// Whether a new epoch is due: the IDs of deleted scalars are most of the text's memory.
+    ///
+    /// An epoch makes all clients load the text, so the number of entries alone is no reason for one.
     public var isCompactionDue: Bool {
-        log.count >= Self.entriesMax
-            || document.deletedCount >= max(Self.deletedCountMin, 2 * document.scalarCount)
+        document.deletedCount >= max(Self.deletedCountMin, 2 * document.scalarCount)
     }
 
     /// Begins a new epoch without the IDs of deleted scalars.

@@ -27,21 +27,3 @@ public enum TextRecovery: Hashable, Sendable {
     /// The text, because the log does not reach back that far.
     case snapshot(TextSnapshot)
 }
-
-/// The reason why a replica's operations are refused.
-public enum TextRefusal: Error, Hashable, Sendable {
-    /// They refer to unknown scalars: load the text and reapply the edits.
-    case stale(reason: String)
-    /// They are invalid: load the text and discard them.
-    case invalid(reason: String)
-}
-
-extension TextRefusal: CustomStringConvertible {
-    /// The reason and its remedy.
-    public var description: String {
-        switch self {
-        case .stale(let reason): "\(reason); load the text and reapply the edits"
-        case .invalid(let reason): reason
-        }
-    }
-}

@@ -26,8 +26,11 @@ package struct TextSession: Sendable {
     package private(set) var isLoaded = false
     /// The last entry of the log that is known with all before it.
     package private(set) var serial: UInt64 = 0
-    /// The local edits, also of earlier sessions, that the backend has not confirmed.
-    package private(set) var unsent: [TextBatch]
+    /// The local edits, also of earlier sessions, that are to be sent.
+    private var queue: [TextBatch]
+    /// The refused batch, until the text is loaded without it.
+    private var refused: (batch: TextBatch, refusal: TextRefusal)?
+    private var reverted: [RefusedEdits] = []
 
     /// The serial of the last entry known to exist.
     private var serialSeen: UInt64 = 0
@@ -46,8 +49,12 @@ package struct TextSession: Sendable {
     ///   - limits: The limits of the text.
     package init(replica: ReplicaID, unsent: [TextBatch] = [], limits: TextLimits = TextLimits()) {
         document = TextDocument(replica: replica, limits: limits)
-        self.unsent = unsent
+        queue = unsent
     }
+
+    /// The local edits, also of earlier sessions, that the backend has not confirmed, with a refused batch until it is
+    /// reverted.
+    package var unsent: [TextBatch] { (refused.map { [$0.batch] } ?? []) + queue }
 
     // MARK: Editing
 
@@ -64,13 +71,13 @@ package struct TextSession: Sendable {
     private mutating func enqueue(_ batch: TextBatch) {
         guard !batch.operations.isEmpty else { return }
         // The first batch does not change while it is being sent.
-        let isOpen = unsent.count > (isSending ? 1 : 0)
-        if isOpen, let last = unsent.last, last.replica == batch.replica, last.epoch == batch.epoch,
+        let isOpen = queue.count > (isSending ? 1 : 0)
+        if isOpen, let last = queue.last, last.replica == batch.replica, last.epoch == batch.epoch,
             last.nextNumber == batch.number
         {
-            unsent[unsent.count - 1].append(batch)
+            queue[queue.count - 1].append(batch)
         } else {
-            unsent.append(batch)
+            queue.append(batch)
         }
     }
 
@@ -78,9 +85,9 @@ package struct TextSession: Sendable {
 
     /// Returns the next batch to send, or `nil` until ``sent(_:outcome:)`` is called for the previous one.
     package mutating func nextBatch() -> TextBatch? {
-        guard isLoaded, !mustReload, !isSending, let first = unsent.first else { return nil }
+        guard isLoaded, !mustReload, !isSending, let first = queue.first else { return nil }
         let parts = first.parts()
-        unsent.replaceSubrange(0..<1, with: parts)
+        queue.replaceSubrange(0..<1, with: parts)
         isSending = true
         return parts.first
     }
@@ -90,27 +97,33 @@ package struct TextSession: Sendable {
     /// - Parameters:
     ///   - batch: The batch.
     ///   - outcome: The outcome.
-    /// - Returns: The reason why local edits are reverted, if they are.
-    package mutating func sent(_ batch: TextBatch, outcome: Outcome) -> String? {
+    package mutating func sent(_ batch: TextBatch, outcome: Outcome) {
         isSending = false
         switch outcome {
-        case .accepted:
-            acknowledge(through: batch.nextNumber - 1, of: batch.replica)
-        case .unknown:
-            break
-        case .refused(.stale):
-            mustReload = true
-        case .refused(.invalid(let reason)):
-            // Later edits may depend on it.
-            unsent = []
-            mustReload = true
-            return reason
+        case .accepted: acknowledge(through: batch.nextNumber - 1, of: batch.replica)
+        case .unknown: break
+        case .refused(.stale): mustReload = true
+        case .refused(let refusal):
+            // A batch that was reapplied meanwhile is sent, and refused, again.
+            guard let index = queue.firstIndex(of: batch) else { return }
+            if case .tooLarge = refusal, let halves = batch.halves {
+                queue.replaceSubrange(index...index, with: halves)
+            } else {
+                queue.remove(at: index)
+                refused = (batch, refusal)
+                mustReload = true
+            }
         }
-        return nil
+    }
+
+    /// Returns the refused edits that have been reverted since the last call.
+    package mutating func takeRefusedEdits() -> [RefusedEdits] {
+        defer { reverted = [] }
+        return reverted
     }
 
     private mutating func acknowledge(through number: UInt64, of replica: ReplicaID) {
-        unsent = unsent.compactMap { batch in
+        queue = queue.compactMap { batch in
             guard batch.replica == replica else { return batch }
             let rest = batch.after(number)
             return rest.operations.isEmpty ? nil : rest
@@ -197,21 +210,52 @@ package struct TextSession: Sendable {
 
     /// Replaces the text by a loaded one and keeps the local edits that it lacks.
     private mutating func rebase(onto snapshot: TextSnapshot) {
-        unsent = unsent.compactMap { batch in
+        queue = queue.compactMap { batch in
             let rest = batch.after(snapshot.version[batch.replica, default: 0])
             return rest.operations.isEmpty ? nil : rest
+        }
+        if let (batch, refusal) = refused {
+            refused = nil
+            return revert(batch, because: refusal, onto: snapshot)
         }
         var next = TextDocument(replica: document.replica, from: snapshot, limits: document.limits)
         // A batch in flight may still be accepted: reapplying it under new IDs would duplicate it.
         let keepsReplica = outdatedCount == 0
-        if keepsReplica, unsent.allSatisfy({ (try? next.apply($0)) != nil }), next.waitingCount == 0
+        if keepsReplica, queue.allSatisfy({ (try? next.apply($0)) != nil }), next.waitingCount == 0
         {
             document = next
             return
         }
         next = TextDocument(replica: .random(), from: snapshot, limits: document.limits)
-        let edits = UnsentEdits(unsent, from: document, onto: next)
-        unsent = []
+        replay(queue, onto: next)
+    }
+
+    /// Replaces the text and keeps the local edits that do not depend on a refused batch.
+    ///
+    /// The replica is a new one: the old one's numbers now have a gap, and a repeated request with the refused batch may
+    /// still be under way.
+    private mutating func revert(
+        _ batch: TextBatch,
+        because refusal: TextRefusal,
+        onto snapshot: TextSnapshot
+    ) {
+        let next = TextDocument(replica: .random(), from: snapshot, limits: document.limits)
+        let batch = batch.after(snapshot.version[batch.replica, default: 0])
+        let (dependent, independent) = queue.split(dependingOn: batch)
+        if !batch.operations.isEmpty {
+            let batches = [batch] + dependent
+            let edits = UnsentEdits(batches, from: document, onto: next)
+            reverted.append(
+                RefusedEdits(batches: batches, insertions: edits.insertions, refusal: refusal)
+            )
+        }
+        replay(independent, onto: next)
+    }
+
+    /// Replaces the text and reapplies edits under new IDs.
+    private mutating func replay(_ batches: [TextBatch], onto next: TextDocument) {
+        let edits = UnsentEdits(batches, from: document, onto: next)
+        queue = []
         document = next
         for edit in edits.replayed(on: &document) { enqueue(edit) }
     }

@@ -4,7 +4,9 @@
 public protocol TextSource: Sendable {
     /// Returns the backend's events from now on, until the reading task is cancelled.
     ///
-    /// ``TextSourceEvent/connected`` comes first, and again after each interruption: entries may have been missed.
+    /// ``TextSourceEvent/connected`` comes first, and again after each interruption: entries may have been missed. Limit
+    /// the stream's buffer, and send ``TextSourceEvent/gap`` for what is dropped. A stream that ends is requested anew
+    /// after a delay.
     func news() -> AsyncStream<TextSourceEvent>
 
     /// Loads the current text.
@@ -37,4 +39,6 @@ public enum TextSourceEvent: Sendable, Hashable {
     case disconnected(reason: String)
     /// A log entry.
     case entry(TextEntry)
+    /// Entries were dropped; they are fetched from the backend.
+    case gap
 }

@@ -61,21 +61,3 @@ struct ScalarChange {
         replacement = String(scalars)
     }
 }
-
-/// Remote edits that were applied together, and the text after them.
-public struct TextUpdate: Hashable, Sendable {
-    /// The edits, in order; the offsets of each are those after the previous one.
-    public var splices: [TextSplice]
-    /// The text after the edits, including local edits.
-    public var string: String
-
-    /// Creates an update.
-    ///
-    /// - Parameters:
-    ///   - splices: The edits, in order.
-    ///   - string: The text after the edits.
-    public init(splices: [TextSplice], string: String) {
-        self.splices = splices
-        self.string = string
-    }
-}

@@ -65,6 +65,13 @@ struct UnsentEdits {
         }
     }
 
+    /// The inserted texts and their positions.
+    var insertions: [RefusedEdits.Insertion] {
+        typed.map { left, text in
+            RefusedEdits.Insertion(text, at: left.map { .after($0) } ?? .start)
+        }
+    }
+
     /// Reapplies the edits.
     ///
     /// - Parameter document: The text to apply them to.

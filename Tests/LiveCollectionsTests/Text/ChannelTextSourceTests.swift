@@ -75,8 +75,35 @@ private struct EventReader {
     }
 }
 
+/// An interruption that an app causes, and its end.
+private enum Interruption: CaseIterable {
+    case disconnect, suspend, stop
+
+    @MainActor func begin(_ client: FanfareClient, _ text: LiveText) {
+        switch self {
+        case .disconnect: client.disconnect()
+        case .suspend: client.suspend()
+        case .stop: text.stop()
+        }
+    }
+
+    @MainActor func end(_ client: FanfareClient, _ text: LiveText) {
+        switch self {
+        case .disconnect, .suspend: client.connect()
+        case .stop: text.start()
+        }
+    }
+}
+
 @Suite("A text over a channel", .timeLimit(.minutes(1))) @MainActor
 struct ChannelTextSourceTests {
+    private static var options: LiveText.Options {
+        var options = LiveText.Options()
+        options.sendingDelay = .zero
+        options.retryDelay = .milliseconds(1) ... .milliseconds(2)
+        return options
+    }
+
     private func entry(_ serial: UInt64) -> TextEntry {
         TextEntry(serial: serial, change: .compacted(epoch: serial))
     }
@@ -91,11 +118,12 @@ struct ChannelTextSourceTests {
         client.subscribe("collabo")
         #expect(await news.next() == .connected)
         try broker.tell(entry(1))
-        // Malformed entries, and events of other names, are skipped.
+        // A malformed entry is fetched like a missed one; events of other names are skipped.
         try broker.trigger("text_operations", on: ["collabo"], text: "hello")
         try broker.trigger("another", on: ["collabo"], text: "{}")
         try broker.tell(entry(2))
         #expect(await news.next() == .entry(entry(1)))
+        #expect(await news.next() == .gap)
         #expect(await news.next() == .entry(entry(2)))
         broker.cut()
         guard case .disconnected(let reason)? = await news.next() else {
@@ -109,7 +137,11 @@ struct ChannelTextSourceTests {
         #expect(await news.next() == .entry(entry(3)))
         client.disconnect()
         #expect(await news.next() == .disconnected(reason: "the client is disconnected"))
-        #expect(await news.next() == nil)
+        client.connect()
+        #expect(await news.next() == .connected)
+        try broker.tell(entry(4))
+        #expect(await news.next() == .entry(entry(4)))
+        client.disconnect()
     }
 
     @Test func sendsConnectedWhenAlreadySubscribed() async throws {
@@ -145,18 +177,152 @@ struct ChannelTextSourceTests {
         )
     }
 
+    @Test("A text goes live again by itself, with the edits made meanwhile", arguments: Interruption.allCases)
+    fileprivate func goesLiveAgain(_ interruption: Interruption) async throws {
+        let broker = ScriptedBroker()
+        let backend = try TextBackend(broker)
+        let clients = [broker.client(), broker.client()]
+        let texts = clients.map { LiveText(from: backend.source($0), options: Self.options) }
+        for (client, text) in zip(clients, texts) {
+            text.start()
+            client.connect()
+        }
+        try await broker.wait(for: "both texts") { texts.allSatisfy { $0.status == .live } }
+        for round in 1...3 {
+            interruption.begin(clients[0], texts[0])
+            try await broker.wait(for: "the interruption") { texts[0].status != .live }
+            try texts[0].replace(0..<0, with: "a")
+            try texts[1].replace(0..<0, with: "b")
+            try await broker.wait(for: "the other edit") { backend.string.contains("b") }
+            interruption.end(clients[0], texts[0])
+            try await broker.wait(for: "one text") {
+                texts.allSatisfy {
+                    $0.string.utf16.count == 2 * round && $0.status == .live && $0.unsent.isEmpty
+                }
+            }
+            #expect(texts[0].string == texts[1].string && texts[0].string == backend.string)
+        }
+        // Also remote edits arrive, without a request.
+        backend.requests.withLock { $0 = [] }
+        try texts[1].replace(0..<0, with: "last ")
+        try await broker.wait(for: "the last edit") { texts[0].string.hasPrefix("last ") }
+        #expect(backend.requests.withLock { $0 } == ["send"])
+        for client in clients { client.disconnect() }
+    }
+
+    @Test("A reader that is behind gets a gap instead of more than 256 events")
+    func limitsUnreadEvents() async throws {
+        let broker = ScriptedBroker()
+        let client = broker.client()
+        let source = try TextBackend(broker).source(client)
+        let news = source.news()
+        client.connect()
+        try await broker.waitForSubscribers(to: "collabo")
+        for serial in 1...2_000 { try broker.tell(entry(UInt64(serial))) }
+        try await broker.settle()
+        var seen: [TextSourceEvent] = []
+        for await event in news {
+            seen.append(event)
+            if event == .entry(entry(2_000)) { break }
+        }
+        #expect(seen.count <= 256 + 2)
+        #expect(seen.contains(.connected) && seen.contains(.gap))
+        client.disconnect()
+    }
+
+    @Test("A subscription that is refused at once is reported")
+    func reportsImmediateRefusal() async throws {
+        let broker = ScriptedBroker()
+        let client = broker.client { $0.channelAuthorizer = nil }
+        client.connect()
+        try await client.waitUntilConnected()
+        // Private, and the client has no authorizer.
+        let source = ChannelTextSource(
+            channel: client.channel("private-text"),
+            snapshot: { .empty },
+            recovery: { _, _ in .entries([], serial: 0) },
+            send: { _ in }
+        )
+        var news = source.news().makeAsyncIterator()
+        guard case .disconnected(let reason)? = await news.next() else {
+            Issue.record("the refusal is not reported")
+            return
+        }
+        #expect(reason.contains("private-text"))
+        client.disconnect()
+    }
+
+    @Test("The last report about the connection is the current one")
+    func ordersReports() async throws {
+        let broker = ScriptedBroker()
+        let client = broker.client()
+        var news = try TextBackend(broker).source(client).news().makeAsyncIterator()
+        client.connect()
+        for serial in 1...20 {
+            try await broker.waitForSubscribers(to: "collabo")
+            try await client.channel("collabo").waitUntilSubscribed()
+            try broker.tell(entry(UInt64(serial)))
+            var last: TextSourceEvent?
+            while let event = await news.next(), event != .entry(entry(UInt64(serial))) {
+                last = event
+            }
+            // A late report of the loss is followed by another of the connection.
+            while last != .connected { last = await news.next() }
+            client.disconnect()
+            client.connect()
+        }
+        client.disconnect()
+    }
+
+    @Test("A stopped text says so")
+    func reportsTheStop() async throws {
+        let broker = ScriptedBroker()
+        let client = broker.client()
+        let text = LiveText(from: try TextBackend(broker).source(client), options: Self.options)
+        text.start()
+        client.connect()
+        try await broker.wait(for: "the text") { text.status == .live }
+        text.stop()
+        #expect(text.status == .offline(reason: "the text is stopped: start() connects it again"))
+        client.disconnect()
+    }
+
+    @Test("A refused subscription is tried again, after a delay that grows")
+    func retriesTheSubscription() async throws {
+        let broker = ScriptedBroker()
+        let client = broker.client()
+        broker.refuseSubscriptions(to: "collabo")
+        let refusals = Mutex(0)
+        let token = client.onError { _ in refusals.withLock { $0 += 1 } }
+        let text = LiveText(from: try TextBackend(broker).source(client), options: Self.options)
+        text.start()
+        client.connect()
+        try await broker.wait(for: "the refusal") { text.status.isOffline }
+        #expect(text.status.reason?.contains("refuses this subscription") == true)
+        for count in [1, 2] {
+            try await broker.wait(for: "refusal \(count)") { refusals.withLock { $0 } >= count }
+            try await broker.settle()
+            #expect(refusals.withLock { $0 } == count)
+            try await broker.advance(by: .seconds(1 << (count - 1)))
+        }
+        broker.acceptSubscriptions(to: "collabo")
+        while text.status != .live {
+            try await broker.advance(by: .seconds(1))
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        token.cancel()
+        client.disconnect()
+    }
+
     @Test("Two users' texts converge, also after a lost connection")
     func keepsTextsTheSame() async throws {
         let broker = ScriptedBroker()
         let backend = try TextBackend(broker)
-        var options = LiveText.Options()
-        options.sendingDelay = .zero
-        options.retryDelay = .milliseconds(1) ... .milliseconds(2)
         let clients = [broker.client(), broker.client()]
         let texts = clients.map { client in
             client.subscribe("collabo")
             client.connect()
-            return LiveText(from: backend.source(client), options: options)
+            return LiveText(from: backend.source(client), options: Self.options)
         }
         for text in texts { text.start() }
         try await broker.wait(for: "both texts") { texts.allSatisfy { $0.status == .live } }
@@ -173,4 +339,12 @@ struct ChannelTextSourceTests {
         #expect(backend.string == "> Hello, Ben")
         for client in clients { client.disconnect() }
     }
+}
+
+extension LiveText.Status {
+    fileprivate var reason: String? {
+        if case .offline(let reason) = self { reason } else { nil }
+    }
+
+    fileprivate var isOffline: Bool { reason != nil }
 }

@@ -111,18 +111,83 @@ struct LiveTextTests {
         }
     }
 
-    @Test("Refused edits are reverted and reported with the reason")
+    @Test("A refused edit is reverted; the edits that do not depend on it are sent")
     func refusal() async throws {
         let backend = try ScriptedBackend("text")
         let text = open(backend)
         try await wait { text.isLoaded }
-        var reasons: [String] = []
-        text.observeRefusals { reasons.append($0) }
-        backend.refuse(with: .invalid(reason: "the text is closed"))
+        var refused: [RefusedEdits] = []
+        text.observeRefusals { edits in
+            // The text has already been reverted.
+            #expect(text.offset(of: edits.insertions[0].position) == 0)
+            refused.append(edits)
+        }
+        backend.refuse { batch in
+            batch.operations.contains { $0.text?.contains("more") == true }
+                ? TextRefusal.invalid(reason: "the text is closed") : nil
+        }
+        backend.holdSends()
         try text.replace(0..<0, with: "more ")
-        try await wait { !reasons.isEmpty && text.string == "text" }
-        #expect(reasons == ["the text is closed"])
-        #expect(text.unsent.isEmpty)
+        try await wait { backend.heldCount == 1 }
+        try text.replace(9..<9, with: " and this")
+        try text.replace(5..<6, with: "T")
+        try text.replace(7..<8, with: "X")
+        backend.releaseSends()
+        try await wait { !refused.isEmpty && text.unsent.isEmpty }
+        #expect(text.string == "teXt and this")
+        try await wait { backend.string == text.string }
+        #expect(refused.count == 1)
+        #expect(refused[0].refusal == .invalid(reason: "the text is closed"))
+        // The "T" was typed after the refused text, so it depends on it.
+        #expect(refused[0].insertions == [RefusedEdits.Insertion("more T", at: .start)])
+        #expect(refused[0].batches.count == 2)
+        text.stop()
+    }
+
+    @Test("A batch that is too large is sent in parts", arguments: [1, 7, 100])
+    func tooLarge(limit: Int) async throws {
+        let backend = try ScriptedBackend("[]")
+        let text = open(backend)
+        try await wait { text.isLoaded }
+        backend.refuse { batch in
+            let count = batch.operations.reduce(0) { $0 + ($1.text?.unicodeScalars.count ?? 1) }
+            return count > limit ? TextRefusal.tooLarge(reason: "status 413") : nil
+        }
+        let typed = String(repeating: "0123456789", count: 30)
+        try text.replace(1..<1, with: typed)
+        try await wait { text.unsent.isEmpty }
+        #expect(backend.string == "[\(typed)]")
+        #expect(text.string == backend.string)
+        text.stop()
+    }
+
+    @Test("A single scalar that is too large is handed back")
+    func tooLargeScalar() async throws {
+        let backend = try ScriptedBackend("text")
+        let text = open(backend)
+        try await wait { text.isLoaded }
+        var refused: [RefusedEdits] = []
+        text.observeRefusals { refused.append($0) }
+        backend.refuse { _ in TextRefusal.tooLarge(reason: "status 413") }
+        try text.replace(4..<4, with: "!")
+        try await wait { !refused.isEmpty }
+        #expect(refused.map { $0.insertions.map(\.text) } == [["!"]])
+        #expect(text.string == "text" && text.unsent.isEmpty)
+        text.stop()
+    }
+
+    @Test("A batch without an answer is sent again, and the status tells the reason")
+    func unknownOutcome() async throws {
+        let backend = try ScriptedBackend("text")
+        let text = open(backend)
+        try await wait { text.status == .live }
+        backend.refuse { _ in ScriptedBackend.Unreachable() }
+        try text.replace(0..<0, with: "more ")
+        try await wait { text.status == .offline(reason: "Unreachable()") }
+        #expect(text.string == "more text")
+        backend.refuse { _ in nil }
+        try await wait { text.unsent.isEmpty && text.status == .live }
+        #expect(backend.string == "more text")
         text.stop()
     }
 
@@ -155,5 +220,112 @@ struct LiveTextTests {
         #expect(there.offset(of: place) == 3)
         here.stop()
         there.stop()
+    }
+
+    @Test("A slow reader of the updates misses no edit, and another reader gets the same")
+    func slowReader() async throws {
+        let backend = try ScriptedBackend()
+        let here = open(backend)
+        let there = open(backend)
+        try await wait { here.isLoaded && there.isLoaded }
+        let readers = [there.updates, there.updates]
+        for count in 1...200 {
+            try here.replace(0..<0, with: "x")
+            try await wait { there.string.utf16.count == count }
+        }
+        for reader in readers {
+            var view = ""
+            for await update in reader {
+                for splice in update.splices { splice.apply(to: &view) }
+                try #require(view == update.string)
+                if update.string.utf16.count == 200 { break }
+            }
+            #expect(view.utf16.count == 200)
+        }
+        here.stop()
+        there.stop()
+    }
+
+    @Test("Updates contain local edits too, and end with the text")
+    func localUpdates() async throws {
+        let backend = try ScriptedBackend("text")
+        var text: LiveText? = open(backend)
+        try await wait { text?.isLoaded == true }
+        let updates = try #require(text?.updates)
+        try text?.replace(4..<4, with: "!")
+        try text?.replace(0..<0, with: "")
+        text = nil
+        var seen: [TextUpdate] = []
+        for await update in updates { seen.append(update) }
+        #expect(seen == [TextUpdate(splices: [TextSplice(4..<4, "!")], string: "text!")])
+    }
+
+    @Test("An offline text is released with its last reference", arguments: [false, true])
+    func release(isLoaded: Bool) async throws {
+        let backend = try ScriptedBackend("text")
+        if !isLoaded { backend.setReachable(false) }
+        var text: LiveText? = open(backend)
+        weak let released = text
+        if isLoaded {
+            try await wait { text?.status == .live }
+            backend.setReachable(false)
+            try text?.replace(0..<0, with: "more ")
+        }
+        try await wait {
+            backend.send(.connected)
+            return backend.failureCount > 3
+        }
+        text = nil
+        let deadline = ContinuousClock.now + .seconds(5)
+        while released != nil, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(released == nil)
+    }
+
+    @Test("An edit whose sending is stopped is sent after the next start")
+    func stopWhileSending() async throws {
+        let backend = try ScriptedBackend("text")
+        let text = open(backend)
+        try await wait { text.status == .live }
+        backend.holdSends()
+        try text.replace(0..<0, with: "more ")
+        try await wait { backend.heldCount == 1 }
+        text.stop()
+        text.start()
+        try await wait { text.status == .live }
+        // The request of the stopped task ends late, and without an answer.
+        backend.releaseSends(throwing: ScriptedBackend.Unreachable())
+        try await wait { text.unsent.isEmpty }
+        #expect(backend.string == "more text")
+        text.stop()
+    }
+
+    @Test("A reported gap is fetched")
+    func gap() async throws {
+        let backend = try ScriptedBackend("text")
+        let text = open(backend)
+        try await wait { text.status == .live }
+        try backend.editSilently { try $0.replace(0..<0, with: "more ") }
+        backend.send(.gap)
+        try await wait { text.string == "more text" }
+        text.stop()
+    }
+
+    @Test("A source whose events end is read anew")
+    func endOfNews() async throws {
+        let backend = try ScriptedBackend("text")
+        let text = open(backend)
+        try await wait { text.status == .live }
+        backend.endNews()
+        try backend.editSilently { try $0.replace(0..<0, with: "more ") }
+        try await wait { text.string == "more text" && text.status == .live }
+        text.stop()
+    }
+}
+
+extension TextOperation {
+    fileprivate var text: String? {
+        if case .insert(_, _, let text) = self { text } else { nil }
     }
 }

@@ -9,8 +9,17 @@ final class ScriptedBackend: TextSource {
         var listeners: [Int: AsyncStream<TextSourceEvent>.Continuation] = [:]
         var listenerCount = 0
         var isReachable = true
-        var refusal: TextRefusal?
+        var refusal: @Sendable (TextBatch) -> (any Error)? = { _ in nil }
         var batches: [TextBatch] = []
+        var failureCount = 0
+        var isHolding = false
+        var held: [CheckedContinuation<Void, any Error>] = []
+
+        mutating func checkReachable() throws {
+            guard !isReachable else { return }
+            failureCount += 1
+            throw Unreachable()
+        }
     }
 
     struct Unreachable: Error {}
@@ -25,11 +34,53 @@ final class ScriptedBackend: TextSource {
     }
 
     var string: String { state.withLock { $0.authority.document.string } }
+    /// The number of requests made while the backend was unreachable.
+    var failureCount: Int { state.withLock { $0.failureCount } }
     /// Every accepted batch.
     var batches: [TextBatch] { state.withLock { $0.batches } }
 
-    /// Refuses all edits from now on.
-    func refuse(with refusal: TextRefusal) { state.withLock { $0.refusal = refusal } }
+    /// Throws an error for each batch for which `refusal` returns one, from now on.
+    func refuse(_ refusal: @escaping @Sendable (TextBatch) -> (any Error)?) {
+        state.withLock { $0.refusal = refusal }
+    }
+
+    /// Sends all clients an event of another source.
+    func send(_ event: TextSourceEvent) {
+        state.withLock { state in
+            for listener in state.listeners.values { listener.yield(event) }
+        }
+    }
+
+    /// Ends all streams of events.
+    func endNews() {
+        for listener in state.withLock({ Array($0.listeners.values) }) { listener.finish() }
+    }
+
+    /// Applies an edit without an event to the clients.
+    func editSilently(_ edit: (inout TextDocument) throws -> TextBatch) throws {
+        try state.withLock { state in
+            var writer = TextDocument(replica: .random(), from: state.authority.snapshot)
+            _ = try state.authority.commit(try edit(&writer))
+        }
+    }
+
+    /// Suspends later batches, also those of cancelled tasks, until ``releaseSends(throwing:)``.
+    func holdSends() { state.withLock { $0.isHolding = true } }
+
+    /// The number of suspended batches.
+    var heldCount: Int { state.withLock { $0.held.count } }
+
+    /// Processes the suspended batches, or loses them with an error.
+    func releaseSends(throwing error: (any Error)? = nil) {
+        let held = state.withLock { state in
+            state.isHolding = false
+            defer { state.held = [] }
+            return state.held
+        }
+        for continuation in held {
+            continuation.resume(with: error.map { .failure($0) } ?? .success(()))
+        }
+    }
 
     /// Disconnects or reconnects all clients.
     func setReachable(_ isReachable: Bool) {
@@ -69,22 +120,27 @@ final class ScriptedBackend: TextSource {
 
     func snapshot() throws -> TextSnapshot {
         try state.withLock { state in
-            guard state.isReachable else { throw Unreachable() }
+            try state.checkReachable()
             return state.authority.snapshot
         }
     }
 
     func recovery(after serial: UInt64, epoch: UInt64) throws -> TextRecovery {
         try state.withLock { state in
-            guard state.isReachable else { throw Unreachable() }
+            try state.checkReachable()
             return state.authority.recovery(after: serial, epoch: epoch)
         }
     }
 
-    func send(_ batch: TextBatch) throws {
+    func send(_ batch: TextBatch) async throws {
+        if state.withLock({ $0.isHolding }) {
+            try await withCheckedThrowingContinuation { continuation in
+                state.withLock { $0.held.append(continuation) }
+            }
+        }
         try state.withLock { state in
-            guard state.isReachable else { throw Unreachable() }
-            if let refusal = state.refusal { throw refusal }
+            try state.checkReachable()
+            if let refusal = state.refusal(batch) { throw refusal }
             Self.publish(try state.authority.commit(batch), state)
             state.batches.append(batch)
         }

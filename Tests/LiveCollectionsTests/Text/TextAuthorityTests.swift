@@ -94,6 +94,72 @@ struct TextAuthorityTests {
         #expect(throws: TextRefusal.self) { try authority.commit(late) }
     }
 
+    @Test("Entries without deletions begin no epoch; the log is trimmed, and only clients behind it load the text")
+    func trimming() throws {
+        var authority = try authority()
+        var writer = writer
+        var clients = [TextSession(replica: .random()), TextSession(replica: .random())]
+        for index in clients.indices {
+            _ = clients[index].fetched(.snapshot(authority.snapshot))
+            clients[index].reconnected()
+        }
+        var place: TextAnchor?
+        for index in 0..<6_000 {
+            let entries = try authority.commit(try writer.replace(index..<index, with: "x"))
+            // The first client is online, the second for the first hundred entries.
+            for entry in entries {
+                _ = clients[0].receive(entry)
+                if index < 100 { _ = clients[1].receive(entry) }
+            }
+            if index == 99 { place = clients[1].document.anchor(at: 50, bias: .left) }
+            try #require(!authority.isCompactionDue)
+            if authority.isTrimmingDue {
+                let trimmed = authority.trimLog()
+                #expect(trimmed == 2_500)
+            }
+        }
+        #expect(authority.trimLog() == 3_500)
+        #expect(authority.trimLog() == nil)
+        #expect(authority.snapshot.epoch == 0)
+        let request = TextSession.Fetch.entries(after: 6_000, epoch: 0)
+        #expect(clients[0].fetch == request)
+        #expect(authority.recovery(after: 6_000, epoch: 0) == .entries([], serial: 6_000))
+        guard case .entries = authority.recovery(after: 3_500, epoch: 0) else {
+            Issue.record("the log does not go back to 3,500")
+            return
+        }
+        // The client behind the log keeps its cursor and its unsent edit, with the same IDs.
+        try clients[1].replace(100..<100, with: "!")
+        let unsent = clients[1].unsent
+        let recovery = authority.recovery(after: 100, epoch: 0)
+        #expect(recovery == .snapshot(authority.snapshot))
+        _ = clients[1].fetched(recovery)
+        #expect(clients[1].document.utf16Count == 6_001)
+        #expect(clients[1].document.offset(of: try #require(place)) == 50)
+        #expect(clients[1].unsent == unsent)
+        #expect(try authority.commit(unsent[0]).count == 1)
+    }
+
+    @Test("A restored authority keeps the stored entries before its snapshot")
+    func restoredLog() throws {
+        var authority = try authority()
+        var writer = writer
+        var entries: [TextEntry] = []
+        for index in 0..<10 {
+            entries += try authority.commit(try writer.replace(index..<index, with: "x"))
+        }
+        let snapshot = authority.snapshot
+        entries += try authority.commit(try writer.replace(10..<10, with: "y"))
+        let restored = try TextAuthority(replica: .random(), from: snapshot, log: entries)
+        #expect(restored.snapshot == authority.snapshot)
+        #expect(restored.recovery(after: 0, epoch: 0) == .entries(entries, serial: 11))
+        // With a gap, entries from behind it on.
+        entries.remove(at: 4)
+        let gapped = try TextAuthority(replica: .random(), from: snapshot, log: entries)
+        #expect(gapped.recovery(after: 3, epoch: 0) == .snapshot(authority.snapshot))
+        #expect(gapped.recovery(after: 5, epoch: 0) == .entries(Array(entries[4...]), serial: 11))
+    }
+
     @Test("A whole text applies its client's change and no other")
     func bridge() throws {
         var authority = try authority("one two three")

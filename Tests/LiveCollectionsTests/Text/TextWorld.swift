@@ -121,7 +121,7 @@ struct TextWorld {
             return
         }
         if let outcome = sending.outcome {
-            _ = devices[index].session.sent(sending.batch, outcome: isLost ? .unknown : outcome)
+            devices[index].session.sent(sending.batch, outcome: isLost ? .unknown : outcome)
             devices[index].sending = nil
         } else {
             let outcome = take(sending.batch)
@@ -190,7 +190,7 @@ struct TextWorld {
         // The requests in flight are lost with the connection.
         devices[index].fetching = nil
         if let sending = devices[index].sending {
-            _ = devices[index].session.sent(sending.batch, outcome: .unknown)
+            devices[index].session.sent(sending.batch, outcome: .unknown)
             devices[index].sending = nil
         }
         devices[index].session.reconnected()

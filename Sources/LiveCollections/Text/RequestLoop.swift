@@ -1,0 +1,54 @@
+/// The waiting of a task that makes requests: for work, and between a failed request and its repetition.
+@MainActor final class RequestLoop {
+    private let delays: ClosedRange<Duration>
+    private let sleep: @Sendable (Duration) async throws -> Void
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+    private var delay: Duration
+    /// The current delay.
+    private var sleeping: Task<Void, Never>?
+
+    init(_ options: LiveText.Options) {
+        delays = options.retryDelay
+        sleep = options.sleep
+        delay = delays.lowerBound
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Ends the task's waiting for work, now or when it waits next.
+    ///
+    /// - Parameter endsDelay: Whether a failed request is repeated at once.
+    func wake(endsDelay: Bool = false) {
+        if endsDelay {
+            resetDelay()
+            sleeping?.cancel()
+        }
+        signal.yield()
+    }
+
+    /// Waits for ``wake(endsDelay:)``.
+    ///
+    /// - Returns: Whether to go on; `false` when the task is cancelled.
+    func waitForWork() async -> Bool {
+        var signals = signals.makeAsyncIterator()
+        return await signals.next(isolation: #isolation) != nil && !Task.isCancelled
+    }
+
+    /// Waits after a failure; each further failure doubles the delay.
+    ///
+    /// - Returns: Whether to go on; `false` when the task is cancelled.
+    func waitToRetry() async -> Bool {
+        let sleeping = Task { [sleep, delay] in _ = try? await sleep(delay) }
+        self.sleeping = sleeping
+        delay = min(delay * 2, delays.upperBound)
+        await withTaskCancellationHandler {
+            await sleeping.value
+        } onCancel: {
+            sleeping.cancel()
+        }
+        return !Task.isCancelled
+    }
+
+    /// Begins with the first delay again, after a success.
+    func resetDelay() { delay = delays.lowerBound }
+}
