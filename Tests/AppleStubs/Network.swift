@@ -24,3 +24,14 @@ public struct ProxyConfiguration: Sendable {
 extension URLSessionConfiguration {
     public var proxyConfigurations: [ProxyConfiguration] { get { [] } set {} }
 }
+
+public final class NWPathMonitor: @unchecked Sendable {
+    public init() {}
+    public var pathUpdateHandler: (@Sendable (NWPath) -> Void)?
+    public func start(queue: DispatchQueue) {}
+    public func cancel() {}
+}
+
+public struct NWPath: Sendable {}
+
+public import Dispatch

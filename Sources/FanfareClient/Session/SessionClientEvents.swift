@@ -8,7 +8,7 @@ extension ClientSession {
     ///   - name: The event's name.
     ///   - channel: The channel.
     ///   - json: The data as JSON text.
-    ///   - key: The key for the receipt, and under which the event may be sent again.
+    ///   - key: The key for the receipt, and under which the event may be sent again; `nil` for neither.
     ///   - now: The time.
     /// - Returns: The effects, and whether the event was sent.
     /// - Throws: The reason it can be neither sent nor queued.
@@ -16,7 +16,7 @@ extension ClientSession {
         _ name: String,
         on channel: String,
         json: [UInt8],
-        key: IdempotencyKey,
+        key: IdempotencyKey? = nil,
         at now: Duration
     ) throws(FanfareError) -> (effects: [SessionEffect], wasSent: Bool) {
         if let reason = refusal(of: name, on: channel, json) {

@@ -34,13 +34,31 @@ struct TextConvergenceTests {
         )
     }
 
+    @Test("Of refused edits all text is handed back, and no other text is lost")
+    func refusals() throws {
+        var refusalCount = 0
+        for seed in 0..<UInt64(Self.scheduleCount) {
+            var world = try TextWorld(seed: seed, refusesBatches: true)
+            world.oldDevices = []
+            world.run(steps: 100 + Int(seed % 4) * 100)
+            try #require(world.divergences == [], "seed \(seed)")
+            try #require(world.losses == [], "seed \(seed)")
+            refusalCount += world.refusalCount
+        }
+        #expect(refusalCount > Self.scheduleCount / 2)
+    }
+
     @Test(
         "A device that does something wrong is noticed",
-        arguments: [TextWorld.Fault.neverRecovers, .ignoresGaps, .sendsTwice]
+        arguments: [TextWorld.Fault.neverRecovers, .ignoresGaps, .sendsTwice, .hidesRefusals]
     )
     func faultsAreNoticed(_ fault: TextWorld.Fault) throws {
         let noticed = try (0..<UInt64(40)).contains { seed in
-            var world = try TextWorld(seed: seed, fault: fault)
+            var world = try TextWorld(
+                seed: seed,
+                fault: fault,
+                refusesBatches: fault == .hidesRefusals
+            )
             world.run(steps: 400)
             return !world.divergences.isEmpty || !world.losses.isEmpty
         }

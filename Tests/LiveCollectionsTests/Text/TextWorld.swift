@@ -12,6 +12,8 @@ struct TextWorld {
         case ignoresGaps
         /// It reapplies its edits whenever it loads the text, also accepted ones.
         case sendsTwice
+        /// It does not hand back the text of refused edits.
+        case hidesRefusals
     }
 
     struct Device {
@@ -39,6 +41,8 @@ struct TextWorld {
     var oldDevices: [OldDevice] = []
     var now = Duration.zero
     let fault: Fault?
+    /// Whether the backend refuses some batches, as invalid or too large.
+    let refusesBatches: Bool
 
     /// Each typed scalar is unique.
     private var typedCount: UInt32 = 0
@@ -46,10 +50,14 @@ struct TextWorld {
     /// The scalars deleted by any client, and those deleted by clients with operations.
     private var deleted: Set<Unicode.Scalar> = []
     private var deletedExactly: Set<Unicode.Scalar> = []
+    /// The scalars of refused edits.
+    private var handedBack: Set<Unicode.Scalar> = []
+    private(set) var refusalCount = 0
 
-    init(seed: UInt64, fault: Fault? = nil) throws {
+    init(seed: UInt64, fault: Fault? = nil, refusesBatches: Bool = false) throws {
         random = SeededRandom(seed: seed)
         self.fault = fault
+        self.refusesBatches = refusesBatches
         authority = try TextAuthority(replica: .random(using: &random))
         for _ in 0..<Int.random(in: 3...5, using: &random) { devices.append(newDevice([])) }
         let text = randomText(80)
@@ -131,10 +139,22 @@ struct TextWorld {
 
     private mutating func take(_ batch: TextBatch) -> TextSession.Outcome {
         do throws(TextRefusal) {
+            try refuse(batch)
             publish(try authority.commit(batch))
             return .accepted
         } catch {
             return .refused(error)
+        }
+    }
+
+    private mutating func refuse(_ batch: TextBatch) throws(TextRefusal) {
+        // A backend recognises a repeated batch before it judges it.
+        let known = authority.document.version[batch.replica, default: 0]
+        guard refusesBatches, batch.number > known else { return }
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: throw .invalid(reason: "refused")
+        case 1: throw .tooLarge(reason: "too large")
+        default: break
         }
     }
 
@@ -212,6 +232,10 @@ struct TextWorld {
 
     private mutating func show(_ splices: [TextSplice], _ index: Int) {
         for splice in splices { splice.apply(to: &devices[index].view) }
+        for edits in devices[index].session.takeRefusedEdits() where fault != .hidesRefusals {
+            refusalCount += 1
+            for insertion in edits.insertions { handedBack.formUnion(insertion.text.unicodeScalars) }
+        }
     }
 
     // MARK: Whole-text clients
@@ -334,8 +358,12 @@ struct TextWorld {
         where !seen.insert(scalar).inserted {
             found.append("\(scalar) is there twice")
         }
-        let lost = typed.subtracting(deleted).subtracting(seen)
+        let both = handedBack.intersection(seen)
+        if !both.isEmpty { found.append("\(both.count) scalars are handed back and there") }
+        let lost = typed.subtracting(deleted).subtracting(seen).subtracting(handedBack)
         if !lost.isEmpty { found.append("\(lost.count) typed scalars are lost") }
+        // A refused deletion is reverted.
+        guard !refusesBatches else { return found }
         let undead = seen.intersection(deletedExactly)
         if !undead.isEmpty { found.append("\(undead.count) deleted scalars are there again") }
         return found
