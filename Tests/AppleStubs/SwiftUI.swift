@@ -12,9 +12,10 @@ extension Never: View {
 
 @resultBuilder public struct ViewBuilder {
     public static func buildBlock<each Content: View>(_ content: repeat each Content) -> Group { Group() }
-    public static func buildIf<Content: View>(_ content: Content?) -> Group { Group() }
-    public static func buildEither<Content: View>(first: Content) -> Group { Group() }
-    public static func buildEither<Content: View>(second: Content) -> Group { Group() }
+    public static func buildExpression<Content: View>(_ content: Content) -> Content { content }
+    public static func buildOptional(_ content: Group?) -> Group { Group() }
+    public static func buildEither(first: Group) -> Group { Group() }
+    public static func buildEither(second: Group) -> Group { Group() }
 }
 
 public struct Group: View {
@@ -117,4 +118,8 @@ public struct WindowGroup: Scene {
     associatedtype Body: Scene
     @SceneBuilder @MainActor @preconcurrency var body: Body { get }
     @MainActor @preconcurrency init()
+}
+
+extension App {
+    @MainActor public static func main() {}
 }

@@ -90,7 +90,8 @@ import Testing
             on: ["presence-x", "ch-1"],
             text: "say \"ż\"\n",
             except: "123.456",
-            info: [.userCount, .subscriptionCount]
+            info: [.userCount, .subscriptionCount],
+            key: "order-7"
         )
         #expect(answer["presence-x"]?.userCount == 42)
         #expect(answer["ch-1"]?.subscriptionCount == 13)
@@ -100,7 +101,8 @@ import Testing
         #expect(
             String(decoding: request.body, as: UTF8.self)
                 == #"{"channels":["presence-x","ch-1"],"name":"e","data":"say \"ż\"\n","#
-                + #""socket_id":"123.456","info":"subscription_count,user_count"}"#
+                + #""socket_id":"123.456","info":"subscription_count,user_count","#
+                + #""idempotency_key":"order-7"}"#
         )
     }
 

@@ -17,10 +17,12 @@ import Testing
 
     private static func api(
         _ transport: RecordingTransport,
-        _ retries: FanfareAPI.Settings.Retries = .init(pause: .zero)
+        _ retries: FanfareAPI.Settings.Retries = .init(pause: .zero),
+        sendsKeys: Bool = false
     ) throws -> FanfareAPI {
         var settings = FanfareAPI.Settings()
         settings.retries = retries
+        settings.sendsKeys = sendsKeys
         // Long enough for a busy machine; no test waits for it.
         settings.timeout = .seconds(600)
         return try FanfareAPI(
@@ -62,7 +64,16 @@ import Testing
         #expect(transport.requests.count == 3)
     }
 
-    @Test(arguments: open)
+    @Test("An event with a key that may have arrived is repeated under the same key", arguments: open)
+    func repeatsEventsWithKeys(error: FanfareAPIError) async throws {
+        let transport = Self.transport(failing: 2, with: error)
+        try await Self.api(transport, sendsKeys: true).trigger("e", on: "c", text: "1")
+        let bodies = transport.requests.map { String(decoding: $0.body, as: UTF8.self) }
+        #expect(bodies.count == 3 && Set(bodies).count == 1)
+        #expect(bodies.first?.contains(#""idempotency_key":""#) == true)
+    }
+
+    @Test("Without keys it is not repeated", arguments: open)
     func doesNotRetryEventsThatMayHaveArrived(error: FanfareAPIError) async throws {
         let transport = Self.transport(failing: 1, with: error)
         let api = try Self.api(transport)

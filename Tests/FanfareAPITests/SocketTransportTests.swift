@@ -27,13 +27,21 @@ import Testing
     @Test func sendsCompleteRequests() async throws {
         let server = try ScriptedServer { _, _ in .answer(response("{}")) }
         defer { server.stop() }
-        try await Self.api(server, prefix: "/push").trigger("e", on: "c", text: "ż")
+        try await Self.api(server, prefix: "/push").trigger(
+            "e",
+            on: "c",
+            text: "ż",
+            key: "k1"
+        )
         let request = try #require(server.received.first)
         #expect(request.requestLine.hasPrefix("POST /push/apps/1/events?auth_key=k&"))
         #expect(request.requestLine.hasSuffix(" HTTP/1.1"))
         #expect(request.head.contains("\r\nHost: 127.0.0.1:\(server.port)\r\n"))
         #expect(request.head.contains("\r\nContent-Type: application/json"))
-        #expect(request.body == #"{"channels":["c"],"name":"e","data":"ż"}"#)
+        #expect(
+            request.body
+                == #"{"channels":["c"],"name":"e","data":"ż","idempotency_key":"k1"}"#
+        )
     }
 
     @Test func keepsConnectionsOpen() async throws {

@@ -19,19 +19,29 @@ struct AppleStubsTests {
             .appending(path: "fanfare-stubs-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        for stub in ["Darwin", "CryptoKit", "UIKit", "AppKit", "Security", "Network"] {
+        for stub in ["Darwin", "CryptoKit", "UIKit", "AppKit", "Security", "Network", "SwiftUI"] {
             let file = "Tests/AppleStubs/\(stub).swift"
             #expect(try Self.faults(in: [file], of: stub, folder, Self.stubSettings) == "")
         }
         for module in [
             "Primitives", "Digests", "HTTP1", "PusherProtocol", "HTTPClient", "FanfareAPI",
-            "FanfareClient", "LiveTables",
+            "FanfareClient", "LiveTables", "FanfareUI",
         ] {
             let files = try FileManager.default
                 .subpathsOfDirectory(atPath: Self.root.appending(path: "Sources/\(module)").path)
                 .filter { $0.hasSuffix(".swift") }.sorted().map { "Sources/\(module)/\($0)" }
             #expect(try Self.faults(in: files, of: module, folder, Self.settings) == "")
         }
+        let sample = folder.appending(path: "Sample.swift")
+        try Data(Self.sample().utf8).write(to: sample)
+        #expect(try Self.faults(in: [sample.path], of: "Sample", folder, Self.stubSettings) == "")
+    }
+
+    /// The SwiftUI app of the article about FanfareUI.
+    private static func sample() throws -> String {
+        let article = root.appending(path: "Sources/FanfareUI/FanfareUI.docc/FanfareUI.md")
+        let parts = try String(contentsOf: article, encoding: .utf8).split(separator: "```swift\n")
+        return try #require(parts.dropFirst().first?.split(separator: "```\n").first).description
     }
 
     @Test("A call that is missing from the framework is found")

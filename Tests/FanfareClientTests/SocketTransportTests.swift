@@ -42,7 +42,7 @@ import WebSocket
         client.disconnect()
         #expect(
             await server.next()
-                == .connected(target: "/app/app-key?protocol=7&client=fanfare-swift")
+                == .connected(target: "/app/app-key?protocol=7&client=fanfare-swift&receipts=true")
         )
         #expect(await server.next() == .said(.subscribe("a")))
         #expect(await server.next() == .closed(code: 1000))
@@ -208,7 +208,7 @@ import WebSocket
             $0.reconnects = false
         }
         client.connect()
-        await server.wait(for: .connected(target: "/app/app-key?protocol=7&client=fanfare-swift"))
+        await server.wait(for: .connected(target: "/app/app-key?protocol=7&client=fanfare-swift&receipts=true"))
         await server.send(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))
         await server.wait(for: .said(.ping))
         for await status in client.statuses() {
