@@ -51,7 +51,14 @@ extension FanfareAPI {
         key: String? = nil
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
         let text = try APIEvent.json(data)
-        return try await trigger(event, on: channels, text: text, except: except, info: info, key: key)
+        return try await trigger(
+            event,
+            on: channels,
+            text: text,
+            except: except,
+            info: info,
+            key: key
+        )
     }
 
     /// Sends an event with text as its data to one channel.

@@ -135,7 +135,8 @@ struct BrokerURL {
     init(_ url: String, _ key: String) {
         let path = url.prefix { $0 != "?" && $0 != "#" }
         let end = "/app/\(key)"
-        guard path.hasSuffix(end), let endpoint = try? Endpoint(String(path.dropLast(end.count))) else {
+        guard path.hasSuffix(end), let endpoint = try? Endpoint(String(path.dropLast(end.count)))
+        else {
             preconditionFailure(
                 "\(url) is not the URL of a broker with key \(key): expected ws[s]://HOST[:PORT][/PREFIX]\(end)"
             )

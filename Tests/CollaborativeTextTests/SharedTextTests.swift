@@ -77,8 +77,9 @@ struct SharedTextTests {
             #expect(await writer.snapshot == snapshot)
             // A client that is up to date or a little behind notices nothing.
             #expect(await writer.recovery(after: 6_000, epoch: 0) == .entries([], serial: 6_000))
-            guard case .entries(let entries, serial: 6_000) =
-                await writer.recovery(after: 4_000, epoch: 0)
+            guard
+                case .entries(let entries, serial: 6_000) =
+                    await writer.recovery(after: 4_000, epoch: 0)
             else {
                 Issue.record("the log does not go back to 4,000")
                 return

@@ -23,7 +23,8 @@ import Testing
         let declarations = try Self.declarations(of: module)
         #expect(!declarations.isEmpty)
         let file = Self.folder.appending(path: "\(module).txt")
-        let text = "\(declarations.count) public declarations\n\n"
+        let text =
+            "\(declarations.count) public declarations\n\n"
             + declarations.map { $0 + "\n" }.joined()
         if ProcessInfo.processInfo.environment["WRITE_INTERFACES"] == "1" {
             try Data(text.utf8).write(to: file)
@@ -66,7 +67,8 @@ import Testing
             [products.appending(path: "Modules")]
             + ["CLinux", "COpenSSL", "CSodium", "CSQLite", "CZlib"].map {
                 root.appending(path: "Sources/\($0)")
-            } + [
+            }
+            + [
                 // Beside the folder of the build's configuration and, where there is one, of its platform.
                 products.deletingLastPathComponent(),
                 products.deletingLastPathComponent().deletingLastPathComponent(),

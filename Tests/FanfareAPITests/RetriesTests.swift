@@ -64,7 +64,10 @@ import Testing
         #expect(transport.requests.count == 3)
     }
 
-    @Test("An event with a key that may have arrived is repeated under the same key", arguments: open)
+    @Test(
+        "An event with a key that may have arrived is repeated under the same key",
+        arguments: open
+    )
     func repeatsEventsWithKeys(error: FanfareAPIError) async throws {
         let transport = Self.transport(failing: 2, with: error)
         try await Self.api(transport, sendsKeys: true).trigger("e", on: "c", text: "1")

@@ -32,7 +32,9 @@ import Testing
         }
     }
 
-    @Test("The first iterator gets the events since the creation of the sequence, a later one its own")
+    @Test(
+        "The first iterator gets the events since the creation of the sequence, a later one its own"
+    )
     func beginning() async throws {
         let bench = Bench()
         let deliveries = bench.client.channel("a").subscription().deliveries("e")

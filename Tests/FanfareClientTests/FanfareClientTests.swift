@@ -49,7 +49,8 @@ struct Bench {
         bench.client.connect()
         let connection = await bench.transport.accept()
         #expect(
-            connection.request.target == "/live/app/app-key?protocol=7&client=fanfare-swift&receipts=true"
+            connection.request.target
+                == "/live/app/app-key?protocol=7&client=fanfare-swift&receipts=true"
         )
         #expect(bench.client.socketID == nil)
         connection.deliver(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))

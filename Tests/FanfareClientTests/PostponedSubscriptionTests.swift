@@ -160,7 +160,9 @@ import Testing
         let again = driver.session.alarmFired(.subscription(channel), at: .seconds(1))
         #expect(again.sent == message && again.refusals == [])
         _ = driver.close(4200)
-        #expect(driver.greet().refusals.map(\.reason) == [AuthorizationFailure.outdated.description])
+        #expect(
+            driver.greet().refusals.map(\.reason) == [AuthorizationFailure.outdated.description]
+        )
     }
 }
 

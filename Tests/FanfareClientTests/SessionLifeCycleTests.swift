@@ -57,7 +57,8 @@ import Testing
         var driver = SessionDriver.authorized()
         let channel = "presence-a"
         func join() -> [SessionEffect] {
-            let ticket = driver.session.subscription(to: channel) == nil
+            let ticket =
+                driver.session.subscription(to: channel) == nil
                 ? driver.session.subscribe(to: channel).tickets[0] : driver.greet().tickets[0]
             let authorization = ChannelAuthorization(auth: "k:s", channelData: #"{"user_id":"1"}"#)
             _ = driver.session.authorized(ticket, .success(authorization))

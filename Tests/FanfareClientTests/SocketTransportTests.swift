@@ -208,7 +208,9 @@ import WebSocket
             $0.reconnects = false
         }
         client.connect()
-        await server.wait(for: .connected(target: "/app/app-key?protocol=7&client=fanfare-swift&receipts=true"))
+        await server.wait(
+            for: .connected(target: "/app/app-key?protocol=7&client=fanfare-swift&receipts=true")
+        )
         await server.send(.connectionEstablished(socketID: SocketID(1, 2), activityTimeout: 120))
         await server.wait(for: .said(.ping))
         for await status in client.statuses() {

@@ -52,7 +52,8 @@ import Testing
             host: String = "localhost"
         ) async throws -> String {
             let fault = try await fault(trust, host: host)
-            guard let fault, fault.code == .untrusted, fault.message.contains("wss://\(host):") else {
+            guard let fault, fault.code == .untrusted, fault.message.contains("wss://\(host):")
+            else {
                 Issue.record("\(trust): \(String(describing: fault))")
                 return ""
             }

@@ -68,7 +68,8 @@ private let channels = ["news", "sport", "weather", "private-a"]
             // One of the event's own goes first.
             let own = try await trigger(broker.port, "news", key: "own", fields: field)
             #expect(own.body == "{}")
-            let batch = #"{"batch":[\#(event("news", 1)),\#(event("sport", 2)),\#(event("news", 3))]}"#
+            let batch =
+                #"{"batch":[\#(event("news", 1)),\#(event("sport", 2)),\#(event("news", 3))]}"#
             for _ in 0..<2 {
                 let answer = try await ask(broker.port, "/apps/1/batch_events", batch, field)
                 #expect(answer.status == 200)
@@ -142,9 +143,15 @@ private let channels = ["news", "sport", "weather", "private-a"]
     @Test("The greeting says that receipts are sent, to a client that asks for them")
     func greeting() async throws {
         try await TestBroker.run { broker in
-            let asking = try await WebSocketWire(port: broker.port, target: "/app/app-key?protocol=7&receipts=true")
+            let asking = try await WebSocketWire(
+                port: broker.port,
+                target: "/app/app-key?protocol=7&receipts=true"
+            )
             #expect(try await asking.nextText().contains(#",\"receipts\":true}"#))
-            let other = try await WebSocketWire(port: broker.port, target: "/app/app-key?protocol=7&receipts=yes")
+            let other = try await WebSocketWire(
+                port: broker.port,
+                target: "/app/app-key?protocol=7&receipts=yes"
+            )
             let greeting = try await other.nextText()
             #expect(!greeting.contains("receipts"))
         }

@@ -133,7 +133,9 @@ struct FaultInjectionTests {
         broker.reception = .silence
         client.connect()
         try await broker.advance(by: .seconds(15))
-        await client.status { if case .waiting(_, let error) = $0 { error.code == .connectTimedOut } else { false } }
+        await client.status {
+            if case .waiting(_, let error) = $0 { error.code == .connectTimedOut } else { false }
+        }
         broker.reception = .accept
         try await broker.advance(by: .seconds(31))
         try await broker.waitForConnections()

@@ -54,6 +54,7 @@ struct TextStore: Sendable {
     /// - Parameters:
     ///   - serial: The serial of the last entry to remove.
     ///   - snapshot: The current text.
+    /// - Throws: The database's error; nothing is changed.
     func trim(through serial: UInt64, to snapshot: TextSnapshot) throws {
         let text = try JSONText.encode(snapshot)
         try database.write { database in

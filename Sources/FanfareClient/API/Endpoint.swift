@@ -110,7 +110,8 @@ public struct Endpoint: Sendable, Hashable {
         }
         guard !host.isEmpty else { return nil }
         guard let port else { return (String(host), nil) }
-        guard port.allSatisfy({ ("0"..."9").contains($0) }), let number = UInt16(port), number > 0 else { return nil }
+        guard port.allSatisfy({ ("0"..."9").contains($0) }), let number = UInt16(port), number > 0
+        else { return nil }
         return (String(host), number)
     }
 

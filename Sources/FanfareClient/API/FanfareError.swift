@@ -136,7 +136,8 @@ extension FanfareError {
         FanfareError(
             .unreachable,
             "no connection to \(endpoint): \(clause(reason))",
-            advice: "Check host and port, and that the broker is running; for wss, that this is its TLS port.",
+            advice:
+                "Check host and port, and that the broker is running; for wss, that this is its TLS port.",
             reason: reason
         )
     }
@@ -214,9 +215,13 @@ extension FanfareError {
         )
     }
 
-    /// Whether a broker's status means that it is overloaded: a later attempt may succeed. Without a status the reason is
+    /// Whether a broker's status means that it is overloaded: a later attempt may succeed.
+    ///
+    /// Without a status the reason is
     /// unknown.
-    static func isOverload(_ status: Int?) -> Bool { status.map { $0 == 429 || $0 >= 500 } ?? false }
+    static func isOverload(_ status: Int?) -> Bool {
+        status.map { $0 == 429 || $0 >= 500 } ?? false
+    }
 
     static func authorizationFailed(
         channel: String,
@@ -226,7 +231,8 @@ extension FanfareError {
             .authorizationFailed,
             "no authorisation for \(channel): \(clause(failure.description))",
             advice: failure.isTemporary
-                ? "The client tries again after a delay." : "The client retries on the next connection.",
+                ? "The client tries again after a delay."
+                : "The client retries on the next connection.",
             reason: failure.description,
             status: failure.status,
             channel: channel
@@ -237,7 +243,8 @@ extension FanfareError {
         FanfareError(
             .decrypterMissing,
             "\(channel) is encrypted",
-            advice: "Import FanfareEncryption and set ClientOptions.decrypter to SecretBoxDecrypter().",
+            advice:
+                "Import FanfareEncryption and set ClientOptions.decrypter to SecretBoxDecrypter().",
             channel: channel
         )
     }

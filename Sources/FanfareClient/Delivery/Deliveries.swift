@@ -17,7 +17,9 @@ public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
         let lease: ChannelSubscription?
 
         /// Waits for the next delivery.
-        public nonisolated(nonsending) mutating func next() async throws(FanfareError) -> Delivery<Value>? {
+        public nonisolated(nonsending) mutating func next() async throws(FanfareError) -> Delivery<
+            Value
+        >? {
             try await next(isolation: #isolation)
         }
 

@@ -101,7 +101,8 @@ extension ClientSession {
             )
         } catch {
             // A new key does not help with an event that is not encrypted at all.
-            guard error.mayHaveAnotherKey, mayRequestKey, settings.authorizes, mayRequestNow(channel)
+            guard error.mayHaveAnotherKey, mayRequestKey, settings.authorizes,
+                mayRequestNow(channel)
             else { return skip(event, "\(error)") }
             let ticket = tickets.add(.secret(channel))
             subscriptions[of: channel]?.decryption.ticket = ticket

@@ -120,7 +120,9 @@ struct Outbox {
     /// Removes the event that the broker has confirmed; returns whether there is one.
     mutating func confirm(_ key: String, on channel: String) -> Bool {
         // A receipt may arrive behind the connection's loss, for an event that waits to be sent again.
-        let isIt = { (entry: Entry) in entry.event.key?.text == key && entry.event.channel == channel }
+        let isIt = { (entry: Entry) in
+            entry.event.key?.text == key && entry.event.channel == channel
+        }
         if let index = sent.firstIndex(where: isIt) {
             bytes -= sent.remove(at: index).bytes
         } else if let index = waiting.firstIndex(where: isIt) {

@@ -42,7 +42,8 @@ extension Limit {
         case .requestRate, .triggerRate, .queryRate, .terminationRate, .subscriptionRate,
             .clientEventRate, .faultRate:
             rateRule
-        case .subscriptions, .members, .watchlist, .cachedEvents, .idempotencyKeys, .queuedBytes, .appQueuedBytes,
+        case .subscriptions, .members, .watchlist, .cachedEvents, .idempotencyKeys, .queuedBytes,
+            .appQueuedBytes,
             .queuedBytesTotal, .inboundBytes, .relayedEvents, .webhooksInFlight, .webhooksQueued,
             .webhookBytesQueued:
             quantityRule

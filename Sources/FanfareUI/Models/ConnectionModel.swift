@@ -42,7 +42,8 @@ public import Observation
         switch status {
         case .disconnected: "disconnected"
         case .suspended: "suspended"
-        case .connecting(let attempt): attempt == 1 ? "connecting" : "connecting, attempt \(attempt)"
+        case .connecting(let attempt):
+            attempt == 1 ? "connecting" : "connecting, attempt \(attempt)"
         case .connected: "connected"
         case .waiting(_, let error): "reconnecting: \(error.message)"
         case .failed(let error): "\(error)"

@@ -11,7 +11,8 @@
     /// ```
     ///
     /// The projected value is the ``ChannelModel``, with the state and gaps.
-    @MainActor @propertyWrapper public struct ChannelEvents<Payload: Decodable & Sendable>:
+    @MainActor @propertyWrapper
+    public struct ChannelEvents<Payload: Decodable & Sendable>:
         DynamicProperty
     {
         @State private var model: Lazy<ChannelModel<Payload>>

@@ -23,7 +23,8 @@
         nextWaiter += 1
         let id = nextWaiter
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            try await withCheckedThrowingContinuation {
+                (continuation: CheckedContinuation<Void, any Error>) in
                 // The handler of a task that is already cancelled has found no continuation.
                 if Task.isCancelled {
                     continuation.resume(throwing: CancellationError())

@@ -193,7 +193,8 @@ public final class LiveText {
     /// - Parameter body: Shows or stores the edits, or applies them again elsewhere.
     /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
-    public func observeRefusals(_ body: @escaping @MainActor (RefusedEdits) -> Void) -> ListenerToken
+    public func observeRefusals(_ body: @escaping @MainActor (RefusedEdits) -> Void)
+        -> ListenerToken
     {
         refusalObservers.add(body)
     }

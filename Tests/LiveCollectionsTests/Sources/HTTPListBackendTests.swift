@@ -5,7 +5,8 @@ import Testing
 
 @testable import LiveCollections
 
-@Suite("The requests of a list to its backend", .timeLimit(.minutes(2))) struct HTTPListBackendTests {
+@Suite("The requests of a list to its backend", .timeLimit(.minutes(2))) struct HTTPListBackendTests
+{
     private static let commit = ListCommit<Player>(mutation: "m", operations: [.remove(1)])
 
     /// Answers requests in order, and keeps them.

@@ -177,7 +177,10 @@ struct ChannelTextSourceTests {
         )
     }
 
-    @Test("A text goes live again by itself, with the edits made meanwhile", arguments: Interruption.allCases)
+    @Test(
+        "A text goes live again by itself, with the edits made meanwhile",
+        arguments: Interruption.allCases
+    )
     fileprivate func goesLiveAgain(_ interruption: Interruption) async throws {
         let broker = ScriptedBroker()
         let backend = try TextBackend(broker)

@@ -94,7 +94,9 @@ struct TextAuthorityTests {
         #expect(throws: TextRefusal.self) { try authority.commit(late) }
     }
 
-    @Test("Entries without deletions begin no epoch; the log is trimmed, and only clients behind it load the text")
+    @Test(
+        "Entries without deletions begin no epoch; the log is trimmed, and only clients behind it load the text"
+    )
     func trimming() throws {
         var authority = try authority()
         var writer = writer

@@ -14,7 +14,10 @@ struct TextUpdatesTests {
         readers.send([TextSplice(0..<0, typed)], before: count) { string }
     }
 
-    @Test("Applied splices give the text, for every number of unread changes", arguments: [1, 999, 1_000, 3_000])
+    @Test(
+        "Applied splices give the text, for every number of unread changes",
+        arguments: [1, 999, 1_000, 3_000]
+    )
     func splices(count: Int) async throws {
         let iterators = [TextUpdates(readers), TextUpdates(readers)]
         var text = "text"
@@ -41,7 +44,9 @@ struct TextUpdatesTests {
         }
         var iterator = updates.makeAsyncIterator()
         let update = try #require(await iterator.next())
-        #expect(update == TextUpdate(splices: [TextSplice(0..<0, "")], string: "", isWholeText: true))
+        #expect(
+            update == TextUpdate(splices: [TextSplice(0..<0, "")], string: "", isWholeText: true)
+        )
     }
 
     @Test("After a whole text, single changes follow")

@@ -234,7 +234,9 @@ struct TextWorld {
         for splice in splices { splice.apply(to: &devices[index].view) }
         for edits in devices[index].session.takeRefusedEdits() where fault != .hidesRefusals {
             refusalCount += 1
-            for insertion in edits.insertions { handedBack.formUnion(insertion.text.unicodeScalars) }
+            for insertion in edits.insertions {
+                handedBack.formUnion(insertion.text.unicodeScalars)
+            }
         }
     }
 

@@ -116,7 +116,9 @@ public struct PresenceChanges: AsyncSequence, Sendable {
         init(_ buffer: EventBuffer<PresenceRoster>) { self.buffer = buffer }
 
         /// Waits for the next change.
-        public nonisolated(nonsending) mutating func next() async throws(FanfareError) -> PresenceChange? {
+        public nonisolated(nonsending) mutating func next() async throws(FanfareError)
+            -> PresenceChange?
+        {
             try await next(isolation: #isolation)
         }
 

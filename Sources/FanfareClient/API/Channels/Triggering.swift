@@ -110,7 +110,9 @@ extension FanfareClient {
         let pending = PendingEvent()
         guard let key = IdempotencyKey(pending.key) else { preconditionFailure("a UUID is short") }
         var outcome: Result<Bool, FanfareError> = .success(false)
-        act(if: { $0.pendingEvents[pending.key] = pending; return true }) { session in
+        act(if: {
+            $0.pendingEvents[pending.key] = pending; return true
+        }) { session in
             do throws(FanfareError) {
                 let (effects, wasSent) = try session.trigger(
                     event,

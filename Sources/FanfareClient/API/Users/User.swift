@@ -123,7 +123,9 @@ public struct Watchlists: AsyncSequence, Sendable {
         let buffer: EventBuffer<Watchlist>
 
         /// Waits for the next state.
-        public nonisolated(nonsending) mutating func next() async -> Watchlist? { await next(isolation: #isolation) }
+        public nonisolated(nonsending) mutating func next() async -> Watchlist? {
+            await next(isolation: #isolation)
+        }
 
         /// Waits for the next state, on the caller's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Watchlist? {
