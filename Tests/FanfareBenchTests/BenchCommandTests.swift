@@ -26,7 +26,11 @@ import Testing
 
     private func run(_ arguments: [String], _ broker: RunningBroker) async throws -> Program.Result
     {
-        try await Program.run(["bench"] + arguments + ["--url", broker.url()])
+        // All benchmarks take ten seconds of a machine with nothing else to do.
+        try await Program.run(
+            ["bench"] + arguments + ["--url", broker.url()],
+            within: .seconds(180)
+        )
     }
 
     private func result(_ arguments: [String], _ broker: RunningBroker) async throws -> Result {

@@ -27,7 +27,8 @@ package struct Program {
     package static func run(
         _ arguments: [String],
         environment: [String: String] = [:],
-        input: String = ""
+        input: String = "",
+        within limit: Duration = .seconds(30)
     ) async throws -> Result {
         let process = Process()
         process.executableURL = url
@@ -42,7 +43,7 @@ package struct Program {
         try standardInput.fileHandleForWriting.close()
         // A program that does not end is terminated, which the exit code shows.
         let watch = Task {
-            try await Task.sleep(for: .seconds(30))
+            try await Task.sleep(for: limit)
             process.terminate()
         }
         defer { watch.cancel() }
