@@ -1,4 +1,4 @@
-/// Sends the requests of a ``FanfareAPI`` to its broker.
+/// Sends the requests of a ``BrokerAPI`` to its broker.
 ///
 /// The default uses the package's own sockets on Linux and `URLSession` on Apple platforms; tests can use a scripted
 /// one.

@@ -25,7 +25,7 @@ public struct BrokerAddress: Hashable, Sendable {
     }
 }
 
-/// The default transport of a ``FanfareAPI``, over HTTP.
+/// The default transport of a ``BrokerAPI``, over HTTP.
 ///
 /// Connections are kept open between requests and closed when idle.
 public final class BrokerTransport: APITransport {
@@ -39,7 +39,7 @@ public final class BrokerTransport: APITransport {
     /// - Throws: `.unreachable` when threads or descriptors are exhausted, or certificates cannot be read.
     public init(
         to address: BrokerAddress,
-        trust: FanfareAPI.Settings.Trust = .system
+        trust: BrokerAPI.Settings.Trust = .system
     ) throws(FanfareAPIError) {
         do throws(HTTPFailure) {
             transport = try platformTransport(to: address.address, trust: HTTPTrust(trust))
@@ -84,7 +84,7 @@ public final class BrokerTransport: APITransport {
     }
 #endif
 
-extension FanfareAPI.Settings {
+extension BrokerAPI.Settings {
     /// The broker's certificates that a client accepts.
     public enum Trust: Sendable, Hashable {
         /// Certificates for the host's name, signed by an authority the system trusts.
@@ -99,7 +99,7 @@ extension FanfareAPI.Settings {
 }
 
 extension HTTPTrust {
-    fileprivate init(_ trust: FanfareAPI.Settings.Trust) {
+    fileprivate init(_ trust: BrokerAPI.Settings.Trust) {
         let roots: Roots =
             switch trust {
             case .system: .system

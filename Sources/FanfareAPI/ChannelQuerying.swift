@@ -1,4 +1,4 @@
-extension FanfareAPI {
+extension BrokerAPI {
     /// Lists the occupied channels.
     ///
     /// - Parameters:
@@ -87,7 +87,7 @@ extension FanfareAPI {
             info.isEmpty ? [] : [(name: "info", value: ChannelAttribute.list(info))]
         let response = try await call(
             "GET",
-            "channels/\(FanfareAPI.segment(name))",
+            "channels/\(BrokerAPI.segment(name))",
             parameters: parameters,
             retry: .idempotent
         )
@@ -103,7 +103,7 @@ extension FanfareAPI {
         guard !channel.isEmpty else { throw .invalidArgument("The channel's name is empty") }
         let response = try await call(
             "GET",
-            "channels/\(FanfareAPI.segment(channel))/users",
+            "channels/\(BrokerAPI.segment(channel))/users",
             retry: .idempotent
         )
         return try APIListResponse.decode(APIListResponse.self, from: response).users?.map(\.id)

@@ -55,7 +55,7 @@ public struct ChannelState: Equatable, Sendable, Decodable {
     }
 }
 
-/// A page of the list of channels; see ``FanfareAPI/channels(prefix:info:limit:after:)``.
+/// A page of the list of channels; see ``BrokerAPI/channels(prefix:info:limit:after:)``.
 public struct ChannelPage: Equatable, Sendable {
     /// The requested attributes by channel.
     public var channels: [String: ChannelState]

@@ -20,7 +20,7 @@ public protocol EventSealer: Sendable {
     func seal(_ text: String, on channel: String) -> String
 }
 
-extension FanfareAPI {
+extension BrokerAPI {
     /// Returns the data to send to a channel: encrypted for an encrypted channel.
     ///
     /// Without a sealer, data that the app has encrypted itself is accepted; plain text is refused.

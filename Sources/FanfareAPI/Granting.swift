@@ -1,7 +1,7 @@
 import PusherProtocol
 
 /// Authorises and authenticates clients. Signs locally, without a request to the broker.
-extension FanfareAPI {
+extension BrokerAPI {
     /// Authorises a client for a private, presence or encrypted channel.
     ///
     /// Check first that the user may join the channel.

@@ -1,10 +1,10 @@
-extension FanfareAPI.Settings {
+extension BrokerAPI.Settings {
     /// The retries of failed calls.
     ///
     /// A call that did not reach the broker, or was refused with status 429, is always retried. A call that may have
     /// reached it is retried only if it is idempotent: queries, closing a user's connections, and events with keys
-    /// (``FanfareAPI/FanfareAPI/Settings/sendsKeys``). All attempts together take no longer than
-    /// ``FanfareAPI/FanfareAPI/Settings/timeout``.
+    /// (``BrokerAPI/Settings/sendsKeys``). All attempts together take no longer than
+    /// ``BrokerAPI/Settings/timeout``.
     public struct Retries: Equatable, Sendable {
         /// The most attempts of one call, including the first.
         public var attemptCountMax: Int

@@ -6,7 +6,7 @@ import PusherProtocol
     import Foundation
 #endif
 
-extension FanfareAPI {
+extension BrokerAPI {
     /// Sends an event with a value, encoded as JSON, to one channel.
     ///
     /// - Parameters:

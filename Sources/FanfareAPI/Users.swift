@@ -1,6 +1,6 @@
 import PusherProtocol
 
-extension FanfareAPI {
+extension BrokerAPI {
     /// Sends an event with a value, encoded as JSON, to a user: to all connections that are signed in as the user and
     /// subscribed to the user's channel.
     ///
@@ -29,8 +29,8 @@ extension FanfareAPI {
         toUser user: String,
         text: String
     ) async throws(FanfareAPIError) {
-        try FanfareAPI.check(user)
-        try await trigger(event, on: FanfareAPI.channel(ofUser: user), text: text)
+        try BrokerAPI.check(user)
+        try await trigger(event, on: BrokerAPI.channel(ofUser: user), text: text)
     }
 
     /// Closes every connection that is signed in as a user.
@@ -43,8 +43,8 @@ extension FanfareAPI {
     /// - Parameter user: The user's ID.
     /// - Throws: A ``FanfareAPIError``.
     public func terminateConnections(of user: String) async throws(FanfareAPIError) {
-        try FanfareAPI.check(user)
-        let path = "users/\(FanfareAPI.segment(user))/terminate_connections"
+        try BrokerAPI.check(user)
+        let path = "users/\(BrokerAPI.segment(user))/terminate_connections"
         _ = try await call("POST", path, retry: .idempotent)
     }
 

@@ -115,7 +115,7 @@ extension WebhookRefusal: CustomStringConvertible {
     }
 }
 
-extension FanfareAPI {
+extension BrokerAPI {
     /// Verifies webhooks signed with this client's key and secret.
     ///
     /// For several keys or secrets, create a ``WebhookReceiver``.

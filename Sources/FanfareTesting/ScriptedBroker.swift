@@ -100,10 +100,10 @@ public final class ScriptedBroker: Sendable {
     public func client(
         as user: String? = nil,
         _ configure: (inout ClientOptions) -> Void = { _ in }
-    ) -> FanfareClient {
+    ) -> Fanfare {
         var options = clientOptions(as: user)
         configure(&options)
-        return FanfareClient(key: settings.key, endpoint: endpoint, options: options)
+        return Fanfare(key: settings.key, endpoint: endpoint, options: options)
     }
 
     private struct Transport: ClientTransport {

@@ -18,7 +18,7 @@ public struct QueuedClientEvent {
     }
 }
 
-/// The arguments of `trigger` for the events of one channel that the `FanfareClient` has queued.
+/// The arguments of `trigger` for the events of one channel that the `Fanfare` client has queued.
 ///
 /// The client sends a channel's events in order, so the last of these are the ones still queued.
 // SAFETY: the list is only accessed under `lock`.

@@ -1,9 +1,9 @@
 internal import FanfareClient
 import Foundation
 
-/// Maps the events of the `FanfareClient` to this API, on the callback queue.
+/// Maps the events of the `Fanfare` client to this API, on the callback queue.
 extension PusherConnection {
-    func observe(_ client: FanfareClient) {
+    func observe(_ client: Fanfare) {
         let reference = WeakConnection(self)
         let queue = options.callbackQueue
         let actor = callbackActor

@@ -55,7 +55,7 @@ open class PusherConnection: NSObject {
     let outcomes = AuthOutcomes()
     let notifier = DelegateNotifier()
     /// The client that this connection wraps.
-    let client: FanfareClient
+    let client: Fanfare
     /// The actor on the callback queue, on which all callbacks run in one order.
     let callbackActor: any Actor
 
@@ -104,7 +104,7 @@ open class PusherConnection: NSObject {
         }
         options.configure(&clientOptions)
         if let socket { clientOptions.transport = socket }
-        client = FanfareClient(key: key, endpoint: endpoint, options: clientOptions)
+        client = Fanfare(key: key, endpoint: endpoint, options: clientOptions)
         super.init()
         authorization.connection = self
         observe(client)

@@ -77,7 +77,7 @@ struct Trigger: AsyncParsableCommand {
     func run() async throws {
         let text = data == "-" ? try Self.input() : data
         do {
-            let api = try FanfareAPI(
+            let api = try BrokerAPI(
                 appID: variable("FANFARE_APP_ID", over: appID, default: "1"),
                 key: app.key,
                 secret: variable("FANFARE_SECRET", over: secret, default: "app-secret"),
@@ -86,7 +86,7 @@ struct Trigger: AsyncParsableCommand {
             )
             let states = try await api.trigger(
                 event,
-                on: channels + users.map { FanfareAPI.channel(ofUser: $0) },
+                on: channels + users.map { BrokerAPI.channel(ofUser: $0) },
                 text: text,
                 except: socketID,
                 info: Set(info.map(\.attribute))
@@ -101,8 +101,8 @@ struct Trigger: AsyncParsableCommand {
         }
     }
 
-    private var settings: FanfareAPI.Settings {
-        var settings = FanfareAPI.Settings()
+    private var settings: BrokerAPI.Settings {
+        var settings = BrokerAPI.Settings()
         settings.trust =
             broker.insecure ? .insecure : broker.trust.map { .file($0) } ?? .system
         return settings

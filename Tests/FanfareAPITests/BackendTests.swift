@@ -9,14 +9,14 @@ import Testing
 @Suite("A backend with a broker", .timeLimit(.minutes(1))) struct BackendTests {
     private struct Place {
         let broker: TestBroker
-        let api: FanfareAPI
+        let api: BrokerAPI
     }
 
     private static func withBroker(_ body: (Place) async throws -> Void) async throws {
         let broker = try await TestBroker.start()
-        var settings = FanfareAPI.Settings()
+        var settings = BrokerAPI.Settings()
         settings.sealer = MasterKey.random()
-        let api = try FanfareAPI(
+        let api = try BrokerAPI(
             appID: "1",
             key: "app-key",
             secret: "app-secret",
@@ -28,7 +28,7 @@ import Testing
     }
 
     /// Returns a client that the backend authorises for every channel as a user.
-    private static func client(_ place: Place, as user: String) -> FanfareClient {
+    private static func client(_ place: Place, as user: String) -> Fanfare {
         var options = ClientOptions()
         let api = place.api
         options.channelAuthorizer = ChannelAuthorizer { request, channel in
@@ -49,7 +49,7 @@ import Testing
             return UserAuthentication(auth: grant.auth, userData: grant.userData)
         }
         options.decrypter = SecretBoxDecrypter()
-        return FanfareClient(
+        return Fanfare(
             key: "app-key",
             endpoint: .plain(host: "127.0.0.1", port: UInt16(place.broker.port)),
             options: options
@@ -138,7 +138,7 @@ import Testing
             client.connect()
             try await client.waitUntilSignedIn()
             // The user's channel is joined after the sign-in.
-            while try await !place.api.channel(FanfareAPI.channel(ofUser: "ann")).isOccupied {
+            while try await !place.api.channel(BrokerAPI.channel(ofUser: "ann")).isOccupied {
                 try await Task.sleep(for: .milliseconds(2))
             }
             try await place.api.trigger("news", toUser: "ann", data: 1)

@@ -7,12 +7,12 @@ import Testing
 @Suite("Requests over TLS", .timeLimit(.minutes(1))) struct EncryptionTests {
     private static func api(
         _ server: EncryptedServer,
-        _ trust: FanfareAPI.Settings.Trust
-    ) throws -> FanfareAPI {
-        var settings = FanfareAPI.Settings()
+        _ trust: BrokerAPI.Settings.Trust
+    ) throws -> BrokerAPI {
+        var settings = BrokerAPI.Settings()
         settings.trust = trust
         settings.retries = .none
-        return try FanfareAPI(
+        return try BrokerAPI(
             appID: "1",
             key: "k",
             secret: "s",
@@ -83,9 +83,9 @@ import Testing
 
     @Test func reportsUnreadableCertificates() {
         let error = #expect(throws: FanfareAPIError.self) {
-            var settings = FanfareAPI.Settings()
+            var settings = BrokerAPI.Settings()
             settings.trust = .file("/no/such/file.pem")
-            _ = try FanfareAPI(
+            _ = try BrokerAPI(
                 appID: "1",
                 key: "k",
                 secret: "s",

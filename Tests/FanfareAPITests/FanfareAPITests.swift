@@ -8,10 +8,10 @@ import Testing
         var name: String
     }
 
-    private static func api(_ transport: RecordingTransport) throws -> FanfareAPI {
-        var settings = FanfareAPI.Settings()
+    private static func api(_ transport: RecordingTransport) throws -> BrokerAPI {
+        var settings = BrokerAPI.Settings()
         settings.retries = .none
-        return try FanfareAPI(
+        return try BrokerAPI(
             appID: "3",
             key: "key",
             secret: "secret",
@@ -36,7 +36,7 @@ import Testing
     @Test("Signs requests as published")
     func signsAsPublished() async throws {
         let transport = RecordingTransport(200, #"{"channels":{},"users":[],"occupied":false}"#)
-        let api = try FanfareAPI(
+        let api = try BrokerAPI(
             appID: "3",
             key: "278d425bdf160c739803",
             secret: "7ad3773142a6692b25b8",
@@ -129,7 +129,7 @@ import Testing
         #expect(try await api.trigger(batch: []).isEmpty)
         #expect(transport.requests.isEmpty)
         #expect(throws: FanfareAPIError.invalidArgument("The app's secret is empty")) {
-            try FanfareAPI(appID: "1", key: "k", secret: "", transport: transport)
+            try BrokerAPI(appID: "1", key: "k", secret: "", transport: transport)
         }
     }
 

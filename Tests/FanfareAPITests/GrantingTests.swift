@@ -8,9 +8,9 @@ import Testing
 
     private static func api(
         secret: String = "7ad3773142a6692b25b8",
-        _ settings: FanfareAPI.Settings = FanfareAPI.Settings()
-    ) throws -> FanfareAPI {
-        try FanfareAPI(
+        _ settings: BrokerAPI.Settings = BrokerAPI.Settings()
+    ) throws -> BrokerAPI {
+        try BrokerAPI(
             appID: "3",
             key: key,
             secret: secret,
@@ -41,7 +41,7 @@ import Testing
         ),
     ])
     func signsForPrivateChannels(channel: String, signature: String) throws {
-        var settings = FanfareAPI.Settings()
+        var settings = BrokerAPI.Settings()
         settings.sealer = StubSealer()
         // The user is ignored for channels without members.
         let grant = try Self.api(settings).authorize(channel, for: Self.socketID, as: "ann")

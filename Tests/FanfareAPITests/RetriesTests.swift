@@ -17,15 +17,15 @@ import Testing
 
     private static func api(
         _ transport: RecordingTransport,
-        _ retries: FanfareAPI.Settings.Retries = .init(pause: .zero),
+        _ retries: BrokerAPI.Settings.Retries = .init(pause: .zero),
         sendsKeys: Bool = false
-    ) throws -> FanfareAPI {
-        var settings = FanfareAPI.Settings()
+    ) throws -> BrokerAPI {
+        var settings = BrokerAPI.Settings()
         settings.retries = retries
         settings.sendsKeys = sendsKeys
         // Long enough for a busy machine; no test waits for it.
         settings.timeout = .seconds(600)
-        return try FanfareAPI(
+        return try BrokerAPI(
             appID: "1",
             key: "k",
             secret: "s",
@@ -91,7 +91,7 @@ import Testing
         async throws
     {
         let transport = Self.transport(failing: 1, with: error)
-        let retries = FanfareAPI.Settings.Retries(pause: .zero, repeatsTriggers: true)
+        let retries = BrokerAPI.Settings.Retries(pause: .zero, repeatsTriggers: true)
         try await Self.api(transport, retries).trigger("e", on: "c", text: "1")
         #expect(transport.requests.count == 2)
     }

@@ -8,11 +8,11 @@ import Testing
     private static let base64 = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
     private static func api(_ transport: RecordingTransport, isSealing: Bool = true) throws
-        -> FanfareAPI
+        -> BrokerAPI
     {
-        var settings = FanfareAPI.Settings()
+        var settings = BrokerAPI.Settings()
         if isSealing { settings.sealer = try MasterKey(base64: base64) }
-        return try FanfareAPI(
+        return try BrokerAPI(
             appID: "3",
             key: "278d425bdf160c739803",
             secret: "7ad3773142a6692b25b8",

@@ -9,13 +9,13 @@ import Testing
         timeout: Duration = .seconds(20),
         answerLengthMax: Int = 1 << 20,
         prefix: String = ""
-    ) throws -> FanfareAPI {
-        var settings = FanfareAPI.Settings()
+    ) throws -> BrokerAPI {
+        var settings = BrokerAPI.Settings()
         settings.timeout = timeout
         // Retries of the transport are not tested here.
         settings.retries = .none
         settings.answerLengthMax = answerLengthMax
-        return try FanfareAPI(
+        return try BrokerAPI(
             appID: "1",
             key: "k",
             secret: "s",
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test func reportsAnUnknownHost() async throws {
-        let api = try FanfareAPI(
+        let api = try BrokerAPI(
             appID: "1",
             key: "k",
             secret: "s",

@@ -3,8 +3,8 @@ import PusherProtocol
 import Testing
 
 @Suite("The HTTP API: users") struct UsersTests {
-    private func api(_ transport: RecordingTransport) throws -> FanfareAPI {
-        try FanfareAPI(appID: "3", key: "key", secret: "secret", transport: transport)
+    private func api(_ transport: RecordingTransport) throws -> BrokerAPI {
+        try BrokerAPI(appID: "3", key: "key", secret: "secret", transport: transport)
     }
 
     @Test func anEventToAUserIsSentToTheUsersChannel() async throws {

@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func areAcceptedFromThisClientsApp() throws {
-        let api = try FanfareAPI(
+        let api = try BrokerAPI(
             appID: "3",
             key: "k",
             secret: "tofu",

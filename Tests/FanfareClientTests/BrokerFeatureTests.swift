@@ -11,7 +11,7 @@ import Testing
 private struct World {
     let server: BrokerServer
     let port: UInt16
-    let api: FanfareAPI
+    let api: BrokerAPI
 
     init(port: UInt16 = 0) async throws {
         var app = AppConfiguration.development
@@ -24,7 +24,7 @@ private struct World {
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         server = try BrokerServer(configuration: configuration, log: log)
         self.port = try #require(try await server.start().plain?.port)
-        api = try FanfareAPI(
+        api = try BrokerAPI(
             appID: "1",
             key: "app-key",
             secret: "app-secret",
@@ -32,25 +32,25 @@ private struct World {
         )
     }
 
-    func client(_ change: (inout ClientOptions) -> Void) -> FanfareClient {
+    func client(_ change: (inout ClientOptions) -> Void) -> Fanfare {
         var options = ClientOptions()
         options.backoff = Backoff(floor: .zero, window: .milliseconds(10), cap: .milliseconds(20))
         change(&options)
-        return FanfareClient(
+        return Fanfare(
             key: "app-key",
             endpoint: .plain(host: "127.0.0.1", port: port),
             options: options
         )
     }
 
-    func client(of backend: SigningBackend, _ path: String = "/auth") -> FanfareClient {
+    func client(of backend: SigningBackend, _ path: String = "/auth") -> Fanfare {
         client {
             $0.channelAuthorizer = .endpoint(AuthorizationEndpoint(backend.url(path)))
             $0.userAuthenticator = .endpoint(AuthorizationEndpoint(backend.url("/user")))
         }
     }
 
-    func stop(_ clients: FanfareClient..., backends: [SigningBackend]) async {
+    func stop(_ clients: Fanfare..., backends: [SigningBackend]) async {
         for client in clients { client.disconnect() }
         for backend in backends { await backend.stop() }
         await server.stop(within: .seconds(1))
@@ -114,7 +114,7 @@ private struct World {
         let world = try await World()
         let failing = try SigningBackend(refusing: [500, 503], user: "ann")
         let refusing = try SigningBackend(refusing: [403], user: "ann")
-        func client(_ backend: SigningBackend) -> FanfareClient {
+        func client(_ backend: SigningBackend) -> Fanfare {
             world.client {
                 $0.authorizationRetries.backoff = Backoff(
                     floor: .zero,

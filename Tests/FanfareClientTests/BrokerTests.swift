@@ -23,7 +23,7 @@ import Testing
     @Test func connectsAndSubscribes() async throws {
         let (server, addresses) = try await start { $0.activityTimeout = 7 }
         let port = try #require(addresses.plain?.port)
-        let client = FanfareClient(
+        let client = Fanfare(
             key: "app-key",
             endpoint: .plain(host: "127.0.0.1", port: port)
         )
@@ -43,7 +43,7 @@ import Testing
     @Test func doesNotReconnectWithAWrongKey() async throws {
         let (server, addresses) = try await start()
         let port = try #require(addresses.plain?.port)
-        let client = FanfareClient(
+        let client = Fanfare(
             key: "no-key",
             endpoint: .plain(host: "127.0.0.1", port: port)
         )
@@ -62,7 +62,7 @@ import Testing
         let port = try #require(addresses.plain?.port)
         var options = ClientOptions()
         options.backoff = Backoff(floor: .zero, window: .milliseconds(10), cap: .milliseconds(20))
-        let client = FanfareClient(
+        let client = Fanfare(
             key: "app-key",
             endpoint: .plain(host: "127.0.0.1", port: port),
             options: options
@@ -98,7 +98,7 @@ import Testing
         }
         var options = ClientOptions()
         options.trust = .file(files[0].path)
-        let client = FanfareClient(
+        let client = Fanfare(
             key: "app-key",
             endpoint: .secure(host: "localhost", port: try #require(addresses.tls?.port)),
             options: options

@@ -10,13 +10,13 @@ import Testing
 struct Bench {
     let transport = ScriptedTransport()
     let clock = ManualClock()
-    let client: FanfareClient
+    let client: Fanfare
     private let ending: Ending
 
     /// Disconnects when it is deallocated: a connected client retains itself.
     private final class Ending: Sendable {
-        private let client: FanfareClient
-        init(of client: FanfareClient) { self.client = client }
+        private let client: Fanfare
+        init(of client: Fanfare) { self.client = client }
         deinit { client.disconnect() }
     }
 
@@ -25,7 +25,7 @@ struct Bench {
         options.transport = transport
         options.clock = ClientClock(clock)
         change(&options)
-        client = FanfareClient(
+        client = Fanfare(
             key: "app-key",
             endpoint: .plain(host: "broker.test", port: 6001, pathPrefix: "/live"),
             options: options
@@ -158,7 +158,7 @@ struct Bench {
         func start() {
             var options = ClientOptions()
             options.transport = transport
-            let client = FanfareClient(
+            let client = Fanfare(
                 key: "k",
                 endpoint: .plain(host: "h"),
                 options: options
@@ -179,7 +179,7 @@ struct Bench {
     }
 
     @Test func isDeallocatedWhenDisconnected() async {
-        weak var released: FanfareClient?
+        weak var released: Fanfare?
         do {
             let bench = Bench()
             let connection = await bench.subscribe(to: "a")

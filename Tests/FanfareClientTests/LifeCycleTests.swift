@@ -122,7 +122,7 @@ private final class ScriptedNetwork: Sendable {
         let (server, port) = try await ScriptedServer.start()
         var options = ClientOptions()
         options.backoff = Backoff(floor: .zero, window: .milliseconds(1), cap: .milliseconds(2))
-        let client = FanfareClient(
+        let client = Fanfare(
             key: "app-key",
             endpoint: .plain(host: "127.0.0.1", port: port),
             options: options
@@ -156,7 +156,7 @@ private final class ScriptedNetwork: Sendable {
     @Test("Suspended and connected again through a real socket, events go on behind a gap")
     func suspendsARealConnection() async throws {
         let (server, port) = try await ScriptedServer.start()
-        let client = FanfareClient(
+        let client = Fanfare(
             key: "app-key",
             endpoint: .plain(host: "127.0.0.1", port: port)
         )

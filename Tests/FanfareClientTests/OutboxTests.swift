@@ -29,17 +29,17 @@ private struct Setting {
     func client(
         port: UInt16,
         _ change: (inout ClientOptions) -> Void = { _ in }
-    ) -> FanfareClient {
+    ) -> Fanfare {
         var options = ClientOptions()
         options.backoff = Backoff(floor: .zero, window: .milliseconds(2), cap: .milliseconds(5))
         options.channelAuthorizer = .endpoint(AuthorizationEndpoint(backend.url("/auth")))
         options.clientEventsPerSecond = nil
         change(&options)
         let endpoint = Endpoint.plain(host: "127.0.0.1", port: port)
-        return FanfareClient(key: "app-key", endpoint: endpoint, options: options)
+        return Fanfare(key: "app-key", endpoint: endpoint, options: options)
     }
 
-    func stop(_ clients: FanfareClient...) async {
+    func stop(_ clients: Fanfare...) async {
         for client in clients { client.disconnect() }
         await relay.stop()
         await backend.stop()

@@ -12,16 +12,16 @@ import Testing
         _ endpoint: Endpoint,
         by proxy: HTTPProxy,
         _ change: (inout ClientOptions) -> Void = { _ in }
-    ) -> FanfareClient {
+    ) -> Fanfare {
         var options = ClientOptions()
         options.proxy = .http(proxy)
         options.reconnects = false
         change(&options)
-        return FanfareClient(key: "app-key", endpoint: endpoint, options: options)
+        return Fanfare(key: "app-key", endpoint: endpoint, options: options)
     }
 
     /// Returns the reason a client cannot connect through this proxy.
-    private func refusal(_ client: FanfareClient) async -> String {
+    private func refusal(_ client: Fanfare) async -> String {
         client.connect()
         for await status in client.statuses() {
             guard case .failed(let error) = status else { continue }

@@ -11,11 +11,11 @@ import WebSocket
     private func client(
         _ port: UInt16,
         _ change: (inout ClientOptions) -> Void = { _ in }
-    ) -> FanfareClient {
+    ) -> Fanfare {
         var options = ClientOptions()
         options.backoff = eager
         change(&options)
-        return FanfareClient(
+        return Fanfare(
             key: "app-key",
             endpoint: .plain(host: "localhost", port: port),
             options: options
@@ -171,7 +171,7 @@ import WebSocket
             var options = ClientOptions()
             options.reconnects = false
             let endpoint = Endpoint.plain(host: host, port: port)
-            let client = FanfareClient(key: "k", endpoint: endpoint, options: options)
+            let client = Fanfare(key: "k", endpoint: endpoint, options: options)
             client.connect()
             await #expect(throws: FanfareError.self) { try await client.waitUntilConnected() }
             guard case .failed(let error) = client.status, error.code == .unreachable else {

@@ -32,7 +32,7 @@ import Testing
             var options = ClientOptions()
             options.trust = trust
             options.reconnects = false
-            let client = FanfareClient(
+            let client = Fanfare(
                 key: "app-key",
                 endpoint: .secure(host: host, port: port),
                 options: options

@@ -23,7 +23,7 @@ private struct News: ChannelSchema {
 @Suite("Channels with types", .timeLimit(.minutes(1))) @MainActor
 struct TypedChannelTests {
     /// Returns a client whose user has a name as user information.
-    private func client(_ broker: ScriptedBroker, _ user: String, info: String) -> FanfareClient {
+    private func client(_ broker: ScriptedBroker, _ user: String, info: String) -> Fanfare {
         broker.client { options in
             options.channelAuthorizer = ChannelAuthorizer { [weak broker] request, channel in
                 let data = #"{"user_id":"\#(user)","user_info":\#(info)}"#

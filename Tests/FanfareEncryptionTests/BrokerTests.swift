@@ -38,11 +38,11 @@ import TestBroker
         }
     }
 
-    private func client(_ broker: TestBroker, _ backend: Backend) -> FanfareClient {
+    private func client(_ broker: TestBroker, _ backend: Backend) -> Fanfare {
         var options = ClientOptions()
         options.channelAuthorizer = backend.authorizer
         options.decrypter = SecretBoxDecrypter()
-        return FanfareClient(
+        return Fanfare(
             key: "app-key",
             endpoint: .plain(host: "127.0.0.1", port: UInt16(broker.port)),
             options: options

@@ -91,7 +91,7 @@ final class ClientsOfTest: Sendable {
         to broker: ScriptedBroker,
         as user: String? = nil,
         _ configure: (inout ClientOptions) -> Void = { _ in }
-    ) -> FanfareClient {
+    ) -> Fanfare {
         let client = broker.client(as: user, configure)
         endings.withLock { $0.append { client.disconnect() } }
         return client
@@ -110,7 +110,7 @@ final class ClientsOfTest: Sendable {
     deinit { for end in endings.withLock({ $0 }) { end() } }
 }
 
-extension FanfareClient {
+extension Fanfare {
     /// Waits for a status.
     func status(where isWanted: @Sendable (ConnectionStatus) -> Bool) async {
         for await status in statuses() where isWanted(status) { return }

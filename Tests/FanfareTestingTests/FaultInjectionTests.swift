@@ -9,7 +9,7 @@ struct FaultInjectionTests {
 
     private func subscriber(
         _ broker: ScriptedBroker
-    ) async throws -> (client: FanfareClient, received: ReceivedEvents) {
+    ) async throws -> (client: Fanfare, received: ReceivedEvents) {
         let client = clients.add(to: broker)
         let received = ReceivedEvents()
         client.channel("a").bind("e") { received.add($0) }
@@ -143,7 +143,7 @@ struct FaultInjectionTests {
 
     @Test func refusesAnotherKey() async throws {
         let broker = ScriptedBroker()
-        let client = FanfareClient(
+        let client = Fanfare(
             key: "other",
             endpoint: broker.endpoint,
             options: broker.clientOptions()

@@ -14,7 +14,7 @@ import Testing
     private func recordingClient(
         _ broker: ScriptedBroker,
         _ channels: String...
-    ) async throws -> (client: FanfareClient, received: ReceivedEvents) {
+    ) async throws -> (client: Fanfare, received: ReceivedEvents) {
         let client = clients.add(to: broker)
         let received = ReceivedEvents()
         for channel in channels {

@@ -18,7 +18,7 @@ import Testing
 
     private let placed = EventName<Order>("placed")
     private let broker = ScriptedBroker()
-    private let client: FanfareClient
+    private let client: Fanfare
 
     init() { client = broker.client() }
 
@@ -77,12 +77,12 @@ import Testing
 
     @Test func members() async throws {
         let options = broker.clientOptions(as: "ann")
-        let ann = FanfareClient(key: "app-key", endpoint: broker.endpoint, options: options)
+        let ann = Fanfare(key: "app-key", endpoint: broker.endpoint, options: options)
         let model = MembersModel(of: ann.channel("presence-room"))
         ann.connect()
         defer { ann.disconnect() }
         try await wait { model.me?.id == "ann" }
-        let bob = FanfareClient(
+        let bob = Fanfare(
             key: "app-key",
             endpoint: broker.endpoint,
             options: broker.clientOptions(as: "bob")

@@ -224,11 +224,11 @@ private final class Backend: Sendable {
 
     private final class Desk: Sendable {
         let state: Mutex<(statuses: [Int], asked: [String])>
-        private let api: FanfareAPI
+        private let api: BrokerAPI
 
         init(_ statuses: [Int]) throws {
             state = Mutex((statuses, []))
-            api = try FanfareAPI(
+            api = try BrokerAPI(
                 appID: "1",
                 key: "app-key",
                 secret: "app-secret",

@@ -85,7 +85,7 @@ final class UserTable {
 
 /// The list's backend: stores the rows, and sends every change to all devices.
 struct UserBackend {
-    let api: FanfareAPI
+    let api: BrokerAPI
 
     struct Addition: Codable {
         var name, deviceId: String

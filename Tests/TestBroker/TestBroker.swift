@@ -9,7 +9,7 @@ package struct TestBroker: Sendable {
     /// The port on 127.0.0.1.
     package let port: Int
     /// An API client of its app.
-    package let api: FanfareAPI
+    package let api: BrokerAPI
 
     private struct NoAddress: Error {}
 
@@ -21,7 +21,7 @@ package struct TestBroker: Sendable {
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = try BrokerServer(configuration: configuration, log: log)
         guard let port = try await server.start().plain?.port else { throw NoAddress() }
-        let api = try FanfareAPI(
+        let api = try BrokerAPI(
             appID: "1",
             key: "app-key",
             secret: "app-secret",

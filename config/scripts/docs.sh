@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-readonly modules=(FanfareClient FanfareEncryption PusherSwift FanfareAPI FanfareTesting
+readonly modules=(Fanfare FanfareEncryption PusherSwift BrokerAPI FanfareTesting
     LiveRows LiveCollections LiveQueries LiveTables)
 
 docc=$(command -v docc || true)

@@ -75,7 +75,7 @@ struct FanfareDemos: AsyncParsableCommand {
                     app: SignedApp(key: app.key, secret: app.secret),
                     broker: try publicDescription()
                 ),
-                trigger: try FanfareAPI(
+                trigger: try BrokerAPI(
                     appID: app.id,
                     key: app.key,
                     secret: app.secret,

@@ -26,7 +26,7 @@ package struct EventFailure: Error, CustomStringConvertible {
     }
 }
 
-extension FanfareAPI: EventTrigger {
+extension BrokerAPI: EventTrigger {
     /// Sends one event over the broker's HTTP API.
     package func send(
         _ event: String,

@@ -35,9 +35,9 @@ struct DemoAddresses: ParsableArguments {
     ///
     /// - Returns: The client.
     /// - Throws: A `ValidationError` for an invalid URL.
-    func makeClient() throws -> FanfareClient {
+    func makeClient() throws -> Fanfare {
         let endpoint = try Endpoint(option: broker)
-        return FanfareClient(key: key, endpoint: endpoint)
+        return Fanfare(key: key, endpoint: endpoint)
     }
 
     /// Returns a URL below that of the demos.

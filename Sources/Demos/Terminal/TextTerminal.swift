@@ -31,7 +31,7 @@ struct TextTerminal: AsyncParsableCommand {
 
     @MainActor func run() async throws {
         let endpoint = try Endpoint(option: broker)
-        let client = FanfareClient(key: key, endpoint: endpoint)
+        let client = Fanfare(key: key, endpoint: endpoint)
         let requests = try TextBackend(url: backend)
         let text = LiveText(from: requests.source(client.subscribe("collabo")))
         let screen = TextScreen(text)

@@ -11,7 +11,7 @@ public struct Channel: Sendable {
     /// The channel's name.
     public let name: String
     /// The client.
-    public let client: FanfareClient
+    public let client: Fanfare
 
     /// Whether the broker has confirmed the subscription on the current connection.
     public var isSubscribed: Bool { client.isSubscribed(to: name) }
@@ -27,7 +27,7 @@ public struct Channel: Sendable {
 
     /// Subscribes on the current connection with a signature the app already has.
     ///
-    /// The signature is valid for the connection whose ``FanfareClient/socketID`` was signed. On the next connection
+    /// The signature is valid for the connection whose ``Fanfare/socketID`` was signed. On the next connection
     /// the client calls ``ClientOptions/channelAuthorizer``; without one the subscription fails.
     ///
     /// - Parameter authorization: The backend's signature.
@@ -89,7 +89,7 @@ public struct Channel: Sendable {
 
     /// Calls `perform` with the decoded data of each event with this name.
     ///
-    /// Data that cannot be decoded as `Payload` is reported to ``FanfareClient/onError(perform:)``.
+    /// Data that cannot be decoded as `Payload` is reported to ``Fanfare/onError(perform:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
@@ -121,7 +121,7 @@ extension Channel: Hashable {
     }
 }
 
-extension FanfareClient {
+extension Fanfare {
     /// Calls `perform` for each event with this name on any channel.
     ///
     /// - Parameters:

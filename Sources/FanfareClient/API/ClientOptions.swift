@@ -15,7 +15,7 @@ public struct ClientOptions: Sendable {
     public var connectTimeout: Duration = .seconds(15)
     /// Whether the client checks its connection when the machine's network changes: an interface, an address or a route.
     ///
-    /// As ``FanfareClient/checkConnection(within:)`` does, so that a network that has gone away is noticed within seconds.
+    /// As ``Fanfare/checkConnection(within:)`` does, so that a network that has gone away is noticed within seconds.
     public var checksConnectionOnNetworkChange = true
     /// Whether the client reconnects after it loses the connection.
     public var reconnects = true
@@ -47,7 +47,7 @@ public struct ClientOptions: Sendable {
 
     /// Authorises subscriptions to private, presence and encrypted channels; `nil` for public channels only.
     public var channelAuthorizer: ChannelAuthorizer?
-    /// Authenticates the user for ``FanfareClient/signIn()``; `nil` for no sign-in.
+    /// Authenticates the user for ``Fanfare/signIn()``; `nil` for no sign-in.
     public var userAuthenticator: UserAuthenticator?
     /// The time limit of one request to either.
     public var authorizationTimeout: Duration = .seconds(10)

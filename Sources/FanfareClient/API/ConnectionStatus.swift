@@ -1,8 +1,8 @@
 /// The state of a client's connection.
 public enum ConnectionStatus: Sendable, Equatable {
-    /// Before ``FanfareClient/connect()`` and after ``FanfareClient/disconnect()``.
+    /// Before ``Fanfare/connect()`` and after ``Fanfare/disconnect()``.
     case disconnected
-    /// After ``FanfareClient/suspend()``.
+    /// After ``Fanfare/suspend()``.
     case suspended
     /// A connection is being opened; `attempt` counts from one since the last stable connection.
     case connecting(attempt: Int)
@@ -11,7 +11,7 @@ public enum ConnectionStatus: Sendable, Equatable {
     /// The last connection or attempt ended; the next attempt starts after `delay`.
     case waiting(delay: Duration, because: FanfareError)
     /// The client has stopped: the broker refused it, or reconnecting is off or used up. Fix the cause, then call
-    /// ``FanfareClient/connect()`` again.
+    /// ``Fanfare/connect()`` again.
     case failed(because: FanfareError)
 
     /// Whether the connection is established.

@@ -2,7 +2,7 @@ import PusherProtocol
 import Synchronization
 
 /// Calls for a facade with another client's interface, such as `PusherSwift`.
-extension FanfareClient {
+extension Fanfare {
     /// Whether the app has subscribed to a channel, confirmed or not.
     package func hasSubscription(to channel: String) -> Bool {
         state.withLock { $0.session.subscription(to: channel) != nil }

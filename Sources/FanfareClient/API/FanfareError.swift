@@ -51,7 +51,7 @@ public struct FanfareError: Error, Sendable, Hashable {
         public static let clientEventsDropped = Code(rawValue: "client_events_dropped")
         /// The data of an event cannot be decoded as the requested type.
         public static let undecodable = Code(rawValue: "undecodable")
-        /// ``FanfareClient/disconnect()`` was called.
+        /// ``Fanfare/disconnect()`` was called.
         public static let disconnected = Code(rawValue: "disconnected")
         /// The app unsubscribed from the channel.
         public static let unsubscribed = Code(rawValue: "unsubscribed")

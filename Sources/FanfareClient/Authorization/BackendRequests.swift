@@ -92,7 +92,7 @@ struct BackendRequests: Sendable {
     mutating func end(_ request: Request) { running[request.number] = nil }
 }
 
-extension FanfareClient {
+extension Fanfare {
     /// Starts as many queued requests as the limit allows.
     func startRequests(_ state: inout ClientState) {
         let channelsPerRequestMax = options.channelAuthorizer?.channelsPerRequestMax ?? 1

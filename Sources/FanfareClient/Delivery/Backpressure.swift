@@ -2,7 +2,7 @@ import Logging
 import Synchronization
 
 /// Backpressure: a client stops reading while too many events wait for a reader.
-extension FanfareClient {
+extension Fanfare {
     /// Sends a value to readers, and pauses reading if one of them is behind.
     func send(
         _ state: inout ClientState,

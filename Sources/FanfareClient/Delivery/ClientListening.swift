@@ -6,7 +6,7 @@
 import Synchronization
 
 /// The registration of callbacks and sequences.
-extension FanfareClient {
+extension Fanfare {
     /// Adds a callback of an app, which runs on the actor that it is isolated to.
     func listen<Value: Sendable>(
         to listeners: any WritableKeyPath<ClientState, Listeners<Value>> & Sendable,
@@ -77,7 +77,7 @@ extension FanfareClient {
     func report(_ error: FanfareError) { act { _ in [.report(error)] } }
 }
 
-extension FanfareClient {
+extension Fanfare {
     /// Calls `perform` with each error that leaves the connection open.
     ///
     /// These are errors reported by the broker, refused subscriptions, messages that cannot be parsed, and events that

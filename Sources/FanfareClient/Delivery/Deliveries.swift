@@ -6,7 +6,7 @@ import Synchronization
 /// reader that is behind holds up its client's reading, as a slow callback does; no event is dropped.
 ///
 /// On a cut the sequence goes on: behind the next subscription it delivers ``Delivery/recovered(count:)`` or
-/// ``Delivery/gap(_:)``. ``FanfareClient/disconnect()`` suspends it until the next ``FanfareClient/connect()``. It ends
+/// ``Delivery/gap(_:)``. ``Fanfare/disconnect()`` suspends it until the next ``Fanfare/connect()``. It ends
 /// when the channel is unsubscribed, and throws when the subscription is refused or the client fails.
 public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
     /// Iterates over the deliveries.
@@ -36,7 +36,7 @@ public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
 
     init(
         _ topic: Topic,
-        of client: FanfareClient,
+        of client: Fanfare,
         lease: ChannelSubscription?,
         decode: @escaping @Sendable (ChannelEvent) throws(FanfareError) -> Value
     ) {
@@ -54,11 +54,11 @@ public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
 private final class DeliverySource: Sendable {
     let lease: ChannelSubscription?
     private let topic: Topic
-    private weak let client: FanfareClient?
+    private weak let client: Fanfare?
     /// The buffer of the first iterator, which is filled from the creation of the sequence on.
     private let first: Mutex<EventBuffer<Delivery<ChannelEvent>>?>
 
-    init(_ topic: Topic, of client: FanfareClient, lease: ChannelSubscription?) {
+    init(_ topic: Topic, of client: Fanfare, lease: ChannelSubscription?) {
         self.topic = topic
         self.client = client
         self.lease = lease

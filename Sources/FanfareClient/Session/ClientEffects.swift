@@ -3,7 +3,7 @@ import PusherProtocol
 import Synchronization
 
 /// Performs the effects of a client's session: connection, timers, requests and callbacks.
-extension FanfareClient {
+extension Fanfare {
     /// Passes an input from a connection to the session, unless the client has closed that connection.
     func receive(
         from number: Int,

@@ -93,11 +93,11 @@ enum DefaultTransport {
 
 /// Forwards the events of one connection to its client.
 final class ConnectionReceiver: TransportReceiver {
-    private let client: FanfareClient
+    private let client: Fanfare
     /// The number of the connection in its client, from one.
     private let number: Int
 
-    init(_ client: FanfareClient, number: Int) {
+    init(_ client: Fanfare, number: Int) {
         self.client = client
         self.number = number
     }

@@ -44,7 +44,7 @@ struct NetworkMonitor: Sendable {
     }
 #endif
 
-extension FanfareClient {
+extension Fanfare {
     /// Checks the connection after each change of the network, until ``ignoreNetwork(_:)``.
     func followNetwork(_ state: inout ClientState) {
         guard options.checksConnectionOnNetworkChange, state.network == nil else { return }

@@ -12,7 +12,7 @@ public import Observation
 /// On a cut ``status`` becomes `.waiting` with the reason, then `.connecting` and `.connected` again.
 @MainActor @Observable public final class ConnectionModel {
     /// The client.
-    @ObservationIgnored public let client: FanfareClient
+    @ObservationIgnored public let client: Fanfare
 
     /// The state of the connection.
     public private(set) var status: ConnectionStatus
@@ -23,7 +23,7 @@ public import Observation
     @ObservationIgnored private var tokens: [ListenerToken] = []
 
     /// Creates a model, which follows the client until it is released.
-    public init(_ client: FanfareClient) {
+    public init(_ client: Fanfare) {
         self.client = client
         status = client.status
         tokens = [

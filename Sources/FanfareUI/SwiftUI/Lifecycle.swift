@@ -13,13 +13,13 @@
         ///
         /// - Parameter client: The client.
         /// - Returns: The view.
-        public func connects(_ client: FanfareClient) -> some View {
+        public func connects(_ client: Fanfare) -> some View {
             modifier(ConnectionLifecycle(client: client))
         }
     }
 
     private struct ConnectionLifecycle: ViewModifier {
-        let client: FanfareClient
+        let client: Fanfare
         @Environment(\.scenePhase) private var phase
 
         func body(content: Content) -> some View {

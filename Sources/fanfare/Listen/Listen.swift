@@ -53,7 +53,7 @@ struct Listen: AsyncParsableCommand {
 
     func run() async throws {
         let endpoint = try endpoint
-        let client = FanfareClient(key: app.key, endpoint: endpoint, options: clientOptions)
+        let client = Fanfare(key: app.key, endpoint: endpoint, options: clientOptions)
         let formatter = EventLine(isJSON: json, isColored: Console.supportsColor(STDOUT_FILENO))
         let remaining = RemainingEvents(limit: count)
         let (endings, ending) = AsyncStream.makeStream(of: FanfareError?.self)
@@ -71,7 +71,7 @@ struct Listen: AsyncParsableCommand {
             if let line = StatusLine.text(status, endpoint: endpoint) { Console.printError(line) }
             if case .failed(let error) = status { ending.yield(error) }
         }
-        let own = user.id.map { [FanfareAPI.channel(ofUser: $0)] } ?? []
+        let own = user.id.map { [BrokerAPI.channel(ofUser: $0)] } ?? []
         for channel in own + channels { client.subscribe(channel) }
         client.connect()
         for await error in endings {

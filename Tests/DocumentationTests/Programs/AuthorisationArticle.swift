@@ -12,7 +12,7 @@ func authorisationArticle() async throws {
             ["Authorization": "Bearer \(await login.token())"]
         }
     )
-    let client = FanfareClient(
+    let client = Fanfare(
         key: "app-key",
         endpoint: .secure(host: "push.example.com"),
         options: options

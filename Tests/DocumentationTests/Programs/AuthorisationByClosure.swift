@@ -10,7 +10,7 @@ func authorisationByClosure() {
     options.channelAuthorizer = ChannelAuthorizer { request, channel in
         ChannelAuthorization(auth: try await session.sign(request.socketID, channel))
     }
-    let client = FanfareClient(
+    let client = Fanfare(
         key: "app-key",
         endpoint: .plain(host: "127.0.0.1"),
         options: options

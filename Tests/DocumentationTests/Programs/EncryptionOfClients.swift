@@ -5,7 +5,7 @@ func encryptionOfClients() {
     var options = ClientOptions()
     options.channelAuthorizer = .endpoint("https://example.com/pusher/auth")
     options.decrypter = SecretBoxDecrypter()
-    let client = FanfareClient(
+    let client = Fanfare(
         key: "app-key",
         endpoint: .secure(host: "push.example.com"),
         options: options

@@ -5,7 +5,7 @@ func fanfareAPIArticle() async throws {
         let name: String
     }
 
-    let api = try FanfareAPI(
+    let api = try BrokerAPI(
         appID: "1",
         key: "app-key",
         secret: "app-secret",

@@ -2,9 +2,9 @@ import FanfareAPI
 import FanfareEncryption
 
 func fanfareAPIEncryption() async throws {
-    var settings = FanfareAPI.Settings()
+    var settings = BrokerAPI.Settings()
     settings.sealer = try MasterKey(base64: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
-    let api = try FanfareAPI(
+    let api = try BrokerAPI(
         appID: "1",
         key: "app-key",
         secret: "app-secret",

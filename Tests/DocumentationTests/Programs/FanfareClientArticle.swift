@@ -5,7 +5,7 @@ func fanfareClientArticle() async throws {
         let name: String
     }
 
-    let client = FanfareClient(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
+    let client = Fanfare(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
     let subscription = client.channel("userslist").subscription()
     client.connect()
     for try await delivery in subscription.deliveries(of: EventName<User>("addUser")) {

@@ -9,7 +9,7 @@ func fanfareClientProxy() {
             credentials: HTTPProxy.Credentials(user: "anna", password: "…")
         )
     )
-    let client = FanfareClient(
+    let client = Fanfare(
         key: "app-key",
         endpoint: .secure(host: "realtime.example.com"),
         options: options

@@ -3,7 +3,7 @@ import FanfareClient
 func fanfareClientTrust() {
     var options = ClientOptions()
     options.trust = .file("/etc/company/authority.pem")
-    let client = FanfareClient(
+    let client = Fanfare(
         key: "app-key",
         endpoint: .secure(host: "realtime.example.com"),
         options: options

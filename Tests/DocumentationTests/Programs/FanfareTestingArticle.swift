@@ -12,7 +12,7 @@ func fanfareTestingArticle() async throws {
     @MainActor final class UserList {
         private(set) var names: [String] = []
 
-        init(_ client: FanfareClient) {
+        init(_ client: Fanfare) {
             let channel = client.channel("userslist")
             channel.bind(EventName<User>("addUser")) { user in self.names.append(user.name) }
             channel.subscribe()

@@ -9,7 +9,7 @@ import LiveCollections
     }
 
     guard let base = URL(string: "http://127.0.0.1:4000/users") else { fatalError("no address") }
-    let client = FanfareClient(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
+    let client = Fanfare(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
     let users = LiveList(ChannelSource<User>(channel: client.channel("users"), base: base))
     client.connect()
     await users.waitUntilLive()

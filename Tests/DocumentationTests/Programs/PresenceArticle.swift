@@ -7,7 +7,7 @@ func presenceArticle() async throws {
 
     var options = ClientOptions()
     options.channelAuthorizer = .endpoint("https://example.com/pusher/auth")
-    let client = FanfareClient(
+    let client = Fanfare(
         key: "app-key",
         endpoint: .secure(host: "push.example.com"),
         options: options

@@ -9,7 +9,7 @@ import LiveCollections
     }
 
     guard let rows = URL(string: "http://127.0.0.1:4000/table/rows") else { fatalError("no URL") }
-    let client = FanfareClient(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
+    let client = Fanfare(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
     let users = LiveList(ChannelSource<User>(channel: client.channel("userslist"), base: rows))
     client.connect()
     await users.waitUntilLive()

@@ -1,7 +1,7 @@
 import FanfareAPI
 
 func readmeTrigger() async throws {
-    let api = try FanfareAPI(
+    let api = try BrokerAPI(
         appID: "1",
         key: "app-key",
         secret: "app-secret",

@@ -1,7 +1,7 @@
 import FanfareClient
 import LiveCollections
 
-@MainActor func sharedTextArticle(client: FanfareClient, backend: some Backend, view: some View) {
+@MainActor func sharedTextArticle(client: Fanfare, backend: some Backend, view: some View) {
     let source = ChannelTextSource(
         channel: client.subscribe("collabo"),
         snapshot: { try await backend.get("snapshot") },

@@ -3,7 +3,7 @@ import FanfareClient
 func usersArticle() async throws {
     var options = ClientOptions()
     options.userAuthenticator = .endpoint("https://example.com/pusher/user-auth")
-    let client = FanfareClient(
+    let client = Fanfare(
         key: "app-key",
         endpoint: .secure(host: "push.example.com"),
         options: options

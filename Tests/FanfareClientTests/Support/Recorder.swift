@@ -19,12 +19,12 @@ actor Recorder {
         tokens.append(channel.bind(event) { self.lines.append($0.data ?? "") })
     }
 
-    func recordStatus(of client: FanfareClient) {
+    func recordStatus(of client: Fanfare) {
         client.onStatusChange { self.lines.append("\($0.old) to \($0.new)") }
         client.onError { self.lines.append("\($0.code)") }
     }
 
-    func recordUser(of client: FanfareClient) {
+    func recordUser(of client: Fanfare) {
         client.onSignIn { self.lines.append("signed in as \($0.id)") }
         client.user.bind("e") { self.lines.append("user \($0.data ?? "")") }
         client.user.bind(EventName<Int>("e")) { self.lines.append("typed \($0)") }

@@ -61,7 +61,7 @@ extension Deliveries where Value == ChannelEvent {
     }
 }
 
-extension FanfareClient {
+extension Fanfare {
     /// Waits for a status.
     func status(where isWanted: @Sendable (ConnectionStatus) -> Bool) async {
         for await status in statuses() where isWanted(status) { return }

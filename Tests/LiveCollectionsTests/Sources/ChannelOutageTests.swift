@@ -33,7 +33,7 @@ struct ChannelOutageTests {
     private let backend = Backend()
 
     private func live(
-        _ client: FanfareClient,
+        _ client: Fanfare,
         channel: String = "players"
     ) async throws -> LiveList<Player> {
         let list = LiveList(backend.source(client.channel(channel)), options: impatient)

@@ -10,15 +10,15 @@ import Testing
 @Suite("Lists over a channel", .timeLimit(.minutes(5))) @MainActor struct ChannelSourceTests {
     private func url() throws -> URL { try #require(URL(string: "http://backend.test/players")) }
 
-    private func client(_ broker: TestBroker) -> FanfareClient {
+    private func client(_ broker: TestBroker) -> Fanfare {
         var options = ClientOptions()
         options.backoff = Backoff(floor: .zero, window: .zero, cap: .zero)
         let endpoint = Endpoint.plain(host: "127.0.0.1", port: UInt16(broker.port))
-        return FanfareClient(key: "app-key", endpoint: endpoint, options: options)
+        return Fanfare(key: "app-key", endpoint: endpoint, options: options)
     }
 
     private func list(
-        _ client: FanfareClient,
+        _ client: Fanfare,
         _ backend: ListBackend
     ) throws -> LiveList<Player> {
         let source = ChannelSource<Player>(

@@ -5,13 +5,13 @@ import Synchronization
 
 /// A backend of a list in this process: it answers requests and publishes changes over a broker.
 actor ListBackend {
-    private let api: FanfareAPI
+    private let api: BrokerAPI
     private var writer: ListWriter<Player>
     /// The answers to the next commits, which are not applied.
     private var refusals: [Int] = []
     private(set) var requests: [ListRequest] = []
 
-    init(api: FanfareAPI, rows: [Player]) throws {
+    init(api: BrokerAPI, rows: [Player]) throws {
         self.api = api
         writer = try ListWriter(rows)
     }

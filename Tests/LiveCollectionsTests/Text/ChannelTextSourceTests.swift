@@ -29,7 +29,7 @@ private final class TextBackend: Sendable {
 
     func setReachable(_ value: Bool) { isReachable.withLock { $0 = value } }
 
-    func source(_ client: FanfareClient) -> ChannelTextSource {
+    func source(_ client: Fanfare) -> ChannelTextSource {
         ChannelTextSource(
             channel: client.channel("collabo"),
             snapshot: {
@@ -79,7 +79,7 @@ private struct EventReader {
 private enum Interruption: CaseIterable {
     case disconnect, suspend, stop
 
-    @MainActor func begin(_ client: FanfareClient, _ text: LiveText) {
+    @MainActor func begin(_ client: Fanfare, _ text: LiveText) {
         switch self {
         case .disconnect: client.disconnect()
         case .suspend: client.suspend()
@@ -87,7 +87,7 @@ private enum Interruption: CaseIterable {
         }
     }
 
-    @MainActor func end(_ client: FanfareClient, _ text: LiveText) {
+    @MainActor func end(_ client: Fanfare, _ text: LiveText) {
         switch self {
         case .disconnect, .suspend: client.connect()
         case .stop: text.start()

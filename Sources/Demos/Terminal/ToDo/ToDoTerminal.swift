@@ -56,7 +56,7 @@ struct ToDoTerminal: AsyncParsableCommand {
         let observation = list.observe { screen.show($0) }
         defer { observation.cancel() }
 
-        let client = FanfareClient(key: key, endpoint: endpoint)
+        let client = Fanfare(key: key, endpoint: endpoint)
         for channel in ["to-do-open", "to-do-done"] {
             client.subscribe(channel).bind { _ in Self.start(sync, screen) }
         }

@@ -1,6 +1,6 @@
 import Synchronization
 
-extension FanfareClient {
+extension Fanfare {
     /// Returns a channel, subscribed or not.
     ///
     /// Has no side effect.

@@ -80,7 +80,7 @@ extension Channel {
     public var presence: PresenceChannel { PresenceChannel(channel: self) }
 }
 
-extension FanfareClient {
+extension Fanfare {
     func roster(of channel: String) -> PresenceRoster? {
         state.withLock { $0.session.subscriptions[of: channel]?.roster }
     }

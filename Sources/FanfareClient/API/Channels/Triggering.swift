@@ -18,7 +18,7 @@ extension Channel {
     /// Sends an event to the other subscribers of a private or presence channel.
     ///
     /// The event is queued until the channel is subscribed and while the rate limit is exceeded
-    /// (``ClientOptions/clientEventsPerSecond``). Errors from the broker go to ``FanfareClient/onError(perform:)``.
+    /// (``ClientOptions/clientEventsPerSecond``). Errors from the broker go to ``Fanfare/onError(perform:)``.
     ///
     /// On a cut, events without a receipt are sent again behind the reconnection, in their order and under their keys, so
     /// that the broker publishes each once. A broker other than Fanfare sends no receipts: there a cut may lose an event.
@@ -85,7 +85,7 @@ extension Channel {
     }
 }
 
-extension FanfareClient {
+extension Fanfare {
     func trigger(
         _ event: String,
         on channel: String,

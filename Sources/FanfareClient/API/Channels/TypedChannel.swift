@@ -73,7 +73,7 @@ public struct TypedChannel<Schema: ChannelSchema>: Sendable, Hashable {
     public func waitUntilSubscribed() async throws { try await channel.waitUntilSubscribed() }
 }
 
-extension FanfareClient {
+extension Fanfare {
     /// Returns a channel with typed events, subscribed or not.
     ///
     /// Has no side effect.

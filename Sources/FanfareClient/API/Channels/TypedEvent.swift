@@ -13,7 +13,7 @@ public struct TypedEvent<Payload: Decodable & Sendable>: Sendable, Hashable {
 
     /// Calls `perform` with each event's data.
     ///
-    /// Data that cannot be decoded as `Payload` is reported to ``FanfareClient/onError(perform:)``.
+    /// Data that cannot be decoded as `Payload` is reported to ``Fanfare/onError(perform:)``.
     ///
     /// - Parameter perform: Called in the order of the events, on the actor that it is isolated to.
     /// - Returns: A token. Releasing it keeps the callback.

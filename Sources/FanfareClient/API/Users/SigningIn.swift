@@ -33,7 +33,7 @@ public struct SignedInUser: Sendable, Hashable, Identifiable {
     }
 }
 
-extension FanfareClient {
+extension Fanfare {
     /// The client's user.
     public var user: User { User(client: self) }
 

@@ -13,7 +13,7 @@ import Synchronization
 /// ```
 public struct User: Sendable {
     /// The client.
-    public let client: FanfareClient
+    public let client: Fanfare
 
     /// The signed-in user of the current connection, if any.
     public var current: SignedInUser? { client.state.withLock { $0.session.signIn.user } }
@@ -43,7 +43,7 @@ public struct User: Sendable {
 
     /// Calls `perform` with the decoded data of each event with this name for the user.
     ///
-    /// Data that cannot be decoded as `Payload` is reported to ``FanfareClient/onError(perform:)``.
+    /// Data that cannot be decoded as `Payload` is reported to ``Fanfare/onError(perform:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.

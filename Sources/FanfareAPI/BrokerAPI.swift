@@ -8,7 +8,7 @@ import PusherProtocol
 
 /// A broker's HTTP API, for the backend of an app.
 ///
-///     let api = try FanfareAPI(
+///     let api = try BrokerAPI(
 ///         appID: "1", key: "app-key", secret: "app-secret", url: "http://127.0.0.1:6001")
 ///     try await api.trigger("addUser", on: "userslist", data: User(name: "Ann"))
 ///
@@ -17,7 +17,7 @@ import PusherProtocol
 /// A failed call is retried where that is safe (``Settings/retries``): events carry idempotency keys, so the broker
 /// publishes an event that arrives twice once. ``FanfareAPIError/mayHaveArrived`` of the thrown error is true if the event
 /// may have been published; repeat it under the same key, within the broker's `idempotency_age`.
-public final class FanfareAPI: Sendable {
+public final class BrokerAPI: Sendable {
     /// The time limit, retries, trust and encryption of calls.
     public struct Settings: Sendable {
         /// The time limit of a call, including connections and all attempts.
@@ -151,7 +151,7 @@ public final class FanfareAPI: Sendable {
         _ body: [UInt8],
         until end: ContinuousClock.Instant
     ) async throws(FanfareAPIError) -> [UInt8] {
-        let path = "/apps/\(FanfareAPI.segment(appID))/\(path)"
+        let path = "/apps/\(BrokerAPI.segment(appID))/\(path)"
         let query = RequestSignature.sign(
             method: method,
             path: path,
@@ -172,7 +172,7 @@ public final class FanfareAPI: Sendable {
         guard response.status == 200 else {
             throw .refused(
                 status: response.status,
-                message: FanfareAPI.firstLine(of: response.body)
+                message: BrokerAPI.firstLine(of: response.body)
             )
         }
         return response.body

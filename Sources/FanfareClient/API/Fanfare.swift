@@ -3,7 +3,7 @@ import Synchronization
 /// A connection to a broker, with the channels subscribed over it.
 ///
 /// ```swift
-/// let client = FanfareClient(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
+/// let client = Fanfare(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
 /// let channel = client.channel("userslist")
 /// channel.bind("addUser") { event in print(event.data ?? "") }
 /// channel.subscribe()
@@ -14,7 +14,7 @@ import Synchronization
 /// and is retained.
 ///
 /// All methods may be called from any thread, including callbacks. None blocks.
-public final class FanfareClient: Sendable {
+public final class Fanfare: Sendable {
     /// The app's public key.
     public let key: String
     /// The broker's address.

@@ -3,7 +3,7 @@ import FanfareBench
 
 /// The `fanfare` program.
 @main
-struct Fanfare: AsyncParsableCommand {
+struct FanfareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fanfare",
         abstract: "A realtime broker that speaks the Pusher Channels protocol, and its tools.",
