@@ -43,7 +43,7 @@ public struct ChannelEvent: Sendable, Hashable {
     ///   - type: The type to decode.
     ///   - decoder: The decoder, with its strategies for dates and keys.
     /// - Returns: The value.
-    /// - Throws: ``FanfareError/undecodable(event:type:reason:)``, also when there is no data.
+    /// - Throws: A ``FanfareError`` with ``FanfareError/Code/undecodable``, also when there is no data.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self,
         with decoder: JSONDecoder = JSONDecoder()

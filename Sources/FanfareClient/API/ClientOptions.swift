@@ -76,7 +76,7 @@ public struct ClientOptions: Sendable {
     /// Signs subscriptions with the app's secret, where the client has it.
     package var signer: LocalSigner?
     /// The transport of the connection.
-    public var transport: any ClientTransport = DefaultTransport.shared
+    public var transport: any ClientTransport = ClientOptions.defaultTransport
     /// The clock for all timeouts.
     public var clock: ClientClock = .continuous
     /// Logs state changes at debug level and problems as warnings or errors.
@@ -86,24 +86,13 @@ public struct ClientOptions: Sendable {
     public init() {}
 }
 
-/// The clock of a client: the system's, or a test's.
-public struct ClientClock: Sendable {
-    /// The time since a fixed instant.
-    package let now: @Sendable () -> Duration
-    /// Returns at an instant of `now`, or throws when the task is cancelled.
-    ///
-    /// An instant, not a duration: the sleeping task may start late.
-    package let sleep: @Sendable (_ until: Duration) async throws -> Void
-
-    /// Wraps a clock.
-    public init<C: Clock>(_ clock: C) where C.Duration == Duration {
-        let origin = clock.now
-        now = { origin.duration(to: clock.now) }
-        sleep = { try await clock.sleep(until: origin.advanced(by: $0), tolerance: nil) }
-    }
-
-    /// The default.
-    ///
-    /// It advances while the machine sleeps, so that a dead connection is noticed on waking.
-    public static var continuous: ClientClock { ClientClock(ContinuousClock()) }
+extension ClientOptions {
+    /// The package's own sockets on Linux, and the platform's own WebSocket elsewhere.
+    static let defaultTransport: any ClientTransport = {
+        #if os(Linux)
+            SocketTransport()
+        #else
+            URLSessionTransport()
+        #endif
+    }()
 }

@@ -49,9 +49,9 @@ enum AuthorizationResponse {
     static func channels(
         _ channels: [String],
         _ body: [UInt8]
-    ) throws(AuthorizationFailure) -> ChannelAuthorizer.Responses {
+    ) throws(AuthorizationFailure) -> ChannelResponses {
         let entries = try decode([String: Entry].self, body)
-        var responses: ChannelAuthorizer.Responses = [:]
+        var responses: ChannelResponses = [:]
         for channel in channels {
             guard let entry = entries[channel] else { continue }
             if let status = entry.status, status != 200, status != 201 {

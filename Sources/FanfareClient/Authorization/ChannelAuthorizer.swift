@@ -17,12 +17,9 @@
 /// If the closure throws an ``AuthorizationFailure`` that is not temporary, the subscription fails. After any other
 /// error the client retries as ``ClientOptions/authorizationRetries`` configures.
 public struct ChannelAuthorizer: Sendable {
-    /// The result for each requested channel.
-    typealias Responses = [String: Result<ChannelAuthorization, AuthorizationFailure>]
-
     /// The most channels in one request.
     let channelsPerRequestMax: Int
-    let respond: @Sendable (AuthorizationRequest, BackendSettings) async throws -> Responses
+    let respond: @Sendable (AuthorizationRequest, BackendSettings) async throws -> ChannelResponses
 
     /// Sends requests to an endpoint of the app's backend.
     ///
@@ -45,7 +42,7 @@ public struct ChannelAuthorizer: Sendable {
             ) async throws -> ChannelAuthorization
     ) {
         self.init(channelsPerRequestMax: 1) { request, _ in
-            var responses: Responses = [:]
+            var responses: ChannelResponses = [:]
             for channel in request.channels {
                 responses[channel] = .success(try await sign(request, channel))
             }
@@ -72,7 +69,8 @@ public struct ChannelAuthorizer: Sendable {
     private init(
         channelsPerRequestMax: Int,
         respond:
-            @escaping @Sendable (AuthorizationRequest, BackendSettings) async throws -> Responses
+            @escaping @Sendable (AuthorizationRequest, BackendSettings) async throws ->
+            ChannelResponses
     ) {
         precondition(channelsPerRequestMax > 0, "a request needs at least one channel")
         self.channelsPerRequestMax = channelsPerRequestMax
@@ -107,32 +105,4 @@ public struct UserAuthenticator: Sendable {
             @escaping @Sendable (AuthorizationRequest, BackendSettings) async throws ->
             UserAuthentication
     ) { self.respond = respond }
-}
-
-/// A request for a signature.
-public struct AuthorizationRequest: Sendable, Hashable {
-    /// The connection's socket ID.
-    public let socketID: String
-    /// The channels to subscribe to; empty for a sign-in.
-    public let channels: [String]
-
-    /// Creates a request, for tests.
-    ///
-    /// - Parameters:
-    ///   - socketID: The connection's socket ID.
-    ///   - channels: The channels to subscribe to; empty for a sign-in.
-    public init(socketID: String, channels: [String]) {
-        self.socketID = socketID
-        self.channels = channels
-    }
-}
-
-/// The client's settings for requests to a backend.
-struct BackendSettings: Sendable {
-    /// The time limit of one request.
-    var timeout: Duration
-    /// The certificates to trust, with `https`.
-    var trust: ClientOptions.Trust
-    /// The proxy, if any.
-    var proxy: ClientOptions.Proxy
 }

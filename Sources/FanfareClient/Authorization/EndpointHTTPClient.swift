@@ -23,7 +23,7 @@ final class EndpointHTTPClient: Sendable {
     func authorize(
         _ request: AuthorizationRequest,
         _ settings: BackendSettings
-    ) async throws -> ChannelAuthorizer.Responses {
+    ) async throws -> ChannelResponses {
         let body = try await send(request, settings)
         guard endpoint.channelsPerRequestMax > 1 else {
             return [

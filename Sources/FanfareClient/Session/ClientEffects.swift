@@ -12,10 +12,6 @@ extension Fanfare {
         act(if: { $0.connectionNumber == number }) { input(&$0, self.options.clock.now()) }
     }
 
-    func timerFired(_ number: Int) {
-        act(if: { $0.timerNumber == number }) { $0.timerFired(at: self.options.clock.now()) }
-    }
-
     /// Passes an input to the session and performs its effects.
     ///
     /// Everything happens under the lock, which keeps the effects in order. None of them blocks or calls back into the
@@ -141,37 +137,6 @@ extension Fanfare {
         if !state.overloaded.isEmpty { state.connection?.pauseReading() }
     }
 
-    func startTimer(_ time: Duration, _ state: inout ClientState) {
-        state.timerNumber += 1
-        state.timer?.cancel()
-        let number = state.timerNumber
-        let clock = options.clock
-        let moment = clock.now() + time
-        state.timer = Task {
-            guard (try? await clock.sleep(moment)) != nil else { return }
-            self.timerFired(number)
-        }
-    }
-
-    func startAlarm(_ alarm: SessionAlarm, _ time: Duration, _ state: inout ClientState) {
-        state.alarms[alarm]?.task.cancel()
-        let clock = options.clock
-        let moment = clock.now() + time
-        state.alarmNumber += 1
-        let number = state.alarmNumber
-        let task = Task {
-            guard (try? await clock.sleep(moment)) != nil else { return }
-            self.alarmFired(alarm, number)
-        }
-        state.alarms[alarm] = ClientState.Alarm(number: number, task: task)
-    }
-
-    func alarmFired(_ alarm: SessionAlarm, _ number: Int) {
-        act(if: { $0.alarms[alarm]?.number == number }) {
-            $0.alarmFired(alarm, at: self.options.clock.now())
-        }
-    }
-
     func report(_ change: StatusChange, _ state: inout ClientState) {
         state.log.append((.debug, "\(endpoint): \(change.new)"))
         state.statuses.send(change)
@@ -199,11 +164,57 @@ extension Fanfare {
         }
     }
 
+    /// Checks the connection after each change of the network, until ``ignoreNetwork(_:)``.
+    func followNetwork(_ state: inout ClientState) {
+        guard options.checksConnectionOnNetworkChange, state.network == nil else { return }
+        state.network = options.networkMonitor.observe { [weak self] in
+            self?.checkConnection()
+        }
+    }
+
+    /// Ends what ``followNetwork(_:)`` began.
+    func ignoreNetwork(_ state: inout ClientState) { state.network = nil }
+
     /// Ends the tasks that wait for the sign-in or for a subscription.
     private func endWaiting(_ error: FanfareError, _ state: inout ClientState) {
         state.connection = nil
         state.signInWaiters.finish(throwing: error)
         for channel in state.waiters.keys { state.waiters[channel]?.finish(throwing: error) }
         state.waiters = [:]
+    }
+}
+
+/// Forwards the events of one connection to its client.
+final class ConnectionReceiver: TransportReceiver {
+    private let client: Fanfare
+    /// The number of the connection in its client, from one.
+    private let number: Int
+
+    init(_ client: Fanfare, number: Int) {
+        self.client = client
+        self.number = number
+    }
+
+    func transportOpened() {}
+
+    func transportReceived(_ text: Span<UInt8>) {
+        do throws(MessageError) {
+            let message = try ServerMessage.parse(text)
+            client.receive(from: number) { $0.receive(message, at: $1) }
+        } catch {
+            let fault = "a message of the broker cannot be parsed: \(error)"
+            client.receive(from: number) { $0.receiveInvalid(fault, at: $1) }
+        }
+    }
+
+    func transportHeard() {
+        client.receive(from: number) { session, now in
+            session.received(at: now)
+            return []
+        }
+    }
+
+    func transportClosed(_ closure: TransportClosure) {
+        client.receive(from: number) { $0.closed(closure, at: $1) }
     }
 }

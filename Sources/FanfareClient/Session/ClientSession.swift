@@ -138,33 +138,6 @@ struct ClientSession {
 
     // MARK: Input from the connection
 
-    /// Handles a message from the broker.
-    mutating func receive(_ message: ServerMessage, at now: Duration) -> [SessionEffect] {
-        liveness.received(at: now)
-        switch phase {
-        case .opening: receiveFirst(message, at: now)
-        case .connected: receiveNext(message, at: now)
-        case .disconnected, .waiting, .failed: break
-        }
-        return takeEffects()
-    }
-
-    /// Handles a message that is not valid in the protocol.
-    ///
-    /// As the first message it ends the connection, since the server is not a broker; later it is reported and skipped.
-    mutating func receiveInvalid(_ fault: String, at now: Duration) -> [SessionEffect] {
-        liveness.received(at: now)
-        switch phase {
-        case .opening: fail(.protocolViolation(fault), close: 1002, at: now)
-        case .connected: effects.append(.report(.protocolViolation(fault)))
-        case .disconnected, .waiting, .failed: break
-        }
-        return takeEffects()
-    }
-
-    /// Records a ping or pong frame.
-    mutating func received(at now: Duration) { liveness.received(at: now) }
-
     /// Handles the end of the connection or of the attempt to open one.
     mutating func closed(_ closure: TransportClosure, at now: Duration) -> [SessionEffect] {
         switch phase {
@@ -222,25 +195,6 @@ struct ClientSession {
     }
 
     // MARK: Steps
-
-    mutating func receiveFirst(_ message: ServerMessage, at now: Duration) {
-        switch message {
-        case .connectionEstablished(let socketID, let activityTimeout, let receipts):
-            establish(socketID, activityTimeout, receipts: receipts, at: now)
-        case .error(let code, let message):
-            // Without a code the reaction is unknown; the close that follows may have one.
-            guard let code else {
-                return effects.append(.report(.reported(code: nil, message: message)))
-            }
-            effects.append(.close(code: 1000, reason: ""))
-            lose(code: code, reason: message, at: now)
-        case .ping: effects.append(.send(.pong))
-        default:
-            let fault =
-                "expected pusher:connection_established as the first message, received \(message)"
-            fail(.protocolViolation(fault), close: 1002, at: now)
-        }
-    }
 
     mutating func change(to status: ConnectionStatus) {
         self.status = status

@@ -1,8 +1,54 @@
 import PusherProtocol
 
-/// The messages of an established connection.
+/// The messages of the broker.
 extension ClientSession {
-    mutating func establish(
+    /// Handles a message from the broker.
+    mutating func receive(_ message: ServerMessage, at now: Duration) -> [SessionEffect] {
+        liveness.received(at: now)
+        switch phase {
+        case .opening: receiveFirst(message, at: now)
+        case .connected: receiveNext(message, at: now)
+        case .disconnected, .waiting, .failed: break
+        }
+        return takeEffects()
+    }
+
+    /// Handles a message that is not valid in the protocol.
+    ///
+    /// As the first message it ends the connection, since the server is not a broker; later it is reported and skipped.
+    mutating func receiveInvalid(_ fault: String, at now: Duration) -> [SessionEffect] {
+        liveness.received(at: now)
+        switch phase {
+        case .opening: fail(.protocolViolation(fault), close: 1002, at: now)
+        case .connected: effects.append(.report(.protocolViolation(fault)))
+        case .disconnected, .waiting, .failed: break
+        }
+        return takeEffects()
+    }
+
+    /// Records a ping or pong frame.
+    mutating func received(at now: Duration) { liveness.received(at: now) }
+
+    private mutating func receiveFirst(_ message: ServerMessage, at now: Duration) {
+        switch message {
+        case .connectionEstablished(let socketID, let activityTimeout, let receipts):
+            establish(socketID, activityTimeout, receipts: receipts, at: now)
+        case .error(let code, let message):
+            // Without a code the reaction is unknown; the close that follows may have one.
+            guard let code else {
+                return effects.append(.report(.reported(code: nil, message: message)))
+            }
+            effects.append(.close(code: 1000, reason: ""))
+            lose(code: code, reason: message, at: now)
+        case .ping: effects.append(.send(.pong))
+        default:
+            let fault =
+                "expected pusher:connection_established as the first message, received \(message)"
+            fail(.protocolViolation(fault), close: 1002, at: now)
+        }
+    }
+
+    private mutating func establish(
         _ socketID: SocketID,
         _ seconds: Int,
         receipts: Bool,
@@ -23,7 +69,7 @@ extension ClientSession {
         for channel in subscriptions.channels { requestSubscription(to: channel) }
     }
 
-    mutating func receiveNext(_ message: ServerMessage, at now: Duration) {
+    private mutating func receiveNext(_ message: ServerMessage, at now: Duration) {
         if case .error = message {} else { pendingError = nil }
         switch message {
         case .ping: effects.append(.send(.pong))

@@ -1,5 +1,3 @@
-import PusherProtocol
-
 /// Opens WebSocket connections for clients.
 ///
 /// The default uses the package's own sockets on Linux and `URLSession` elsewhere. A test can use a transport without a
@@ -78,50 +76,4 @@ public enum TransportClosure: Sendable, Equatable {
     case upgradeRefused(reason: String)
     /// Closed by this side after a protocol violation.
     case protocolViolation(String)
-}
-
-/// The default transport.
-enum DefaultTransport {
-    #if os(Linux)
-        /// The package's own sockets, on epoll.
-        static let shared: any ClientTransport = SocketTransport()
-    #else
-        /// The platform's own WebSocket.
-        static let shared: any ClientTransport = URLSessionTransport()
-    #endif
-}
-
-/// Forwards the events of one connection to its client.
-final class ConnectionReceiver: TransportReceiver {
-    private let client: Fanfare
-    /// The number of the connection in its client, from one.
-    private let number: Int
-
-    init(_ client: Fanfare, number: Int) {
-        self.client = client
-        self.number = number
-    }
-
-    func transportOpened() {}
-
-    func transportReceived(_ text: Span<UInt8>) {
-        do throws(MessageError) {
-            let message = try ServerMessage.parse(text)
-            client.receive(from: number) { $0.receive(message, at: $1) }
-        } catch {
-            let fault = "a message of the broker cannot be parsed: \(error)"
-            client.receive(from: number) { $0.receiveInvalid(fault, at: $1) }
-        }
-    }
-
-    func transportHeard() {
-        client.receive(from: number) { session, now in
-            session.received(at: now)
-            return []
-        }
-    }
-
-    func transportClosed(_ closure: TransportClosure) {
-        client.receive(from: number) { $0.closed(closure, at: $1) }
-    }
 }

@@ -43,16 +43,3 @@ struct NetworkMonitor: Sendable {
         deinit { monitor.cancel() }
     }
 #endif
-
-extension Fanfare {
-    /// Checks the connection after each change of the network, until ``ignoreNetwork(_:)``.
-    func followNetwork(_ state: inout ClientState) {
-        guard options.checksConnectionOnNetworkChange, state.network == nil else { return }
-        state.network = options.networkMonitor.observe { [weak self] in
-            self?.checkConnection()
-        }
-    }
-
-    /// Ends what ``followNetwork(_:)`` began.
-    func ignoreNetwork(_ state: inout ClientState) { state.network = nil }
-}

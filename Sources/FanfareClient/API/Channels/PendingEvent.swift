@@ -5,6 +5,14 @@
 #endif
 import Synchronization
 
+/// What is known of a client event that the client has sent.
+public enum ClientEventDelivery: Sendable, Hashable {
+    /// The broker has confirmed that the event has its place in the channel's order.
+    case accepted
+    /// The event was written to the connection; the broker sends no receipts, so a cut may have lost it.
+    case sent
+}
+
 /// A client event that was sent or waits to be sent.
 public final class PendingEvent: Sendable {
     /// The key under which the event may be sent again without being published twice.

@@ -96,3 +96,40 @@ extension Fanfare {
         return buffer
     }
 }
+
+/// The members of a presence channel as an asynchronous sequence: the current ones first, then every change.
+///
+/// Each iterator reads at its own pace: one that is behind gets one change with all differences.
+public struct PresenceChanges: AsyncSequence, Sendable {
+    /// Iterates over the changes.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let buffer: EventBuffer<PresenceRoster>
+        private var read: PresenceRoster?
+
+        init(_ buffer: EventBuffer<PresenceRoster>) { self.buffer = buffer }
+
+        /// Waits for the next change.
+        public nonisolated(nonsending) mutating func next() async throws(FanfareError)
+            -> PresenceChange?
+        {
+            try await next(isolation: #isolation)
+        }
+
+        /// Waits for the next change, on the caller's actor.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(FanfareError) -> PresenceChange? {
+            guard let roster = try await buffer.next(isolation: actor) else { return nil }
+            return PresenceChange(from: exchange(&read, with: roster), to: roster)
+        }
+    }
+
+    private let channel: Channel
+
+    init(of channel: Channel) { self.channel = channel }
+
+    /// Returns an iterator.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(channel.client.rosterBuffer(channel.name))
+    }
+}

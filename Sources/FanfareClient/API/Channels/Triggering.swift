@@ -6,14 +6,6 @@ import PusherProtocol
     public import Foundation
 #endif
 
-/// What is known of a client event that the client has sent.
-public enum ClientEventDelivery: Sendable, Hashable {
-    /// The broker has confirmed that the event has its place in the channel's order.
-    case accepted
-    /// The event was written to the connection; the broker sends no receipts, so a cut may have lost it.
-    case sent
-}
-
 extension Channel {
     /// Sends an event to the other subscribers of a private or presence channel.
     ///
@@ -28,7 +20,7 @@ extension Channel {
     ///   - data: The value to encode as JSON.
     ///   - encoder: The encoder; `nil` for ``ClientOptions/encoder``.
     /// - Returns: The pending event; ``PendingEvent/delivery()`` waits for its outcome.
-    /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
+    /// - Throws: A ``FanfareError`` with ``FanfareError/Code/clientEventRefused``: nothing was sent.
     @discardableResult
     public func trigger<Payload: Encodable>(
         _ event: String,
@@ -55,7 +47,7 @@ extension Channel {
     ///   - payload: The value to encode as JSON.
     ///   - encoder: The encoder; `nil` for ``ClientOptions/encoder``.
     /// - Returns: The pending event; ``PendingEvent/delivery()`` waits for its outcome.
-    /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
+    /// - Throws: A ``FanfareError`` with ``FanfareError/Code/clientEventRefused``: nothing was sent.
     @discardableResult
     public func trigger<Payload: Encodable>(
         _ event: EventName<Payload>,
@@ -71,7 +63,7 @@ extension Channel {
     ///   - event: The event's name, which begins with `client-`.
     ///   - json: One JSON value, sent unchanged.
     /// - Returns: The pending event; ``PendingEvent/delivery()`` waits for its outcome.
-    /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
+    /// - Throws: A ``FanfareError`` with ``FanfareError/Code/clientEventRefused``: nothing was sent.
     @discardableResult
     public func trigger(
         _ event: String,

@@ -41,7 +41,7 @@ extension TypedEvent where Payload: Encodable {
     ///   - payload: The value to encode as JSON.
     ///   - encoder: The encoder; `nil` for ``ClientOptions/encoder``.
     /// - Returns: The pending event; ``PendingEvent/delivery()`` waits for its outcome.
-    /// - Throws: ``FanfareError/clientEventRefused(event:channel:reason:)``: nothing was sent.
+    /// - Throws: A ``FanfareError`` with ``FanfareError/Code/clientEventRefused``: nothing was sent.
     @discardableResult
     public func trigger(
         _ payload: Payload,

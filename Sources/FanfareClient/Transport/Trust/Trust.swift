@@ -28,7 +28,7 @@ extension ClientOptions {
         /// The file is read for each connection, so it can be replaced while a client runs.
         ///
         /// - Parameter path: A file of at most 4 MiB: any number of certificates in PEM form, or one in DER form.
-        /// - Returns: The trust. With an unreadable file, connections fail with ``FanfareError/untrusted(_:reason:)``.
+        /// - Returns: The trust. With an unreadable file, connections fail with ``FanfareError/Code/untrusted``.
         public static func file(_ path: String) -> Trust { Trust(.file(path)) }
 
         /// As ``file(_:)``, with the file's text.

@@ -1,0 +1,41 @@
+package import Dispatch
+
+/// The actor of callbacks that are isolated to no actor: they run one at a time, off the main actor.
+actor CallbackActor {}
+
+/// An actor that runs on a serial dispatch queue.
+package actor QueueActor {
+    private nonisolated let executor: QueueExecutor
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    private init(_ queue: DispatchQueue) { executor = QueueExecutor(queue) }
+
+    /// Returns the actor of a queue: callbacks that share it run in one order.
+    ///
+    /// - Parameter queue: A serial queue; the main queue has the main actor.
+    /// - Returns: A new actor.
+    package static func actor(on queue: DispatchQueue) -> any Actor {
+        queue.isMain ? MainActor.shared : QueueActor(queue)
+    }
+}
+
+extension DispatchQueue {
+    /// Whether this is the main queue.
+    package var isMain: Bool {
+        // On Linux each read of `DispatchQueue.main` returns another object for the same queue.
+        self === DispatchQueue.main || label == DispatchQueue.main.label
+    }
+}
+
+private final class QueueExecutor: SerialExecutor {
+    private let queue: DispatchQueue
+
+    init(_ queue: DispatchQueue) { self.queue = queue }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+}
