@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Checks that the path of an event in `ARCHITECTURE.md` is the one that the code takes.
-@Suite("The path of an event in ARCHITECTURE.md") struct ArchitectureTests {
+/// Checks that the paths of an event in `ARCHITECTURE.md` are those that the code takes.
+@Suite("The paths of an event in ARCHITECTURE.md") struct ArchitectureTests {
     /// A stop of the path: a file below `Sources`, and a function of it.
     struct Stop: CustomTestStringConvertible {
         let file: String
@@ -24,8 +24,17 @@ import Testing
         }
     }()
 
-    @Test func isShort() {
-        #expect(10...20 ~= Self.stops.count)
+    @Test("Through the broker, at most eight files of its own")
+    func isShortInTheBroker() {
+        let files = Set(Self.stops.map(\.file)).filter { !$0.hasPrefix("FanfareClient/") }
+        #expect(10...20 ~= files.count)
+        #expect(files.count { $0.hasPrefix("FanfareServer/Shard/") } <= 8)
+    }
+
+    @Test("Through the client, at most eight files")
+    func isShortInTheClient() {
+        let files = Set(Self.stops.map(\.file)).filter { $0.hasPrefix("FanfareClient/") }
+        #expect(5...8 ~= files.count)
     }
 
     @Test(arguments: stops)
