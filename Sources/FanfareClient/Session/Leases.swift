@@ -1,4 +1,4 @@
-/// Who needs which channels: the app itself, by `subscribe()`, and the holders of leases.
+/// The channels that are in use: by the app itself, with `subscribe()`, and by the holders of leases.
 struct Leases: Sendable {
     private struct Holders: Sendable {
         var isOwn = false
@@ -19,7 +19,7 @@ struct Leases: Sendable {
 
     /// Records that the app itself unsubscribes.
     ///
-    /// - Returns: Whether nobody needs the channel any more.
+    /// - Returns: Whether the channel is no longer in use.
     mutating func endOwn(_ channel: String) -> Bool {
         holders[channel]?.isOwn = false
         return removeIfEmpty(channel)
@@ -35,7 +35,7 @@ struct Leases: Sendable {
 
     /// Removes a lease.
     ///
-    /// - Returns: Whether nobody needs the channel any more.
+    /// - Returns: Whether the channel is no longer in use.
     mutating func end(_ channel: String) -> Bool {
         holders[channel]?.count -= 1
         return removeIfEmpty(channel)
