@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "LiveQueries", targets: ["LiveQueries"]),
         .library(name: "LiveTables", targets: ["LiveTables"]),
         .library(name: "FanfareUI", targets: ["FanfareUI"]),
+        .library(name: "FanfareStorage", targets: ["FanfareStorage"]),
         .library(name: "FanfareTesting", targets: ["FanfareTesting"]),
     ],
     // Up to the next minor version: the package is a library too, and others need a range; see ARCHITECTURE.md. The
@@ -121,10 +122,16 @@ let package = Package(
         ),
 
         // The SDKs.
+        .target(name: "FanfareOutbox", swiftSettings: strict),
+        .target(
+            name: "FanfareStorage",
+            dependencies: ["FanfareOutbox", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict
+        ),
         .target(
             name: "FanfareClient",
             dependencies: [
-                "PusherProtocol", "Digests", "HTTP1", "HTTPClient", "Primitives",
+                "FanfareOutbox", "PusherProtocol", "Digests", "HTTP1", "HTTPClient", "Primitives",
                 .target(name: "Net", condition: onLinux),
                 .target(name: "WebSocket", condition: onLinux),
                 .product(name: "Logging", package: "swift-log"),
@@ -148,7 +155,7 @@ let package = Package(
         ),
         .target(
             name: "FanfareAPI",
-            dependencies: ["PusherProtocol", "HTTPClient"],
+            dependencies: ["FanfareOutbox", "PusherProtocol", "HTTPClient"],
             swiftSettings: strict
         ),
         // An in-process broker for the tests of apps, with the modules of the real one.
@@ -395,7 +402,8 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: [
                 "FanfareClient", "FanfareEncryption", "PusherSwift", "FanfareAPI", "FanfareTesting",
-                "LiveRows", "LiveCollections", "LiveQueries", "LiveTables",
+                "FanfareStorage", "FanfareUI", "LiveRows", "LiveCollections", "LiveQueries",
+                "LiveTables",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
@@ -501,6 +509,14 @@ let package = Package(
             dependencies: [
                 "FanfareAPI", "FanfareClient", "FanfareEncryption", "HTTPClient", "TestBroker",
                 "TestHTTPServer", "PusherProtocol", "Net",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FanfareStorageTests",
+            dependencies: [
+                "FanfareStorage", "FanfareOutbox", "FanfareClient", "FanfareTesting",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),

@@ -1,3 +1,4 @@
+import FanfareOutbox
 import PusherProtocol
 
 #if canImport(FoundationEssentials)
@@ -104,7 +105,29 @@ extension BrokerAPI {
         info: Set<ChannelAttribute> = [],
         key: String? = nil
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
-        let text = try outgoing(text, on: channels)
+        try await send(
+            event,
+            on: channels,
+            prepared: try outgoing(text, on: channels),
+            except: except,
+            info: info,
+            key: key
+        )
+    }
+
+    /// Sends an event of an outbox, which is encrypted already if it has to be.
+    func send(_ event: OutboxEvent) async throws(FanfareAPIError) {
+        _ = try await send(event.name, on: [event.channel], prepared: event.data, key: event.key)
+    }
+
+    private func send(
+        _ event: String,
+        on channels: [String],
+        prepared text: String,
+        except: String? = nil,
+        info: Set<ChannelAttribute> = [],
+        key: String?
+    ) async throws(FanfareAPIError) -> [String: ChannelState] {
         var json = JSONWriter()
         json.beginObject()
         json.name("channels")

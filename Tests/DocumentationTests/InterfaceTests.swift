@@ -15,7 +15,8 @@ import Testing
 
     /// The products for apps and backends.
     private static let modules = [
-        "FanfareAPI", "FanfareClient", "FanfareEncryption", "FanfareTesting", "FanfareUI",
+        "FanfareAPI", "FanfareClient", "FanfareEncryption", "FanfareOutbox", "FanfareStorage",
+        "FanfareTesting", "FanfareUI",
         "LiveCollections", "LiveQueries", "LiveRows", "LiveTables", "PusherSwift",
     ]
 

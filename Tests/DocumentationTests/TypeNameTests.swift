@@ -6,7 +6,8 @@ import Testing
 @Suite("Names of public types") struct TypeNameTests {
     /// The listed modules; PusherSwift has the names of the official client.
     private static let modules = [
-        "FanfareAPI", "FanfareClient", "FanfareEncryption", "FanfareTesting", "FanfareUI",
+        "FanfareAPI", "FanfareClient", "FanfareEncryption", "FanfareOutbox", "FanfareStorage",
+        "FanfareTesting", "FanfareUI",
         "LiveCollections", "LiveQueries", "LiveRows", "LiveTables",
     ]
 

@@ -24,8 +24,8 @@ struct AppleStubsTests {
             #expect(try Self.faults(in: [file], of: stub, folder, Self.stubSettings) == "")
         }
         for module in [
-            "Primitives", "Digests", "HTTP1", "PusherProtocol", "HTTPClient", "FanfareAPI",
-            "FanfareClient", "LiveTables", "FanfareUI",
+            "Primitives", "Digests", "HTTP1", "PusherProtocol", "HTTPClient", "FanfareOutbox",
+            "FanfareAPI", "FanfareClient", "LiveTables", "FanfareUI",
         ] {
             let files = try FileManager.default
                 .subpathsOfDirectory(atPath: Self.root.appending(path: "Sources/\(module)").path)

@@ -3,6 +3,7 @@
 #else
     public import Foundation
 #endif
+@_exported public import FanfareOutbox
 public import Logging
 
 /// The settings and limits of a client.
@@ -56,6 +57,10 @@ public struct ClientOptions: Sendable {
     /// Decrypts the events of encrypted channels; `nil` for a client that uses none.
     public var decrypter: (any EventDecrypter)?
 
+    /// Keeps client events until the broker has confirmed them, also when the app ends; `nil` for memory alone.
+    ///
+    /// Each client needs a store of its own.
+    public var outbox: (any OutboxStore)?
     /// The most client events that may wait, on all channels together; more are refused.
     public var clientEventQueueCountMax = 100
     /// The most bytes of those events' names and data, with the same consequence.

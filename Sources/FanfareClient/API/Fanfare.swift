@@ -23,6 +23,7 @@ public final class Fanfare: Sendable {
     public let options: ClientOptions
 
     let state: Mutex<ClientState>
+    let outboxWriter: OutboxWriter?
     /// The actor of callbacks that are isolated to none.
     let callbackActor = CallbackActor()
 
@@ -56,7 +57,10 @@ public final class Fanfare: Sendable {
                 dataLengthMax: options.clientEventLengthMax
             )
         )
-        state = Mutex(ClientState(session: ClientSession(settings: settings)))
+        var session = ClientSession(settings: settings)
+        outboxWriter = options.outbox.map(OutboxWriter.init)
+        session.outbox.isHeld = outboxWriter != nil
+        state = Mutex(ClientState(session: session))
     }
 
     // MARK: Connection
@@ -74,7 +78,10 @@ public final class Fanfare: Sendable {
     /// Connects, and stays connected until ``disconnect()``.
     ///
     /// If the client waits before its next attempt, the attempt starts at once.
-    public func connect() { act { $0.connect() } }
+    public func connect() {
+        act { $0.connect() }
+        loadOutbox()
+    }
 
     /// Closes the connection or stops the attempts to open one.
     ///

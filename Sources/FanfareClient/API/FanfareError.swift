@@ -49,6 +49,8 @@ public struct FanfareError: Error, Sendable, Hashable {
         public static let clientEventRefused = Code(rawValue: "client_event_refused")
         /// Queued client events were dropped; they will not be sent.
         public static let clientEventsDropped = Code(rawValue: "client_events_dropped")
+        /// ``ClientOptions/outbox`` cannot be read or written; its events stay in memory.
+        public static let outboxFailed = Code(rawValue: "outbox_failed")
         /// The data of an event cannot be decoded as the requested type.
         public static let undecodable = Code(rawValue: "undecodable")
         /// ``Fanfare/disconnect()`` was called.

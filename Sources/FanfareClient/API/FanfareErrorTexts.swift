@@ -203,6 +203,16 @@ extension FanfareError {
         )
     }
 
+    static func outboxFailed(reason: String) -> FanfareError {
+        FanfareError(
+            .outboxFailed,
+            "the outbox cannot be read or written: \(clause(reason))",
+            advice:
+                "Its events are sent from memory, and lost if the app ends before. Check the store.",
+            reason: reason
+        )
+    }
+
     static func undecodable(event: ChannelEvent, type: String, reason: String) -> FanfareError {
         FanfareError(
             .undecodable,

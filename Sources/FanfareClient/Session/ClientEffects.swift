@@ -88,6 +88,7 @@ extension Fanfare {
             state.signInWaiters = EventBuffers()
             state.signIns.send(user)
         case .settled(let key, let outcome):
+            outboxWriter?.remove(key)
             state.pendingEvents.removeValue(forKey: key)?.settle(outcome)
         case .signInFailed(let error):
             state.signInWaiters.finish(throwing: error)

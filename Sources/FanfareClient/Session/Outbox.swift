@@ -35,6 +35,8 @@ struct Outbox {
     static let attemptCountMax = 3
 
     let limits: Limits
+    /// Whether nothing is sent, because the events of an earlier run of the app are being read.
+    var isHeld = false
     /// Whether the broker sends receipts on this connection.
     var expectsReceipts = false
     /// The events to send, in order.
@@ -60,6 +62,9 @@ struct Outbox {
         max(1, Double(limits.perSecond ?? 1) * 0.8)
     }
 
+    /// The keys of all events, in the order in which they are sent.
+    var keys: [String] { (sent + waiting).compactMap { $0.event.key?.text } }
+
     /// Whether events of this channel wait to be sent.
     func holds(_ channel: String) -> Bool { waiting.contains { $0.event.channel == channel } }
 
@@ -73,12 +78,24 @@ struct Outbox {
 
     /// Adds an event behind all others; returns `false` when there is no room.
     mutating func add(_ event: ClientEvent) -> Bool {
-        let length = event.nameToken.count + (event.dataToken?.count ?? 0)
+        let length = Self.length(event)
         guard waiting.count + sent.count < limits.countMax, bytes + length <= limits.bytesMax
         else { return false }
         waiting.append(Entry(event: event, bytes: length))
         bytes += length
         return true
+    }
+
+    /// Adds the events of an earlier run of the app in front of all others, and lets events be sent.
+    mutating func restore(_ events: [ClientEvent]) {
+        let entries = events.map { Entry(event: $0, bytes: Self.length($0)) }
+        waiting = entries + waiting
+        bytes += entries.reduce(0) { $0 + $1.bytes }
+        isHeld = false
+    }
+
+    private static func length(_ event: ClientEvent) -> Int {
+        event.nameToken.count + (event.dataToken?.count ?? 0)
     }
 
     /// Consumes one token of the rate limit, if there is one.
@@ -112,7 +129,7 @@ struct Outbox {
 
     /// Whether an event of an open channel waits.
     func hasNext(where isOpen: (String) -> Bool) -> Bool {
-        waiting.contains { isOpen($0.event.channel) }
+        !isHeld && waiting.contains { isOpen($0.event.channel) }
     }
 
     // MARK: Receipts

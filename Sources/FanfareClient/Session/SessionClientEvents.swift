@@ -1,3 +1,4 @@
+import FanfareOutbox
 import PusherProtocol
 
 /// Sends client events.
@@ -39,6 +40,22 @@ extension ClientSession {
         }
         sendClientEvents(at: now)
         return (takeEffects(), !outbox.holds(channel))
+    }
+
+    /// Queues the stored events of an earlier run of the app, and sends what may be sent.
+    mutating func restore(_ events: [OutboxEvent], at now: Duration) -> [SessionEffect] {
+        outbox.restore(
+            events.map { event in
+                ClientEvent(
+                    nameToken: JSONWriter.token(event.name),
+                    channel: event.channel,
+                    dataToken: Array(event.data.utf8),
+                    key: IdempotencyKey(event.key)
+                )
+            }
+        )
+        sendClientEvents(at: now)
+        return takeEffects()
     }
 
     private func refusal(of name: String, on channel: String, _ json: [UInt8]) -> String? {

@@ -12,7 +12,8 @@ func readmeTesting() async throws {
     try await broker.waitForSubscribers(to: "userslist")
     try broker.trigger("addUser", on: "userslist", data: ["name": "Ann"])
     for try await delivery in users {
-        print(delivery)  // first the gap of the cut, then the event
-        if case .event = delivery { break }
+        guard case .event(let event, _) = delivery else { continue }  // a gap, by the cut
+        print(event.data ?? "")
+        break
     }
 }

@@ -16,7 +16,11 @@ public enum ClientEventDelivery: Sendable, Hashable {
 /// A client event that was sent or waits to be sent.
 public final class PendingEvent: Sendable {
     /// The key under which the event may be sent again without being published twice.
-    public let key = UUID().uuidString.lowercased()
+    public let key: String
+    /// The event's name.
+    public let name: String
+    /// The channel's name.
+    public let channel: String
 
     private struct State {
         var outcome: Result<ClientEventDelivery, FanfareError>?
@@ -25,7 +29,11 @@ public final class PendingEvent: Sendable {
 
     private let state = Mutex(State())
 
-    init() {}
+    init(key: String = UUID().uuidString.lowercased(), name: String, channel: String) {
+        self.key = key
+        self.name = name
+        self.channel = channel
+    }
 
     /// Waits for the outcome.
     ///

@@ -1,3 +1,4 @@
+import FanfareOutbox
 import PusherProtocol
 
 #if canImport(FoundationEssentials)
@@ -99,7 +100,7 @@ extension Fanfare {
         on channel: String,
         json: [UInt8]
     ) throws(FanfareError) -> (pending: PendingEvent, isQueued: Bool) {
-        let pending = PendingEvent()
+        let pending = PendingEvent(name: event, channel: channel)
         guard let key = IdempotencyKey(pending.key) else { preconditionFailure("a UUID is short") }
         var outcome: Result<Bool, FanfareError> = .success(false)
         act(if: {
@@ -114,12 +115,22 @@ extension Fanfare {
                     at: options.clock.now()
                 )
                 outcome = .success(wasSent)
+                outboxWriter?.append(
+                    OutboxEvent(
+                        key: pending.key,
+                        name: event,
+                        channel: channel,
+                        data: String(decoding: json, as: UTF8.self)
+                    )
+                )
                 return effects
             } catch {
                 outcome = .failure(error)
                 return [.settled(key: key.text, .failure(error))]
             }
         }
-        return (pending, try !outcome.get())
+        let wasSent = try outcome.get()
+        loadOutbox()
+        return (pending, !wasSent)
     }
 }

@@ -1,0 +1,94 @@
+import FanfareOutbox
+import Synchronization
+
+/// Keeps the client events of a client in its store: one call at a time, in order, without waiting for the store.
+final class OutboxWriter: Sendable {
+    private enum Change: Sendable {
+        case append(OutboxEvent)
+        case remove(String)
+    }
+
+    private let store: any OutboxStore
+    private let changes: AsyncStream<Change>
+    private let addChange: AsyncStream<Change>.Continuation
+    private let writing = Mutex<Task<Void, Never>?>(nil)
+
+    init(_ store: any OutboxStore) {
+        self.store = store
+        (changes, addChange) = AsyncStream.makeStream()
+    }
+
+    // Without cancellation: what was triggered before is written.
+    deinit { addChange.finish() }
+
+    func append(_ event: OutboxEvent) { addChange.yield(.append(event)) }
+
+    func remove(_ key: String) { addChange.yield(.remove(key)) }
+
+    /// Reads the stored events, then writes all changes; does nothing when called again.
+    ///
+    /// - Parameters:
+    ///   - countMax: The most events to read.
+    ///   - loaded: Receives the events of earlier runs, in order, before any change is written.
+    ///   - failed: Receives the reason when a call of the store fails. The events stay in memory.
+    func start(
+        countMax: Int,
+        loaded: @escaping @Sendable ([OutboxEvent]) -> Void,
+        failed: @escaping @Sendable (any Error) -> Void
+    ) {
+        writing.withLock { writing in
+            guard writing == nil else { return }
+            writing = Task { [store, changes] in
+                do {
+                    loaded(try await store.first(countMax))
+                } catch {
+                    failed(error)
+                    loaded([])
+                }
+                for await change in changes {
+                    do {
+                        switch change {
+                        case .append(let event): try await store.append(event)
+                        case .remove(let key): try await store.remove(key)
+                        }
+                    } catch {
+                        failed(error)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The stored client events.
+extension Fanfare {
+    /// The client events without an outcome, in the order in which they are sent; also those that ``ClientOptions/outbox``
+    /// has kept from an earlier run of the app, once it is read after ``connect()``.
+    public var pendingEvents: [PendingEvent] {
+        state.withLock { state in
+            state.session.outbox.keys.compactMap { state.pendingEvents[$0] }
+        }
+    }
+
+    /// Reads the stored events once, and puts them in front of all others.
+    func loadOutbox() {
+        outboxWriter?.start(
+            countMax: options.clientEventQueueCountMax,
+            loaded: { [weak self] in self?.restore($0) },
+            failed: { [weak self] in self?.report(.outboxFailed(reason: "\($0)")) }
+        )
+    }
+
+    private func restore(_ events: [OutboxEvent]) {
+        act(if: { state in
+            for event in events {
+                state.pendingEvents[event.key] = PendingEvent(
+                    key: event.key,
+                    name: event.name,
+                    channel: event.channel
+                )
+            }
+            return true
+        }) { $0.restore(events, at: self.options.clock.now()) }
+    }
+}
