@@ -256,7 +256,8 @@ let package = Package(
         .target(
             name: "DemoSite",
             dependencies: [
-                "HTTPServer", "HTTP1", "Net", "FanfareAPI", "PusherProtocol", "LiveRows",
+                "HTTPServer", "HTTP1", "Net", "FanfareAPI", "FanfareStorage", "PusherProtocol",
+                "LiveRows",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/Demos/Site",
@@ -347,7 +348,7 @@ let package = Package(
         .target(
             name: "TestSite",
             dependencies: [
-                "DemoSite", "HTTP1", "HTTPServer",
+                "DemoSite", "FanfareAPI", "HTTP1", "HTTPServer",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Tests/TestSite",
@@ -561,7 +562,7 @@ let package = Package(
         .testTarget(
             name: "DemoSiteTests",
             dependencies: [
-                "LiveRows", "DemoSite", "TestSite", "PusherProtocol", "HTTP1",
+                "LiveRows", "DemoSite", "TestSite", "FanfareAPI", "PusherProtocol", "HTTP1",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict

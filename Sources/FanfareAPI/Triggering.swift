@@ -1,4 +1,4 @@
-import FanfareOutbox
+package import FanfareOutbox
 import PusherProtocol
 
 #if canImport(FoundationEssentials)
@@ -116,7 +116,7 @@ extension BrokerAPI {
     }
 
     /// Sends an event of an outbox, which is encrypted already if it has to be.
-    func send(_ event: OutboxEvent) async throws(FanfareAPIError) {
+    package func send(_ event: OutboxEvent) async throws(FanfareAPIError) {
         _ = try await send(event.name, on: [event.channel], prepared: event.data, key: event.key)
     }
 

@@ -9,9 +9,12 @@ import Testing
 @Suite("The text's single writer")
 struct SharedTextTests {
     private let database: DatabaseQueue
-    private let outbox = Outbox(trigger: Recorder(), retryDelays: []) { _ in }
+    private let outbox: Outbox
 
-    init() throws { database = try [Migration.createText].open(nil) }
+    init() throws {
+        database = try [Migration.createText].open(nil)
+        outbox = try Outbox(database, trigger: Recorder()) { _ in }
+    }
 
     private func open() throws -> SharedText {
         try SharedText(store: TextStore(database: database), outbox: outbox)

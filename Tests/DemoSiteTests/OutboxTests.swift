@@ -1,55 +1,99 @@
+import FanfareAPI
+import Foundation
+import GRDB
 import Synchronization
 import TestSite
 import Testing
 
 @testable import DemoSite
 
-@Suite("Outbox") struct OutboxTests {
-    private let changes = (1...5).map { OutgoingEvent("addUser", on: "userslist", data: "\($0)") }
+@Suite("Outbox", .timeLimit(.minutes(1))) struct OutboxTests {
+    private let database: DatabaseQueue
 
-    @Test func keepsTheOrder() async throws {
+    init() throws {
+        database = try DatabaseQueue()
+        try database.write { try $0.execute(sql: "CREATE TABLE names (name TEXT)") }
+    }
+
+    private func event(_ number: Int) -> OutgoingEvent {
+        OutgoingEvent("addUser", on: "userslist", data: "\(number)")
+    }
+
+    @Test func keepsTheOrderOfTransactions() async throws {
         let recorder = Recorder()
-        let outbox = Outbox(trigger: recorder) { _ in }
-        for change in changes { outbox.post(change) }
+        let outbox = try Outbox(database, trigger: recorder) { _ in }
+        for number in 1...5 { try outbox.post(event(number)) }
+        try await database.write { database in
+            for number in 6...9 { try outbox.post(event(number), in: database) }
+        }
         await outbox.close()
-        #expect(recorder.events.map(\.data) == ["1", "2", "3", "4", "5"])
+        #expect(recorder.events.map(\.data) == (1...9).map(String.init))
         #expect(recorder.events.allSatisfy { $0.name == "addUser" && $0.channel == "userslist" })
     }
 
-    @Test func retriesWhenTheBrokerIsUnavailable() async {
-        let recorder = Recorder(refusals: 2)
-        let outbox = Outbox(trigger: recorder, retryDelays: [.zero, .zero]) { _ in }
-        for change in changes { outbox.post(change) }
+    @Test("A transaction that is rolled back sends nothing")
+    func isTransactional() async throws {
+        struct Rollback: Error {}
+        let recorder = Recorder()
+        let outbox = try Outbox(database, trigger: recorder) { _ in }
+        await #expect(throws: Rollback.self) {
+            try await database.write { database in
+                try database.execute(sql: "INSERT INTO names VALUES ('Ann')")
+                try outbox.post(event(1), in: database)
+                throw Rollback()
+            }
+        }
+        try outbox.post(event(2))
         await outbox.close()
-        #expect(recorder.events.count == 5)
-        #expect(recorder.attempts == 7)
+        #expect(recorder.events.map(\.data) == ["2"])
     }
 
-    @Test func reportsDroppedEvents() async {
-        let reports = Mutex([String]())
-        let outbox = Outbox(trigger: Recorder(refusals: 9), retryDelays: [.zero]) { report in
+    @Test(
+        "While the broker is away, events wait; none is skipped",
+        arguments: [
+            .unreachable("away"), .connectionLost("cut"), .refused(status: 503, message: "busy"),
+        ] as [FanfareAPIError]
+    )
+    func waitsForTheBroker(refusal: FanfareAPIError) async throws {
+        let recorder = Recorder(refusals: 2, refusal)
+        let reports = Mutex<[String]>([])
+        let outbox = try Outbox(database, trigger: recorder) { report in
             reports.withLock { $0.append(report) }
         }
-        outbox.post(changes[0])
+        for number in 1...5 { try outbox.post(event(number)) }
         await outbox.close()
-        #expect(reports.withLock { $0 } == ["addUser did not reach the broker: away"])
+        #expect(recorder.events.map(\.data) == ["1", "2", "3", "4", "5"])
+        #expect(recorder.attempts == 7)
+        let lines = reports.withLock { $0 }
+        #expect(lines.count == 2)
+        #expect(lines.allSatisfy { $0.hasPrefix("addUser waits for the broker, next attempt in") })
     }
 
-    @Test func doesNotRepeatAnEventThatMayHaveArrived() async {
-        let recorder = Recorder(refusals: 1, mayHaveArrived: true)
-        let outbox = Outbox(trigger: recorder, retryDelays: [.zero, .zero]) { _ in }
-        for change in changes { outbox.post(change) }
+    @Test("An event that the broker refuses is reported, and does not stop the others")
+    func reportsRefusedEvents() async throws {
+        let reports = Mutex<[String]>([])
+        let recorder = Recorder(refusals: 1, .refused(status: 413, message: "too long"))
+        let outbox = try Outbox(database, trigger: recorder) { report in
+            reports.withLock { $0.append(report) }
+        }
+        for number in 1...2 { try outbox.post(event(number)) }
         await outbox.close()
-        #expect(recorder.attempts == 5)
-        #expect(recorder.events.count == 4)
+        #expect(recorder.events.map(\.data) == ["2"])
+        #expect(reports.withLock { $0.first?.contains("addUser was not published") } == true)
     }
 
-    @Test func repeatsARepeatableEvent() async {
-        let recorder = Recorder(refusals: 1, mayHaveArrived: true)
-        let outbox = Outbox(trigger: recorder, retryDelays: [.zero]) { _ in }
-        outbox.post(OutgoingEvent("list_changed", on: "films", data: "{}", isRepeatable: true))
+    @Test("What was not sent before the end is sent at the next start, before newer events")
+    func survivesAnEnd() async throws {
+        let away = Recorder(refusals: .max)
+        do {
+            let outbox = try Outbox(database, trigger: away) { _ in }
+            for number in 1...3 { try outbox.post(event(number)) }
+        }
+        #expect(away.events == [])
+        let recorder = Recorder()
+        let outbox = try Outbox(database, trigger: recorder) { _ in }
+        try outbox.post(event(4))
         await outbox.close()
-        #expect(recorder.attempts == 2)
-        #expect(recorder.events.count == 1)
+        #expect(recorder.events.map(\.data) == ["1", "2", "3", "4"])
     }
 }

@@ -1,4 +1,5 @@
 import DemoSite
+import FanfareAPI
 import HTTP1
 import TestSite
 import Testing
@@ -13,10 +14,10 @@ import Testing
             .get("all") { _ in try .encoding(["Hello"]) },
             .get("/hello") { _ in try .encoding("Hello") },
             .post("refuse") { _ in throw RequestError.refused(409, "Not today.") },
-            .post("fail") { _ in throw EventFailure(mayHaveArrived: false, description: "secret") },
+            .post("fail") { _ in throw FanfareAPIError.unreachable("secret") },
             .post("tell") { request in
                 let text = try request.decode([String].self)[0]
-                environment.outbox.post(OutgoingEvent("hello", on: "greetings", data: text))
+                try environment.outbox.post(OutgoingEvent("hello", on: "greetings", data: text))
                 return try .encoding(text)
             },
         ]

@@ -25,9 +25,10 @@ package struct SiteProbe: Sendable {
 
     /// Opens a database for some demos.
     package init(_ demos: Demo...) async throws {
+        let database = try demos.migrations.open(nil)
         environment = DemoEnvironment(
-            database: try demos.migrations.open(nil),
-            outbox: Outbox(trigger: recorder, retryDelays: []) { _ in }
+            database: database,
+            outbox: try Outbox(database, trigger: recorder) { _ in }
         )
         routes = try await SiteRoutes(
             demos: demos,

@@ -24,21 +24,20 @@ struct ContactStore: Sendable {
     let database: DatabaseQueue
 
     /// Returns all contacts, by name.
-    func people() throws -> Snapshot<[Person]> {
-        try database.read { database in
-            let contacts = try Contact.order(sql: "name COLLATE NOCASE, id").fetchAll(database)
-            return Snapshot(revision: try revision(database), model: contacts.map(\.person))
-        }
+    func people() throws -> Snapshot<[Person]> { try database.read(Self.people) }
+
+    static func people(_ database: Database) throws -> Snapshot<[Person]> {
+        let contacts = try Contact.order(sql: "name COLLATE NOCASE, id").fetchAll(database)
+        return Snapshot(revision: try revision(database), model: contacts.map(\.person))
     }
 
     /// Returns one contact; the model is `nil` when it does not exist.
     func contact(_ id: String) throws -> Snapshot<Contact> {
-        try database.read { database in
-            Snapshot(
-                revision: try revision(database),
-                model: try Contact.fetchOne(database, key: id)
-            )
-        }
+        try database.read { try Self.contact(id, $0) }
+    }
+
+    static func contact(_ id: String, _ database: Database) throws -> Snapshot<Contact> {
+        Snapshot(revision: try revision(database), model: try Contact.fetchOne(database, key: id))
     }
 
     /// The outcome of a change.
@@ -51,13 +50,16 @@ struct ContactStore: Sendable {
         case full
     }
 
+    // A change ends with `post`, which adds its events in the same transaction.
+
     /// Adds a contact, unless its id exists.
-    func add(_ contact: Contact) throws -> Outcome {
+    func add(_ contact: Contact, post: (Database) throws -> Void = { _ in }) throws -> Outcome {
         try database.write { database in
             guard try !contact.exists(database) else { return .alreadyDone }
             guard try Contact.fetchCount(database) < Self.contactCountMax else { return .full }
             try contact.insert(database)
             try countChange(database)
+            try post(database)
             return .done
         }
     }
@@ -65,7 +67,11 @@ struct ContactStore: Sendable {
     /// Writes some fields of a contact; the others keep concurrent changes.
     ///
     /// - Throws: A ``FieldRefusal``; nothing is written then.
-    func change(_ id: String, _ edit: ContactEdit) throws -> Outcome {
+    func change(
+        _ id: String,
+        _ edit: ContactEdit,
+        post: (Database) throws -> Void = { _ in }
+    ) throws -> Outcome {
         try database.write { database in
             guard var contact = try Contact.fetchOne(database, key: id) else {
                 return .noSuchContact
@@ -75,20 +81,22 @@ struct ContactStore: Sendable {
             guard contact != before else { return .alreadyDone }
             try contact.update(database)
             try countChange(database)
+            try post(database)
             return .done
         }
     }
 
     /// Removes a contact, if it exists.
-    func remove(_ id: String) throws -> Outcome {
+    func remove(_ id: String, post: (Database) throws -> Void = { _ in }) throws -> Outcome {
         try database.write { database in
             guard try Contact.deleteOne(database, key: id) else { return .alreadyDone }
             try countChange(database)
+            try post(database)
             return .done
         }
     }
 
-    private func revision(_ database: Database) throws -> Int64 {
+    private static func revision(_ database: Database) throws -> Int64 {
         try Int64.fetchOne(database, sql: "SELECT revision FROM ContactsRevision") ?? 0
     }
 

@@ -1,4 +1,5 @@
 import DemoSite
+import GRDB
 import HTTP1
 
 /// The single writer of the contacts: it publishes a new snapshot after each change.
@@ -22,8 +23,6 @@ actor PublishedContacts {
         self.outbox = outbox
     }
 
-    // No suspension: changes and their events are in the same order.
-
     func people() throws -> Snapshot<[Person]> { try store.people() }
 
     func contact(_ id: String) throws -> Snapshot<Contact> { try store.contact(id) }
@@ -32,31 +31,26 @@ actor PublishedContacts {
     ///
     /// - Returns: The revision that contains it.
     func add(_ contact: Contact) throws -> Int64 {
-        try publish(contact.id, try store.add(contact))
+        try revision(after: store.add(contact) { try publish(contact.id, $0) })
     }
 
     /// Writes some fields of a contact.
     ///
     /// - Returns: The revision that contains them.
     func change(_ id: String, _ edit: ContactEdit) throws -> Int64 {
-        try publish(id, try store.change(id, edit))
+        try revision(after: store.change(id, edit) { try publish(id, $0) })
     }
 
     /// Removes a contact.
     ///
     /// - Returns: The revision without it.
     func remove(_ id: String) throws -> Int64 {
-        try publish(id, try store.remove(id))
+        try revision(after: store.remove(id) { try publish(id, $0) })
     }
 
-    private func publish(_ id: String, _ outcome: ContactStore.Outcome) throws -> Int64 {
+    private func revision(after outcome: ContactStore.Outcome) throws -> Int64 {
         switch outcome {
-        case .done:
-            let people = try store.people()
-            try send(people, on: Self.channel)
-            try send(try store.contact(id), on: "\(Self.channel)-\(id)")
-            return people.revision
-        case .alreadyDone: return try store.people().revision
+        case .done, .alreadyDone: return try store.people().revision
         case .noSuchContact:
             throw RequestError.refused(404, "This contact no longer exists.")
         case .full:
@@ -67,12 +61,20 @@ actor PublishedContacts {
         }
     }
 
-    private func send(_ snapshot: Snapshot<some Encodable & Sendable>, on channel: String) throws {
+    private func publish(_ id: String, _ database: Database) throws {
+        try post(ContactStore.people(database), on: Self.channel, database)
+        try post(ContactStore.contact(id, database), on: "\(Self.channel)-\(id)", database)
+    }
+
+    private func post(
+        _ snapshot: Snapshot<some Encodable & Sendable>,
+        on channel: String,
+        _ database: Database
+    ) throws {
         var data = try JSONText.encode(snapshot)
         if data.utf8.count > Self.eventLengthMax {
             data = try JSONText.encode(["revision": snapshot.revision])
         }
-        // A repeated snapshot has no effect.
-        outbox.post(OutgoingEvent(Self.event, on: channel, data: data, isRepeatable: true))
+        try outbox.post(OutgoingEvent(Self.event, on: channel, data: data), in: database)
     }
 }

@@ -95,7 +95,7 @@ package struct Route: Sendable {
 package struct DemoEnvironment: Sendable {
     /// The migrated database.
     package let database: DatabaseQueue
-    /// The queue of events to publish.
+    /// The events to publish.
     package let outbox: Outbox
 
     /// Creates an environment.

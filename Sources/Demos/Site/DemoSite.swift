@@ -40,7 +40,7 @@ package final class DemoSite: Sendable {
     ///   - demos: The demos of the site.
     ///   - configuration: The configuration.
     ///   - trigger: Sends events to the broker.
-    ///   - report: Called with a message for each event that did not reach the broker.
+    ///   - report: Called with a message for each event that is late or was refused.
     /// - Throws: A `DatabaseError` of GRDB, or the `SystemError` of the listener.
     package init(
         _ demos: [Demo],
@@ -49,7 +49,7 @@ package final class DemoSite: Sendable {
         report: @escaping @Sendable (String) -> Void
     ) async throws {
         let database = try demos.migrations.open(configuration.databasePath)
-        outbox = Outbox(trigger: trigger, report: report)
+        outbox = try Outbox(database, trigger: trigger, report: report)
         let routes = try await SiteRoutes(
             demos: demos,
             environment: DemoEnvironment(database: database, outbox: outbox),

@@ -1,4 +1,7 @@
-import Foundation
+import FanfareAPI
+import FanfareStorage
+package import GRDB
+import HTTP1
 
 /// An event to be sent to the broker.
 package struct OutgoingEvent: Equatable, Sendable {
@@ -8,8 +11,6 @@ package struct OutgoingEvent: Equatable, Sendable {
     package let channel: String
     /// The event's data, as JSON text.
     package let data: String
-    /// Whether a repeated event is harmless, such as one with a revision.
-    package let isRepeatable: Bool
 
     /// Creates an event.
     ///
@@ -17,89 +18,77 @@ package struct OutgoingEvent: Equatable, Sendable {
     ///   - event: The event's name.
     ///   - channel: The channel's name.
     ///   - data: The event's data, as JSON text.
-    ///   - isRepeatable: Whether a repeated event is harmless.
-    package init(_ event: String, on channel: String, data: String, isRepeatable: Bool = false) {
+    package init(_ event: String, on channel: String, data: String) {
         self.event = event
         self.channel = channel
         self.data = data
-        self.isRepeatable = isRepeatable
     }
 }
 
-/// A queue of events, which are sent to the broker one at a time, in order.
+/// The events that wait for the broker, in the demos' database.
 ///
-/// A change is stored before its event is posted. When the broker stays unavailable, the event is dropped: pages notice
-/// the lost connection and reload everything after they reconnect.
+/// A change and its event are written in one transaction: both are kept, or neither. The events are sent in the order of
+/// the transactions, however long the broker cannot be reached, and after a crash at the next start.
 package final class Outbox: Sendable {
-    /// The maximum number of queued events; beyond it the oldest is dropped.
-    static let lengthMax = 1_000
+    private let database: DatabaseQueue
+    private let store: SQLiteOutbox
+    private let sender: BrokerOutbox
 
-    private let events: AsyncStream<OutgoingEvent>.Continuation
-    private let delivery: Task<Void, Never>
-    private let report: @Sendable (String) -> Void
-
-    /// Creates an outbox and starts delivery.
+    /// Opens the outbox of a database, and sends the events in it.
     ///
     /// - Parameters:
+    ///   - database: The database.
     ///   - trigger: Sends events to the broker.
-    ///   - retryDelays: The delays before the retries, one for each retry.
-    ///   - report: Called with a message for each dropped event.
+    ///   - report: Called with a message for each event that is late or was refused.
+    /// - Throws: A `DatabaseError` of GRDB.
     package init(
+        _ database: DatabaseQueue,
         trigger: any EventTrigger,
-        retryDelays: [Duration] = [.milliseconds(200), .milliseconds(600), .seconds(2)],
         report: @escaping @Sendable (String) -> Void
-    ) {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: OutgoingEvent.self,
-            bufferingPolicy: .bufferingNewest(Self.lengthMax)
+    ) throws {
+        self.database = database
+        store = try SQLiteOutbox(database)
+        sender = BrokerOutbox(
+            store: store,
+            send: { event throws(FanfareAPIError) in try await trigger.send(event) },
+            report: { report(Self.message($0)) }
         )
-        events = continuation
-        self.report = report
-        delivery = Task {
-            for await outgoing in stream {
-                await Self.deliver(outgoing, by: trigger, retryDelays: retryDelays, report: report)
-            }
-        }
     }
 
-    deinit { events.finish() }
-
-    /// Enqueues an event.
-    package func post(_ outgoing: OutgoingEvent) {
-        if case .dropped(let oldest) = events.yield(outgoing) {
-            report(
-                "\(oldest.event) was dropped: \(Self.lengthMax) events are queued for the broker"
+    /// Adds an event in a transaction, behind all earlier ones.
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - database: The database, in the transaction of the change.
+    /// - Throws: A ``RequestError`` when too many events wait, or a `DatabaseError` of GRDB. The transaction must end
+    ///   without the change then.
+    package func post(_ event: OutgoingEvent, in database: Database) throws {
+        do {
+            let event = try sender.event(event.event, on: event.channel, text: event.data)
+            try store.append(event, in: database)
+        } catch let full as OutboxFull {
+            throw RequestError.refused(
+                503,
+                "The broker cannot be reached, and \(full.countMax) events wait for it: try again later."
             )
         }
     }
 
-    /// Delivers the queued events and stops accepting new ones.
-    package func close() async {
-        events.finish()
-        await delivery.value
+    /// Adds an event that reports no change of the database, behind all earlier ones.
+    package func post(_ event: OutgoingEvent) throws {
+        try database.write { try post(event, in: $0) }
     }
 
-    private static func deliver(
-        _ outgoing: OutgoingEvent,
-        by trigger: any EventTrigger,
-        retryDelays: [Duration],
-        report: @Sendable (String) -> Void
-    ) async {
-        let (event, data, channel) = (
-            outgoing.event, outgoing.data, outgoing.channel
-        )
-        // There is no delay after the last attempt.
-        for delay in retryDelays.map(Optional.some) + [nil] {
-            do throws(EventFailure) {
-                return try await trigger.send(event, data: data, on: channel)
-            } catch {
-                // A repeated event would be wrong for clients that apply events by index.
-                let mayRepeat = outgoing.isRepeatable || !error.mayHaveArrived
-                guard let delay, mayRepeat else {
-                    return report("\(event) did not reach the broker: \(error)")
-                }
-                try? await Task.sleep(for: delay)
-            }
+    /// Sends what waits, for some seconds at most, and ends; what is left is sent at the next start.
+    package func close() async { await sender.close() }
+
+    private static func message(_ report: BrokerOutbox.Report) -> String {
+        switch report {
+        case .refused(let event, let error): "\(event.name) was not published: \(error)"
+        case .delayed(let event, let error, let delay):
+            "\(event.name) waits for the broker, next attempt in \(delay): \(error)"
+        case .storeFailed(let error, let delay):
+            "the outbox cannot be read or written, next attempt in \(delay): \(error)"
         }
     }
 }

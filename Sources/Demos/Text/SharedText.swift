@@ -1,4 +1,5 @@
 import DemoSite
+import GRDB
 import LiveCollections
 
 /// The single writer of the text: orders the edits, stores them, then publishes them.
@@ -53,7 +54,7 @@ actor SharedText {
         scheduleWholeText()
     }
 
-    // No suspension: changes and their events are in the same order.
+    // No suspension: the authority and the store change together.
 
     private func change(
         _ body: (inout TextAuthority) throws(TextRefusal) -> [TextEntry]
@@ -65,9 +66,10 @@ actor SharedText {
             authority = next
             return
         }
-        try store.append(entries)
+        try store.append(entries) { database in
+            for entry in entries { try publish(entry, database) }
+        }
         authority = next
-        for entry in entries { publish(entry) }
         if authority.isCompactionDue {
             try beginEpoch()
         } else if authority.isTrimmingDue {
@@ -79,9 +81,8 @@ actor SharedText {
     private func beginEpoch() throws {
         var next = authority
         let entry = next.compact()
-        try store.replace(with: next.snapshot)
+        try store.replace(with: next.snapshot) { try publish(entry, $0) }
         authority = next
-        publish(entry)
     }
 
     private func trimLog() throws {
@@ -91,11 +92,11 @@ actor SharedText {
         authority = next
     }
 
-    private func publish(_ entry: TextEntry) {
-        guard let data = try? JSONText.encode(entry) else { return }
-        // A repeated entry is recognised by its serial.
-        outbox.post(
-            OutgoingEvent("text_operations", on: Self.channel, data: data, isRepeatable: true)
+    private func publish(_ entry: TextEntry, _ database: Database) throws {
+        let data = try JSONText.encode(entry)
+        try outbox.post(
+            OutgoingEvent("text_operations", on: Self.channel, data: data),
+            in: database
         )
     }
 
@@ -122,8 +123,7 @@ actor SharedText {
             ),
             data.utf8.count <= Self.eventLengthMax
         else { return }
-        outbox.post(
-            OutgoingEvent(Self.wholeTextEvent, on: Self.channel, data: data, isRepeatable: true)
-        )
+        // The next one has the whole text again.
+        try? outbox.post(OutgoingEvent(Self.wholeTextEvent, on: Self.channel, data: data))
     }
 }

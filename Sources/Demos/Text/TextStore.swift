@@ -25,8 +25,10 @@ struct TextStore: Sendable {
         }
     }
 
+    // A change ends with `post`, which adds its events in the same transaction.
+
     /// Appends entries to the log.
-    func append(_ entries: [TextEntry]) throws {
+    func append(_ entries: [TextEntry], post: (Database) throws -> Void = { _ in }) throws {
         try database.write { database in
             for entry in entries {
                 try database.execute(
@@ -34,11 +36,15 @@ struct TextStore: Sendable {
                     arguments: [Int64(entry.serial), try JSONText.encode(entry)]
                 )
             }
+            try post(database)
         }
     }
 
     /// Replaces everything stored by a snapshot.
-    func replace(with snapshot: TextSnapshot) throws {
+    func replace(
+        with snapshot: TextSnapshot,
+        post: (Database) throws -> Void = { _ in }
+    ) throws {
         let text = try JSONText.encode(snapshot)
         try database.write { database in
             try database.execute(sql: "DELETE FROM text_entries")
@@ -46,6 +52,7 @@ struct TextStore: Sendable {
                 sql: "INSERT OR REPLACE INTO text_snapshots (id, snapshot) VALUES (1, ?)",
                 arguments: [text]
             )
+            try post(database)
         }
     }
 

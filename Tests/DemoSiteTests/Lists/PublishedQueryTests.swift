@@ -16,7 +16,7 @@ import Testing
         let name = "PublishedQueryTests-\(UUID().uuidString).sqlite"
         let path = FileManager.default.temporaryDirectory.appending(path: name).path
         database = try [Self.migration].open(path)
-        outbox = Outbox(trigger: recorder) { _ in }
+        outbox = try Outbox(database, trigger: recorder) { _ in }
         query = PublishedQuery(channel: "entries", outbox: outbox)
         query.follow(database) { database in
             QueryResult(

@@ -54,13 +54,15 @@ package struct ListStore<Row: ListRow>: Sendable {
     ///   - mutation: The client's identifier; `nil` for an edit that is never repeated.
     ///   - expected: The revision that the list must have; `nil` for any.
     ///   - decide: Returns the operations, given the current rows.
+    ///   - post: Adds the events of the commit, in its transaction.
     /// - Returns: The commit; `nil` when this mutation was committed before.
-    /// - Throws: A ``RequestError`` with the limit or the revision, an error of `decide`, or a `DatabaseError` of GRDB.
-    ///   The list is then unchanged.
+    /// - Throws: A ``RequestError`` with the limit or the revision, an error of `decide` or `post`, or a `DatabaseError` of
+    ///   GRDB. The list is then unchanged.
     package func commit(
         _ mutation: String?,
         ifRevision expected: Int64? = nil,
-        _ decide: ([Row]) throws -> [ListOperation<Row>]
+        _ decide: ([Row]) throws -> [ListOperation<Row>],
+        post: (ListCommit<Row>, Database) throws -> Void = { _, _ in }
     ) throws -> ListCommit<Row>? {
         try database.write { database in
             if let mutation, try revision(of: mutation, database) != nil { return nil }
@@ -104,7 +106,9 @@ package struct ListStore<Row: ListRow>: Sendable {
                     """
                 )
             }
-            return ListCommit(change: change, steps: steps, data: data)
+            let commit = ListCommit(change: change, steps: steps, data: data)
+            try post(commit, database)
+            return commit
         }
     }
 

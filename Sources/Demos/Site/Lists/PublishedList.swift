@@ -48,8 +48,6 @@ package actor PublishedList<Row: ListRow> {
         self.translate = translate
     }
 
-    // No suspension: commits and their events are in the same order.
-
     /// Returns the rows and their revision.
     package func snapshot() throws -> ListSnapshot<Row> { try store.snapshot() }
 
@@ -68,16 +66,12 @@ package actor PublishedList<Row: ListRow> {
         ifRevision expected: Int64? = nil,
         _ decide: ([Row]) throws -> [ListOperation<Row>]
     ) throws -> ListCommit<Row>? {
-        guard let commit = try store.commit(mutation, ifRevision: expected, decide) else {
-            return nil
+        try store.commit(mutation, ifRevision: expected, decide) { commit, database in
+            let change = OutgoingEvent(Self.event, on: channel, data: commit.data)
+            for event in try [change] + translate(commit, device ?? mutation ?? "") {
+                try outbox.post(event, in: database)
+            }
         }
-        outbox.post(
-            OutgoingEvent(Self.event, on: channel, data: commit.data, isRepeatable: true)
-        )
-        for event in try translate(commit, device ?? mutation ?? "") {
-            outbox.post(event)
-        }
-        return commit
     }
 
     /// Returns the revision of an earlier mutation.

@@ -141,6 +141,7 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
     private func publish(_ event: String, _ value: some Encodable) {
         // Texts and integers can always be encoded.
         guard let data = try? JSONText.encode(value) else { return }
-        outbox.post(OutgoingEvent(event, on: channel, data: data, isRepeatable: true))
+        // A client notices an event that is missing by its revision, and reloads.
+        try? outbox.post(OutgoingEvent(event, on: channel, data: data))
     }
 }
