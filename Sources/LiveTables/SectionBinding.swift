@@ -4,8 +4,8 @@ public import LiveRows
 
 /// Shows a live list in a view with sections, in batches, until the binding is released.
 ///
-/// Changes of sections are one batch and changes of rows the next, as `SectionChanges` of `LiveRows` explains. More than
-/// 1,000 changes, or changes outside of a window, reload the view instead.
+/// Changes of sections are one batch and changes of rows the next, as `SectionChanges` of `LiveRows` explains. More
+/// than 1,000 changes, or changes outside of a window, reload the view instead.
 @MainActor public final class SectionBinding<ID: Hashable & Sendable, Row: LiveRow>
 where Row.ID: Sendable {
     /// The sections that the view shows; its data source returns these.
