@@ -21,23 +21,29 @@ public struct RowPath: Sendable, Hashable, Comparable {
     }
 }
 
-/// The changes from one list of sections to another: one batch, and the updates after it.
+/// The changes from one list of sections to another: a batch of sections, a batch of rows, and updates.
 ///
-/// As in ``RowChanges``, deletions are positions before the batch and insertions positions after it, for sections and
-/// rows. Rows of a deleted or inserted section are not listed.
+/// Table views refuse a batch in which rows move while sections come, go or move. So the three passes are performed one
+/// after the other, and each begins with the result of the previous one:
+///
+/// 1. ``sections``: all rows stay in their sections; an inserted section has its rows already, a deleted one takes them
+///    along. ``sectionsBetweenBatches(from:to:)`` returns what the data source shows then.
+/// 2. ``deletes``, ``inserts`` and ``moves`` of rows: deletions and origins are positions before this batch, insertions
+///    and targets positions after it. The sections are those after the first batch in both.
+/// 3. ``updates``, in place.
 public struct SectionChanges: Sendable, Hashable {
     /// A row that moves within its section or to another.
     public struct Move: Sendable, Hashable {
-        /// The row's position before the batch.
+        /// The row's position before the batch of rows.
         public var from: RowPath
-        /// The row's position after the batch.
+        /// The row's position after the batch of rows.
         public var to: RowPath
 
         /// Creates a move.
         ///
         /// - Parameters:
-        ///   - from: The row's position before the batch.
-        ///   - to: The row's position after the batch.
+        ///   - from: The row's position before the batch of rows.
+        ///   - to: The row's position after the batch of rows.
         public init(from: RowPath, to: RowPath) {
             self.from = from
             self.to = to
@@ -46,23 +52,23 @@ public struct SectionChanges: Sendable, Hashable {
 
     /// The deleted, inserted and moved sections; there are no updates.
     public var sections: RowChanges
-    /// The deleted rows: positions before the batch, ascending.
+    /// The deleted rows: positions before the batch of rows, ascending.
     public var deletes: [RowPath]
-    /// The inserted rows: positions after the batch, ascending.
+    /// The inserted rows: positions after the batch of rows, ascending.
     public var inserts: [RowPath]
     /// The moved rows, ascending by their new position.
     public var moves: [Move]
-    /// The rows with changed contents: positions after the batch, ascending.
+    /// The rows with changed contents: positions after both batches, ascending.
     public var updates: [RowPath]
 
     /// Creates changes; none by default.
     ///
     /// - Parameters:
     ///   - sections: The deleted, inserted and moved sections.
-    ///   - deletes: Positions before the batch.
-    ///   - inserts: Positions after the batch.
-    ///   - moves: From positions before the batch to positions after it.
-    ///   - updates: Positions after the batch.
+    ///   - deletes: Positions before the batch of rows.
+    ///   - inserts: Positions after the batch of rows.
+    ///   - moves: From positions before the batch of rows to positions after it.
+    ///   - updates: Positions after both batches.
     public init(
         sections: RowChanges = RowChanges(),
         deletes: [RowPath] = [],
@@ -78,12 +84,10 @@ public struct SectionChanges: Sendable, Hashable {
     }
 
     /// Whether both lists are equal.
-    public var isEmpty: Bool { !hasBatch && updates.isEmpty }
+    public var isEmpty: Bool { !sections.hasBatch && !hasRowBatch && updates.isEmpty }
 
-    /// Whether there are deletions, insertions or moves of sections or rows.
-    public var hasBatch: Bool {
-        sections.hasBatch || !deletes.isEmpty || !inserts.isEmpty || !moves.isEmpty
-    }
+    /// Whether there are deletions, insertions or moves of rows.
+    public var hasRowBatch: Bool { !deletes.isEmpty || !inserts.isEmpty || !moves.isEmpty }
 }
 
 /// The error for two sections, or two rows, of a table with the same id.

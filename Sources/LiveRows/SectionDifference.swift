@@ -6,7 +6,7 @@
 /// - Parameters:
 ///   - old: The sections before.
 ///   - new: The sections after.
-/// - Returns: One batch, and the updates after it.
+/// - Returns: A batch of sections, a batch of rows, and the updates after them.
 /// - Throws: ``DuplicateInSections`` when two sections, or two rows of any sections, have the same id.
 public func sectionChanges<ID: Hashable, Row: Identifiable & Equatable>(
     from old: [RowSection<ID, Row>],
@@ -16,36 +16,53 @@ public func sectionChanges<ID: Hashable, Row: Identifiable & Equatable>(
     return try difference.changes()
 }
 
+/// Returns the sections after the batch of sections and before the batch of rows; see ``SectionChanges``.
+///
+/// - Parameters:
+///   - old: The sections before both batches.
+///   - new: The sections after both batches.
+/// - Returns: The new sections. Those that are in both lists have their old rows; a row that leaves such a section for
+///   an inserted one is in both.
+public func sectionsBetweenBatches<ID: Hashable, Row: Identifiable & Equatable>(
+    from old: [RowSection<ID, Row>],
+    to new: [RowSection<ID, Row>]
+) -> [RowSection<ID, Row>] {
+    let rows = Dictionary(old.map { ($0.id, $0.rows) }) { first, _ in first }
+    return new.map { RowSection(id: $0.id, rows: rows[$0.id] ?? $0.rows) }
+}
+
 /// A section that is compared by its id only.
 private struct Heading<ID: Hashable>: Identifiable, Equatable { let id: ID }
 
 private struct SectionDifference<ID: Hashable, Row: Identifiable & Equatable> {
     let old: [RowSection<ID, Row>]
     let new: [RowSection<ID, Row>]
+    /// The sections between the batches; as many as the new ones.
+    private let between: [RowSection<ID, Row>]
     private var result = SectionChanges()
-    /// For each new section, its old index.
-    private var origins: [Int?] = []
-    /// The positions of the unmatched rows in the old sections that remain.
+    /// The positions between the batches of the unmatched rows in the sections that remain.
     private var positions: [Row.ID: RowPath] = [:]
 
     init(old: [RowSection<ID, Row>], new: [RowSection<ID, Row>]) {
         self.old = old
         self.new = new
+        between = sectionsBetweenBatches(from: old, to: new)
     }
 
     mutating func changes() throws(DuplicateInSections) -> SectionChanges {
-        try matchSections()
-        try indexOldRows()
-        try checkNewRows()
-        for section in new.indices {
-            if let origin = origins[section] { compare(section, with: origin) }
-        }
+        try compareSections()
+        try checkRows(of: old)
+        try checkRows(of: new)
+        let inserted = Set(result.sections.inserts)
+        let remaining = new.indices.filter { !inserted.contains($0) }
+        for section in remaining { indexRows(of: section) }
+        for section in remaining { compareRows(of: section) }
         // The rows that matched no new row are deleted.
         result.deletes = positions.values.sorted()
         return result
     }
 
-    private mutating func matchSections() throws(DuplicateInSections) {
+    private mutating func compareSections() throws(DuplicateInSections) {
         let headings = (old.map { Heading(id: $0.id) }, new.map { Heading(id: $0.id) })
         if let duplicate = duplicateRow(in: headings.0) ?? duplicateRow(in: headings.1) {
             throw .section(duplicate)
@@ -55,24 +72,11 @@ private struct SectionDifference<ID: Hashable, Row: Identifiable & Equatable> {
         } catch {
             throw .section(error)
         }
-        let indices = Dictionary(uniqueKeysWithValues: zip(old.map(\.id), old.indices))
-        origins = new.map { indices[$0.id] }
     }
 
-    private mutating func indexOldRows() throws(DuplicateInSections) {
-        for section in origins.compactMap({ $0 }).sorted() {
-            for (row, element) in old[section].rows.enumerated() {
-                let path = RowPath(section: section, row: row)
-                if let first = positions.updateValue(path, forKey: element.id) {
-                    throw .row(id: "\(element.id)", first: first, second: path)
-                }
-            }
-        }
-    }
-
-    private func checkNewRows() throws(DuplicateInSections) {
+    private func checkRows(of sections: [RowSection<ID, Row>]) throws(DuplicateInSections) {
         var seen: [Row.ID: RowPath] = [:]
-        for (section, content) in new.enumerated() {
+        for (section, content) in sections.enumerated() {
             for (row, element) in content.rows.enumerated() {
                 let path = RowPath(section: section, row: row)
                 if let first = seen.updateValue(path, forKey: element.id) {
@@ -82,10 +86,16 @@ private struct SectionDifference<ID: Hashable, Row: Identifiable & Equatable> {
         }
     }
 
+    private mutating func indexRows(of section: Int) {
+        for (row, element) in between[section].rows.enumerated() {
+            positions[element.id] = RowPath(section: section, row: row)
+        }
+    }
+
     /// Appends the changes of a section that remains.
-    private mutating func compare(_ section: Int, with origin: Int) {
+    private mutating func compareRows(of section: Int) {
         let sources = new[section].rows.map { positions.removeValue(forKey: $0.id) }
-        let numbers = sources.map { $0?.section == origin ? $0?.row ?? -1 : -1 }
+        let numbers = sources.map { $0?.section == section ? $0?.row ?? -1 : -1 }
         let isKept = numbers.withUnsafeBufferPointer { longestIncreasingSubsequence($0) }
         for (row, source) in sources.enumerated() {
             let path = RowPath(section: section, row: row)
@@ -94,7 +104,7 @@ private struct SectionDifference<ID: Hashable, Row: Identifiable & Equatable> {
                 continue
             }
             if !isKept[row] { result.moves.append(SectionChanges.Move(from: source, to: path)) }
-            if old[source.section].rows[source.row] != new[section].rows[row] {
+            if between[source.section].rows[source.row] != new[section].rows[row] {
                 result.updates.append(path)
             }
         }

@@ -1,34 +1,40 @@
 /// A model of a table view with sections, for tests; see ``TableOracle``.
 ///
-/// The rules for rows also apply to sections; and rows of a deleted or inserted section must not be listed.
+/// The rules for rows also apply to sections; and a batch changes sections or rows, never both. Table views accept some
+/// mixtures of both and raise an exception for others.
 public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
     /// A violated rule.
     public enum Violation: Error, Hashable, Sendable, CustomStringConvertible {
+        /// A batch changes sections and rows.
+        case sectionsAndRows
         /// A rule for rows, violated by the sections.
         case sections(TableViolation)
         /// A rule violated by the rows of a section, with its index after the batch.
         case rows(section: Int, TableViolation)
-        /// A call names a row in a section that is deleted, inserted or does not exist.
-        case rowOfSectionThatIsNotKept(RowPath)
+        /// A call names a row or a section that does not exist.
+        case noSuchRow(RowPath)
         /// A row from before the batch is named twice.
         case namedTwice(RowPath)
 
         /// The violation, in a sentence.
         public var description: String {
             switch self {
+            case .sectionsAndRows:
+                """
+                one batch changes sections and rows; perform the changes of the sections as one \
+                batch and those of the rows as the next
+                """
             case .sections(let violation): "among the sections, \(violation)"
             case .rows(let section, let violation): "in section \(section), \(violation)"
-            case .rowOfSectionThatIsNotKept(let path):
-                """
-                row \(path.row) of section \(path.section) is named, but the section is deleted or \
-                inserted as a whole, or does not exist
-                """
+            case .noSuchRow(let path):
+                "row \(path.row) of section \(path.section) is named, but does not exist"
             case .namedTwice(let path):
                 "row \(path.row) of section \(path.section) from before the batch is named twice"
             }
         }
     }
 
+    private typealias Section = RowSection<ID, Row>
     private struct Heading: Identifiable, Equatable { let id: ID }
 
     /// The sections that the table shows.
@@ -37,7 +43,7 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
     /// Creates a table that shows sections.
     public init(sections: [RowSection<ID, Row>]) { self.sections = sections }
 
-    /// Performs changes as a table view does: one batch, then the updates in place.
+    /// Performs changes as ``SectionChanges`` says: both batches, then the updates in place.
     ///
     /// - Parameters:
     ///   - changes: The changes that the app reports.
@@ -47,105 +53,144 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
         _ changes: SectionChanges,
         sections new: [RowSection<ID, Row>]
     ) throws(Violation) {
-        var headings = TableOracle(rows: sections.map { Heading(id: $0.id) })
-        do throws(TableViolation) {
-            try headings.apply(changes.sections, rows: new.map { Heading(id: $0.id) })
-        } catch {
-            throw .sections(error)
+        var table = self
+        let between = sectionsBetweenBatches(from: sections, to: new)
+        try table.batch(SectionChanges(sections: changes.sections), sections: between)
+        var rows = changes
+        rows.sections = RowChanges()
+        try table.batch(rows, sections: new)
+        try table.update(changes.updates, sections: new)
+        for (section, content) in new.enumerated() {
+            try Self.check(section) { () throws(TableViolation) in
+                try TableOracle(rows: table.sections[section].rows).checkContents(content.rows)
+            }
         }
-        let origins = origins(changes.sections, count: new.count)
-        let rows = try changedRows(changes, origins)
-        var shown = new
-        for (section, origin) in origins.enumerated() {
-            guard let origin else { continue }
-            shown[section].rows = try show(section, from: origin, changes, rows, new)
+        self = table
+    }
+
+    /// Performs one batch; changed contents are left to ``update(_:sections:)``.
+    ///
+    /// - Parameters:
+    ///   - changes: The changes of sections or of rows; their updates are ignored.
+    ///   - new: The sections of the data source after the batch.
+    /// - Throws: The violated rule; the table is then unchanged.
+    public mutating func batch(
+        _ changes: SectionChanges,
+        sections new: [RowSection<ID, Row>]
+    ) throws(Violation) {
+        guard !changes.sections.hasBatch || !changes.hasRowBatch else { throw .sectionsAndRows }
+        let before = try sectionsAfter(changes.sections, new)
+        let calls = try RowCalls(changes, in: before)
+        var shown = before
+        for section in new.indices {
+            shown[section].rows = try Self.rows(of: section, before, calls, new)
         }
         sections = shown
     }
 
-    /// Returns for each section after the batch its index before; `nil` for an inserted one.
-    private func origins(_ changes: RowChanges, count: Int) -> [Int?] {
+    /// Updates the contents of cells in place, outside of a batch.
+    ///
+    /// - Parameters:
+    ///   - paths: The current positions of the rows.
+    ///   - new: The sections of the data source.
+    /// - Throws: The violated rule: a position does not exist or is repeated.
+    public mutating func update(
+        _ paths: [RowPath],
+        sections new: [RowSection<ID, Row>]
+    ) throws(Violation) {
+        for (section, paths) in Dictionary(grouping: paths, by: \.section) {
+            guard sections.indices.contains(section), new.indices.contains(section) else {
+                throw .noSuchRow(paths[0])
+            }
+            var table = TableOracle(rows: sections[section].rows)
+            try Self.check(section) { () throws(TableViolation) in
+                try table.update(paths.map(\.row), rows: new[section].rows)
+            }
+            sections[section].rows = table.cells
+        }
+    }
+
+    /// Returns the sections after a batch of sections, each with the rows that it shows.
+    private func sectionsAfter(
+        _ changes: RowChanges,
+        _ new: [Section]
+    ) throws(Violation) -> [Section] {
+        var headings = TableOracle(rows: sections.map { Heading(id: $0.id) })
+        do throws(TableViolation) {
+            try headings.apply(changes, rows: new.map { Heading(id: $0.id) })
+        } catch {
+            throw .sections(error)
+        }
         let gone = Set(changes.deletes + changes.moves.map(\.from))
         let moved = Dictionary(uniqueKeysWithValues: changes.moves.map { ($0.to, $0.from) })
         let inserted = Set(changes.inserts)
         var staying = sections.indices.lazy.filter { !gone.contains($0) }.makeIterator()
-        return (0..<count).map { section in
-            inserted.contains(section) ? nil : moved[section] ?? staying.next()
+        return new.enumerated().map { index, section in
+            if inserted.contains(index) { return section }
+            return (moved[index] ?? staying.next()).map { sections[$0] } ?? section
         }
     }
 
-    private struct Named {
-        var removed: Set<RowPath> = []
-        var added: [RowPath: Row] = [:]
-    }
-
-    /// Collects and checks the rows that the calls name.
-    private func changedRows(
-        _ changes: SectionChanges,
-        _ origins: [Int?]
-    ) throws(Violation) -> Named {
-        var named = Named()
-        let kept = Set(origins.compactMap { $0 })
-        for path in changes.deletes + changes.moves.map(\.from) {
-            guard kept.contains(path.section),
-                sections[path.section].rows.indices.contains(path.row)
-            else { throw .rowOfSectionThatIsNotKept(path) }
-            guard named.removed.insert(path).inserted else { throw .namedTwice(path) }
-        }
-        for path in changes.inserts + changes.moves.map(\.to) + changes.updates {
-            guard origins.indices.contains(path.section), origins[path.section] != nil else {
-                throw .rowOfSectionThatIsNotKept(path)
-            }
-        }
-        for move in changes.moves {
-            named.added[move.to] = sections[move.from.section].rows[move.from.row]
-        }
-        return named
-    }
-
-    /// Returns the cells of a section after the batch and the updates.
-    private func show(
-        _ section: Int,
-        from origin: Int,
-        _ changes: SectionChanges,
-        _ named: Named,
-        _ new: [RowSection<ID, Row>]
+    /// Returns the rows that a section shows after a batch of rows.
+    private static func rows(
+        of section: Int,
+        _ before: [Section],
+        _ calls: RowCalls,
+        _ new: [Section]
     ) throws(Violation) -> [Row] {
-        // A row from another section keeps its cell; for this section it counts as an insertion.
-        let old = sections[origin].rows
-        let additions = named.added.filter { $0.key.section == section }
-        var table = TableOracle(rows: old)
+        // A moved row keeps its cell; for its new section it counts as an insertion.
+        let arrivals = calls.moved.filter { $0.key.section == section }
+        let removed = calls.removed.filter { $0.section == section }.map(\.row).sorted()
+        let inserts = calls.inserted.filter { $0.section == section }.map(\.row)
         var after = new[section].rows
-        for (path, row) in additions {
-            guard after.indices.contains(path.row) else {
-                throw .rows(
-                    section: section,
-                    .noSuchRow(call: .insert(path.row), count: after.count)
-                )
+        var table = TableOracle(rows: before[section].rows)
+        try check(section) { () throws(TableViolation) in
+            for (path, row) in arrivals {
+                guard after.indices.contains(path.row) else {
+                    throw .noSuchRow(call: .insert(path.row), count: after.count)
+                }
+                guard after[path.row].id == row.id else {
+                    let expected = "\(after[path.row])"
+                    throw .wrongRow(new: path.row, shown: "\(row)", expected: expected)
+                }
+                after[path.row] = row
             }
-            after[path.row] = row
-        }
-        let removed = named.removed.filter { $0.section == origin }.map(\.row).sorted()
-        let inserts = changes.inserts.filter { $0.section == section }.map(\.row)
-        let calls =
-            (inserts + additions.keys.map(\.row)).map { TableOracleCall.insert($0) }
-            + removed.map { .delete($0) }
-        do throws(TableViolation) {
-            try table.batch(calls, rows: after)
-            for (path, row) in additions where row.id != new[section].rows[path.row].id {
-                throw TableViolation.wrongRow(
-                    new: path.row,
-                    shown: "\(row)",
-                    expected: "\(new[section].rows[path.row])"
-                )
-            }
-            let updates = changes.updates.filter { $0.section == section }.map(\.row)
-            try table.update(updates, rows: new[section].rows)
-            try table.checkContents(new[section].rows)
-        } catch {
-            throw .rows(section: section, error)
+            let additions = (inserts + arrivals.keys.map(\.row)).map { TableOracleCall.insert($0) }
+            try table.batch(additions + removed.map { .delete($0) }, rows: after)
         }
         return table.cells
+    }
+
+    private static func check(
+        _ section: Int,
+        _ body: () throws(TableViolation) -> Void
+    ) throws(Violation) {
+        do throws(TableViolation) { try body() } catch { throw .rows(section: section, error) }
+    }
+
+    /// The rows that the calls of a batch name, checked.
+    private struct RowCalls {
+        /// Positions before the batch.
+        var removed: Set<RowPath> = []
+        /// Positions after the batch.
+        var inserted: [RowPath]
+        /// The cells of moved rows, by their positions after the batch.
+        var moved: [RowPath: Row] = [:]
+
+        init(_ changes: SectionChanges, in before: [Section]) throws(Violation) {
+            inserted = changes.inserts
+            for path in changes.deletes + changes.moves.map(\.from) {
+                guard before.indices.contains(path.section),
+                    before[path.section].rows.indices.contains(path.row)
+                else { throw .noSuchRow(path) }
+                guard removed.insert(path).inserted else { throw .namedTwice(path) }
+            }
+            for path in changes.inserts + changes.moves.map(\.to)
+            where !before.indices.contains(path.section) { throw .noSuchRow(path) }
+            for move in changes.moves {
+                moved[move.to] = before[move.from.section].rows[move.from.row]
+            }
+        }
     }
 }
 

@@ -5,11 +5,9 @@ public import LiveRows
 /// Shows a live list in a view, in batches, until the binding is released.
 ///
 /// The binding is the view's data source: ``rows`` are always the rows that the view shows, and change within the batch
-/// that shows the change. After a pause the shown rows are compared with the list's.
+/// that shows the change. After a pause the shown rows are compared with the list's. More than 1,000 changes, or changes
+/// outside of a window, reload the view instead.
 @MainActor public final class RowBinding<Row: LiveRow> where Row.ID: Sendable {
-    /// The maximum number of animated changes; with more, the view is reloaded.
-    public static var batchMax: Int { 1000 }
-
     /// The rows that the view shows; its data source returns these.
     public private(set) var rows = RowList<Row>()
     /// The list.
@@ -17,7 +15,7 @@ public import LiveRows
     /// Whether updates are paused, for example while a row is dragged or the view is off screen.
     public private(set) var isPaused = false
 
-    private weak var view: (any RowView)?
+    private let view: () -> (any RowView)?
     private var shownNumber: Int?
     private var token: ListenerToken?
 
@@ -26,7 +24,12 @@ public import LiveRows
     /// - Parameters:
     ///   - list: The list; held strongly.
     ///   - view: The view; held weakly.
-    public init(_ list: LiveList<Row>, to view: any RowView) {
+    public convenience init(_ list: LiveList<Row>, to view: any RowView) {
+        self.init(list, view: { [weak view] in view })
+    }
+
+    /// Binds a list to the view that a closure returns as long as it exists.
+    init(_ list: LiveList<Row>, view: @escaping () -> (any RowView)?) {
         self.list = list
         self.view = view
         token = list.observe { [weak self] in self?.show($0) }
@@ -60,8 +63,10 @@ public import LiveRows
     }
 
     private func show(_ new: RowList<Row>, changes: RowChanges?) {
-        guard let view, let changes, changes.operationCount <= Self.batchMax, !rows.isEmpty else {
-            // Nothing was shown, or there are too many changes.
+        let view = view()
+        guard let view, view.isInWindow, let changes, !rows.isEmpty,
+            changes.operationCount <= animatedChangesMax
+        else {
             let isSame = rows.isEmpty && new.isEmpty
             rows = new
             if !isSame { view?.reloadRows() }

@@ -2,6 +2,9 @@ public import LiveRows
 
 /// A view that shows rows and performs batches, such as a table view.
 @MainActor public protocol RowView: AnyObject {
+    /// Whether the view is in a window. Outside of one it is reloaded: table views do not support batches there.
+    var isInWindow: Bool { get }
+
     /// Reloads all rows from the data source, without a batch.
     func reloadRows()
 
@@ -21,13 +24,16 @@ public import LiveRows
 
 /// A view that shows sections of rows and performs batches.
 @MainActor public protocol SectionView: AnyObject {
+    /// Whether the view is in a window. Outside of one it is reloaded: table views do not support batches there.
+    var isInWindow: Bool { get }
+
     /// Reloads all sections from the data source, without a batch.
     func reloadSections()
 
-    /// Performs deletions, insertions and moves of sections and rows as one batch.
+    /// Performs deletions, insertions and moves, either of sections or of rows, as one batch.
     ///
     /// - Parameters:
-    ///   - changes: The batch, without its updates.
+    ///   - changes: The batch, without updates. It never has changes of sections and of rows.
     ///   - takeSections: Switches the data source to the sections after the batch. Call it once, within the batch,
     ///     before this method returns.
     func performBatch(_ changes: SectionChanges, takeSections: @escaping () -> Void)
@@ -37,3 +43,6 @@ public import LiveRows
     /// - Parameter paths: The current positions of the rows.
     func updateRows(_ paths: [RowPath])
 }
+
+/// The maximum number of animated changes; with more, a view is reloaded.
+package let animatedChangesMax = 1000

@@ -3,18 +3,18 @@ public import LiveCollections
 public import LiveRows
 
 /// Shows a live list in a view with sections, in batches, until the binding is released.
+///
+/// Changes of sections are one batch and changes of rows the next, as `SectionChanges` of `LiveRows` explains. More
+/// than 1,000 changes, or changes outside of a window, reload the view instead.
 @MainActor public final class SectionBinding<ID: Hashable & Sendable, Row: LiveRow>
 where Row.ID: Sendable {
-    /// The maximum number of animated changes; with more, the view is reloaded.
-    public static var batchMax: Int { 1000 }
-
     /// The sections that the view shows; its data source returns these.
     public private(set) var sections: [RowSection<ID, Row>] = []
     /// The list.
     public let list: LiveList<Row>
 
     private let build: (RowList<Row>) -> [RowSection<ID, Row>]
-    private weak var view: (any SectionView)?
+    private let view: () -> (any SectionView)?
     private var token: ListenerToken?
 
     /// Binds a list to a view with sections.
@@ -23,9 +23,18 @@ where Row.ID: Sendable {
     ///   - list: The list; held strongly.
     ///   - view: The view; held weakly.
     ///   - build: Groups rows into sections, as `sections(of:by:)` does.
-    public init(
+    public convenience init(
         _ list: LiveList<Row>,
         to view: any SectionView,
+        build: @escaping (RowList<Row>) -> [RowSection<ID, Row>]
+    ) {
+        self.init(list, view: { [weak view] in view }, build: build)
+    }
+
+    /// Binds a list to the view that a closure returns as long as it exists.
+    init(
+        _ list: LiveList<Row>,
+        view: @escaping () -> (any SectionView)?,
         build: @escaping (RowList<Row>) -> [RowSection<ID, Row>]
     ) {
         self.list = list
@@ -38,16 +47,27 @@ where Row.ID: Sendable {
 
     private func show(_ rows: RowList<Row>) {
         let new = build(rows)
+        let view = view()
         // Sections with duplicate ids cannot be compared: they are shown without animation.
         let changes = try? sectionChanges(from: sections, to: new)
-        guard let view, let changes, Self.count(changes) <= Self.batchMax, !sections.isEmpty else {
+        guard let view, view.isInWindow, let changes, !sections.isEmpty,
+            Self.count(changes) <= animatedChangesMax
+        else {
             let isSame = sections == new
             sections = new
             if !isSame { view?.reloadSections() }
             return
         }
-        if changes.hasBatch {
-            view.performBatch(changes) { [self] in sections = new }
+        if changes.sections.hasBatch {
+            let between = sectionsBetweenBatches(from: sections, to: new)
+            view.performBatch(SectionChanges(sections: changes.sections)) { [self] in
+                sections = between
+            }
+        }
+        if changes.hasRowBatch {
+            var rows = changes
+            rows.sections = RowChanges()
+            view.performBatch(rows) { [self] in sections = new }
         } else {
             sections = new
         }

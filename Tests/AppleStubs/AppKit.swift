@@ -3,7 +3,10 @@
 
 @_exported public import Foundation
 
-@MainActor open class NSView: NSObject {}
+@MainActor open class NSView: NSObject {
+    public var window: NSWindow? { nil }
+}
+@MainActor open class NSWindow: NSObject {}
 
 @MainActor open class NSTableView: NSView {
     public struct AnimationOptions: OptionSet, Sendable {

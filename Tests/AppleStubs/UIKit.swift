@@ -3,7 +3,10 @@
 
 @_exported public import Foundation
 
-@MainActor open class UIView: NSObject {}
+@MainActor open class UIView: NSObject {
+    public var window: UIWindow? { nil }
+}
+@MainActor open class UIWindow: UIView {}
 @MainActor open class UITableViewCell: UIView {}
 
 @MainActor public protocol UITableViewDataSource: AnyObject {
@@ -34,6 +37,9 @@
         _ updates: (() -> Void)?,
         completion: ((Bool) -> Void)? = nil
     ) {}
+    public func insertSections(_ sections: IndexSet) {}
+    public func deleteSections(_ sections: IndexSet) {}
+    public func moveSection(_ section: Int, toSection target: Int) {}
     public func insertItems(at paths: [IndexPath]) {}
     public func deleteItems(at paths: [IndexPath]) {}
     public func moveItem(at path: IndexPath, to target: IndexPath) {}

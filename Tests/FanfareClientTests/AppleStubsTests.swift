@@ -21,7 +21,8 @@ struct AppleStubsTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         for stub in ["Darwin", "CryptoKit", "UIKit", "AppKit", "Security", "Network", "SwiftUI"] {
             let file = "Tests/AppleStubs/\(stub).swift"
-            #expect(try Self.faults(in: [file], of: stub, folder, Self.stubSettings) == "")
+            let faults = try Self.faults(in: [file], of: stub, folder, Self.stubSettings)
+            #expect(faults == "")
         }
         for module in [
             "Primitives", "Digests", "HTTP1", "PusherProtocol", "HTTPClient", "FanfareOutbox",
@@ -30,11 +31,13 @@ struct AppleStubsTests {
             let files = try FileManager.default
                 .subpathsOfDirectory(atPath: Self.root.appending(path: "Sources/\(module)").path)
                 .filter { $0.hasSuffix(".swift") }.sorted().map { "Sources/\(module)/\($0)" }
-            #expect(try Self.faults(in: files, of: module, folder, Self.settings) == "")
+            let faults = try Self.faults(in: files, of: module, folder, Self.settings)
+            #expect(faults == "")
         }
         let sample = folder.appending(path: "Sample.swift")
         try Data(Self.sample().utf8).write(to: sample)
-        #expect(try Self.faults(in: [sample.path], of: "Sample", folder, Self.stubSettings) == "")
+        let faults = try Self.faults(in: [sample.path], of: "Sample", folder, Self.stubSettings)
+        #expect(faults == "")
     }
 
     /// The SwiftUI app of the article about FanfareUI.

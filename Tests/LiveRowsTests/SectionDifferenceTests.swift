@@ -92,25 +92,28 @@ import Testing
         }
     }
 
-    @Test("The oracle refuses a row of a deleted section, a row named twice and wrong rows")
-    func oracleRefuses() {
-        let old = [Section(id: "A", rows: [Person(1)]), Section(id: "B", rows: [Person(2)])]
-        var oracle = SectionOracle(sections: old)
-        let path = RowPath(section: 0, row: 0)
-        let gone = SectionChanges(sections: RowChanges(deletes: [0]), deletes: [path])
-        #expect(throws: SectionOracle<String, Person>.Violation.rowOfSectionThatIsNotKept(path)) {
-            try oracle.apply(gone, sections: [old[1]])
-        }
-        let twice = SectionChanges(deletes: [path, path])
-        #expect(throws: SectionOracle<String, Person>.Violation.namedTwice(path)) {
-            try oracle.apply(twice, sections: old)
-        }
-        let mismatch = TableViolation.countMismatch(before: 1, inserted: 0, deleted: 1, after: 1)
-        let one = SectionChanges(deletes: [path])
-        #expect(
-            throws: SectionOracle<String, Person>.Violation.rows(section: 0, mismatch)
-        ) { try oracle.apply(one, sections: old) }
-        #expect(oracle.sections == old)
+    @Test("Rows change within the sections that the batch of sections leaves")
+    func sectionsThenRows() throws {
+        let old = [
+            Section(id: "A", rows: [Person(1), Person(2)]), Section(id: "B", rows: [Person(3)]),
+            Section(id: "C", rows: [Person(4)]),
+        ]
+        let new = [
+            Section(id: "D", rows: [Person(2)]), Section(id: "C", rows: [Person(1), Person(4)]),
+            Section(id: "A", rows: []),
+        ]
+        let changes = try sectionChanges(from: old, to: new)
+        #expect(changes.sections.deletes == [1])
+        #expect(changes.sections.inserts == [0])
+        #expect(changes.sections.moves.count == 1)
+        #expect(changes.deletes == [RowPath(section: 2, row: 1)])
+        let move = SectionChanges.Move(
+            from: RowPath(section: 2, row: 0),
+            to: RowPath(section: 1, row: 0)
+        )
+        #expect(changes.moves == [move])
+        let between = sectionsBetweenBatches(from: old, to: new)
+        #expect(between == [new[0], old[2], old[0]])
     }
 
     /// Returns sections by the remainder of the id, in random order; sometimes one is missing.

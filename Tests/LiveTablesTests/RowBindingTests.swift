@@ -51,7 +51,7 @@ import Testing
     @Test("Too many changes for an animation reload the view")
     func reloads() throws {
         let (list, binding) = try bind(1500)
-        list.edit { $0.removeFirst(RowBinding<Contact>.batchMax) }
+        list.edit { $0.removeFirst(animatedChangesMax) }
         #expect(table.calls == ["reload", "batch"])
         binding.pause()
         list.edit { $0.removeFirst(500) }
@@ -60,6 +60,20 @@ import Testing
         }
         binding.resume()
         #expect(table.calls == ["reload", "batch", "reload"])
+        #expect(table.oracle.cells == Array(list.rows))
+    }
+
+    @Test("A view outside of a window is reloaded, and changed in batches when it is back")
+    func window() throws {
+        let (list, _) = try bind(4)
+        table.isInWindow = false
+        list.edit { $0.move(0, after: 3) }
+        list.edit { $0.update(1) { $0.name = "one" } }
+        #expect(table.calls == ["reload", "reload", "reload"])
+        table.isInWindow = true
+        list.edit { $0.remove(2) }
+        #expect(table.calls.last == "batch")
+        #expect(table.violations.isEmpty)
         #expect(table.oracle.cells == Array(list.rows))
     }
 
@@ -104,35 +118,5 @@ import Testing
             #expect(table.oracle.cells == Array(list.rows), "seed \(seed)")
             #expect(!table.calls.contains("the data changed before the batch"))
         }
-    }
-}
-
-@Suite("Lists in a table view with sections") @MainActor struct SectionBindingTests {
-    @Test("Rows are shown in sections by a key, and move between them")
-    func contacts() throws {
-        let names = ["Ann", "Axel", "Bo", "Cleo"]
-        let list = try LiveList(
-            rows: names.enumerated().map { Contact(id: $0.offset, name: $0.element) }
-        )
-        let table = StubSections()
-        var bound: SectionBinding<String, Contact>?
-        let build = { (rows: RowList<Contact>) in
-            sections(of: rows.sorted { $0.name < $1.name }) { String($0.name.prefix(1)) }
-        }
-        table.dataSource = { bound?.sections ?? build(list.rows) }
-        let binding = SectionBinding(list, to: table, build: build)
-        bound = binding
-        #expect(binding.sections.map(\.id) == ["A", "B", "C"])
-        list.edit { $0.update(1) { $0.name = "Ben" } }
-        list.edit { editor in
-            editor.remove(3)
-            editor.append(Contact(id: 9, name: "Dora"))
-            editor.update(2) { $0.name = "Bob" }
-        }
-        #expect(table.violations == [])
-        #expect(table.calls == ["reload", "batch", "batch"])
-        #expect(table.oracle.sections == binding.sections)
-        #expect(binding.sections.map(\.id) == ["A", "B", "D"])
-        #expect(binding.sections[1].rows.map(\.name) == ["Ben", "Bob"])
     }
 }

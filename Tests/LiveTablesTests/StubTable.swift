@@ -15,6 +15,7 @@ struct Contact: Identifiable, Equatable, Sendable {
     var dataSource: () -> RowList<Contact> = { [] }
     private(set) var calls: [String] = []
     private(set) var violations: [TableViolation] = []
+    var isInWindow = true
 
     func reloadRows() {
         calls.append("reload")
@@ -49,8 +50,8 @@ struct Contact: Identifiable, Equatable, Sendable {
     private(set) var oracle = SectionOracle<String, Contact>(sections: [])
     var dataSource: () -> [RowSection<String, Contact>] = { [] }
     private(set) var calls: [String] = []
-    private(set) var violations: [String] = []
-    private var batch = SectionChanges()
+    private(set) var violations: [SectionOracle<String, Contact>.Violation] = []
+    var isInWindow = true
 
     func reloadSections() {
         calls.append("reload")
@@ -60,18 +61,23 @@ struct Contact: Identifiable, Equatable, Sendable {
     func performBatch(_ changes: SectionChanges, takeSections: @escaping () -> Void) {
         calls.append("batch")
         takeSections()
-        // The oracle for sections applies batch and updates together.
-        batch = changes
-        if changes.updates.isEmpty { updateRows([]) }
+        check { () throws(SectionOracle<String, Contact>.Violation) in
+            try oracle.batch(changes, sections: dataSource())
+        }
     }
 
     func updateRows(_ paths: [RowPath]) {
-        batch.updates = paths
-        do {
-            try oracle.apply(batch, sections: dataSource())
-        } catch {
-            violations.append("\(error)")
+        calls.append("update")
+        check { () throws(SectionOracle<String, Contact>.Violation) in
+            try oracle.update(paths, sections: dataSource())
         }
-        batch = SectionChanges()
+    }
+
+    private func check(_ body: () throws(SectionOracle<String, Contact>.Violation) -> Void) {
+        do throws(SectionOracle<String, Contact>.Violation) {
+            try body()
+        } catch {
+            violations.append(error)
+        }
     }
 }

@@ -1,10 +1,10 @@
-import CLinux
 import Glibc
 import Synchronization
 
-/// Reports changes of the machine's network interfaces, addresses and routes (rtnetlink(7)).
+/// Reports changes of the machine's network interfaces, addresses and routes.
 ///
 /// One thread of the process waits for them, from the first observer on. Changes that come together are reported once.
+/// If its socket can no longer be read, the thread opens another one, and reports that as a change.
 package final class NetworkChanges: Sendable {
     /// The changes of this machine.
     package static let shared = NetworkChanges()
@@ -25,16 +25,30 @@ package final class NetworkChanges: Sendable {
         var isRunning = false
     }
 
+    /// What the tests replace.
+    struct System: Sendable {
+        /// Opens a socket.
+        var openSocket: @Sendable () throws(SystemError) -> RoutingSocket = {
+            () throws(SystemError) in try RoutingSocket()
+        }
+        /// Starts a thread.
+        var start: @Sendable (@escaping @Sendable () -> Void) throws(SystemError) -> Void = {
+            (body) throws(SystemError) in try startThread(body)
+        }
+        /// The time between a failure and the attempt to open another socket, in microseconds.
+        var reopenDelay: UInt32 = 1_000_000
+    }
+
+    private let system: System
     private let state = Mutex(State())
 
-    /// The time in which further changes are reported together, in milliseconds: an interface that comes up has several.
-    private static let settlingTime: Int32 = 250
+    init(_ system: System = System()) { self.system = system }
 
     /// Adds an observer.
     ///
     /// - Parameter changed: Called on the thread that waits for changes; must not block.
     /// - Returns: The observer, to be retained.
-    /// - Throws: The call that failed: the process may not read routing messages, or has no descriptor left.
+    /// - Throws: The call that failed: the process may not read routing messages, or has no descriptor or thread left.
     package func observe(
         _ changed: @escaping @Sendable () -> Void
     ) throws(SystemError) -> Observer {
@@ -43,53 +57,34 @@ package final class NetworkChanges: Sendable {
             state.observers.removeAll { $0.observer == nil }
             state.observers.append(Reference(observer: observer))
             guard !state.isRunning else { return }
-            let socket = try Self.makeSocket()
-            try startThread { [self] in wait(on: socket) }
+            let socket = try system.openSocket()
+            try system.start { [weak self] in Self.run(socket) { self } }
             state.isRunning = true
         }
         return observer
     }
 
-    private static func makeSocket() throws(SystemError) -> Int32 {
-        let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        let socket = Glibc.socket(AF_NETLINK, type, NETLINK_ROUTE)
-        _ = try SystemError.check(socket, "socket")
-        var address = sockaddr_nl()
-        address.nl_family = sa_family_t(AF_NETLINK)
-        address.nl_groups = UInt32(
-            RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE
-                | RTMGRP_IPV6_ROUTE
-        )
-        let bound = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
-            }
-        }
-        do throws(SystemError) {
-            _ = try SystemError.check(bound, "bind")
-        } catch {
-            close(socket)
-            throw error
-        }
-        return socket
-    }
-
-    /// Waits for changes as long as the process runs.
-    private func wait(on socket: Int32) {
-        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    /// Waits for changes until the first one after the object was released.
+    private static func run(_ first: RoutingSocket, for changes: () -> NetworkChanges?) {
+        var socket: RoutingSocket? = first
         while true {
-            let count = recv(socket, &buffer, buffer.count, 0)
-            // ENOBUFS: messages were dropped, so something has changed.
-            guard count > 0 || errno == EINTR || errno == ENOBUFS else { return }
-            settle(socket, &buffer)
-            for reference in state.withLock({ $0.observers }) { reference.observer?.changed() }
+            if socket?.waitForChange() != true {
+                // Closed before another one is opened: there may be no descriptor left.
+                socket = nil
+                socket = changes()?.reopenSocket()
+            }
+            guard let changes = changes() else { return }
+            if socket != nil { changes.notify() }
         }
     }
 
-    private func settle(_ socket: Int32, _ buffer: inout [UInt8]) {
-        var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-        while poll(&descriptor, 1, Self.settlingTime) > 0 {
-            guard recv(socket, &buffer, buffer.count, 0) > 0 else { return }
-        }
+    /// Opens another socket after a delay; `nil` if that fails.
+    private func reopenSocket() -> RoutingSocket? {
+        usleep(system.reopenDelay)
+        return try? system.openSocket()
+    }
+
+    private func notify() {
+        for reference in state.withLock({ $0.observers }) { reference.observer?.changed() }
     }
 }

@@ -9,6 +9,8 @@ import LiveTables
     }
 
     final class PrintedTable: RowView {
+        let isInWindow = true
+
         func reloadRows() { print("reload") }
         func performBatch(_ changes: RowChanges, takeRows: @escaping () -> Void) {
             takeRows()

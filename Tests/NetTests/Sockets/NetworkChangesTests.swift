@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Synchronization
 import Testing
@@ -62,6 +63,84 @@ private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) 
         #expect(ended)
         #expect(counts.map(\.count) == [2, 1])
     }
+
+    @Test("A socket that can no longer be read is replaced; that is reported, and later changes")
+    func reopensItsSocket() throws {
+        let pair = try SocketPair()
+        let opened = Counter()
+        var system = NetworkChanges.System()
+        system.reopenDelay = 1000
+        system.openSocket = { () throws(SystemError) in
+            opened.add()
+            switch opened.count {
+            // Not a socket: it cannot be read as one.
+            case 1: return RoutingSocket(try FileDescriptor(eventfd(0, 0), from: "eventfd"))
+            case 2: throw SystemError(call: "socket", code: EMFILE)
+            default: return try pair.takeFirst()
+            }
+        }
+        let reported = Counter()
+        let changes = NetworkChanges(system)
+        let observer = try changes.observe { reported.add() }
+        #expect(reported.wait(for: 1))
+        #expect(opened.count == 3)
+        pair.write()
+        #expect(reported.wait(for: 2))
+        withExtendedLifetime((observer, changes)) {}
+    }
+
+    @Test("A socket without a thread is closed, and the next observer tries again")
+    func closesItsSocket() throws {
+        let pairs = [try SocketPair(), try SocketPair()]
+        let opened = Counter()
+        let started = Counter()
+        var system = NetworkChanges.System()
+        system.openSocket = { () throws(SystemError) in
+            opened.add()
+            return try pairs[opened.count - 1].takeFirst()
+        }
+        system.start = { (body) throws(SystemError) in
+            started.add()
+            if started.count == 1 { throw SystemError(call: "pthread_create", code: EAGAIN) }
+            try startThread(body)
+        }
+        let changes = NetworkChanges(system)
+        let refusal = SystemError(call: "pthread_create", code: EAGAIN)
+        #expect(throws: refusal) { try changes.observe {} }
+        #expect(pairs[0].isClosed)
+        let reported = Counter()
+        let observer = try changes.observe { reported.add() }
+        #expect(!pairs[1].isClosed)
+        pairs[1].write()
+        #expect(reported.wait(for: 1))
+        withExtendedLifetime((observer, changes)) {}
+    }
+}
+
+/// Two connected sockets; the first is given away.
+private final class SocketPair: Sendable {
+    private let first: Mutex<Int32>
+    private let second: FileDescriptor
+
+    init() throws {
+        var raw: [Int32] = [-1, -1]
+        let type = Int32(SOCK_SEQPACKET.rawValue)
+        _ = try SystemError.check(socketpair(AF_UNIX, type, 0, &raw), "socketpair")
+        first = Mutex(raw[0])
+        second = try FileDescriptor(raw[1], from: "socketpair")
+    }
+
+    /// Whether the first socket was closed.
+    var isClosed: Bool {
+        var byte: UInt8 = 0
+        return recv(second.raw, &byte, 1, Int32(MSG_DONTWAIT)) == 0
+    }
+
+    func takeFirst() throws(SystemError) -> RoutingSocket {
+        RoutingSocket(try FileDescriptor(first.withLock { $0 }, from: "socketpair"))
+    }
+
+    func write() { send(second.raw, "x", 1, 0) }
 }
 
 private final class Counter: Sendable {
