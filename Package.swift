@@ -478,7 +478,8 @@ let package = Package(
         .testTarget(
             name: "FanfareClientTests",
             dependencies: [
-                "FanfareClient", "FanfareServer", "FanfareTesting", "FanfareAPI", "Net", "HTTP1",
+                "FanfareClient", "FanfareServer", "FanfareStorage", "FanfareTesting", "FanfareAPI",
+                "Net", "HTTP1",
                 "HTTPServer", "HTTPClient", "WebSocket", "PusherProtocol", "TestRandom",
                 .product(name: "Logging", package: "swift-log"),
             ],

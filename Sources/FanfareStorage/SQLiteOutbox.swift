@@ -1,6 +1,7 @@
 public import FanfareOutbox
 public import GRDB
 
+import Foundation
 import Synchronization
 
 /// Keeps the events of an outbox in SQLite, so that they are sent after the app has ended and started again.
@@ -59,10 +60,11 @@ public final class SQLiteOutbox: OutboxStore {
             try database.create(table: table, options: .ifNotExists) { table in
                 // AUTOINCREMENT: the place of a removed event must not be used again.
                 table.autoIncrementedPrimaryKey("place")
-                table.column("key", .text).notNull().unique()
-                table.column("name", .text).notNull()
-                table.column("channel", .text).notNull()
-                table.column("data", .text).notNull()
+                // UTF-8 as blobs: SQLite's functions end a text at U+0000, which is a character like any other here.
+                for column in ["key", "name", "channel", "data"] {
+                    table.column(column, .blob).notNull()
+                }
+                table.uniqueKey(["key"])
             }
         }
     }
@@ -78,11 +80,14 @@ public final class SQLiteOutbox: OutboxStore {
                     """,
                 arguments: [countMax]
             ).map { row in
-                OutboxEvent(
-                    key: row["key"],
-                    name: row["name"],
-                    channel: row["channel"],
-                    data: row["data"]
+                func text(_ column: String) -> String {
+                    String(decoding: row[column] as Data, as: UTF8.self)
+                }
+                return OutboxEvent(
+                    key: text("key"),
+                    name: text("name"),
+                    channel: text("channel"),
+                    data: text("data")
                 )
             }
         }
@@ -105,7 +110,9 @@ public final class SQLiteOutbox: OutboxStore {
         guard count < countMax else { throw OutboxFull(countMax: countMax) }
         try database.execute(
             sql: "INSERT INTO \(name) (key, name, channel, data) VALUES (?, ?, ?, ?)",
-            arguments: [event.key, event.name, event.channel, event.data]
+            arguments: StatementArguments(
+                [event.key, event.name, event.channel, event.data].map { Data($0.utf8) }
+            )
         )
         database.afterNextTransaction { _ in self.appended.withLock { $0 }?() }
     }
@@ -115,7 +122,7 @@ public final class SQLiteOutbox: OutboxStore {
         try await database.write { [table] database in
             try database.execute(
                 sql: "DELETE FROM \(table.quotedDatabaseIdentifier) WHERE key = ?",
-                arguments: [key]
+                arguments: [Data(key.utf8)]
             )
         }
     }

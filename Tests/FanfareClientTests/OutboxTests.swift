@@ -1,4 +1,5 @@
 import FanfareServer
+import FanfareStorage
 import Foundation
 import Logging
 import Net
@@ -90,6 +91,61 @@ private struct Setting {
         #expect(received == Array(0..<pending.count))
         #expect(pending.count >= 100)
         await setting.stop(reader, sender)
+    }
+
+    @Test("Over many runs of an app and many cuts each event arrives once and in order")
+    func restarts() async throws {
+        let file = FileManager.default.temporaryDirectory
+            .appending(path: "restarts-\(UUID().uuidString).sqlite")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let setting = try await Setting(seed: .random(in: 1...1_000))
+        let reader = setting.client(port: setting.port)
+        let deliveries = reader.channel("private-a").subscription()
+            .deliveries(of: EventName<Int>("client-n"))
+        reader.connect()
+        try await reader.channel("private-a").waitUntilSubscribed()
+
+        await setting.relay.cut(within: 6_000)
+        var count = 0
+        for _ in 1...20 {
+            let store = try SQLiteOutbox(path: file.path)
+            let client = setting.client(port: setting.relayPort) {
+                $0.outbox = store
+                $0.clientEventQueueCountMax = 10_000
+                $0.clientEventQueueBytesMax = 1 << 20
+            }
+            let channel = client.subscribe("private-a")
+            client.connect()
+            var pending: [PendingEvent] = []
+            let cuts = await setting.relay.cutCount + 5
+            while await setting.relay.cutCount < cuts || pending.count < 20 {
+                // Refused while a cut has refused the subscription.
+                if let event = try? channel.trigger("client-n", count) {
+                    pending.append(event)
+                    count += 1
+                }
+                try await Task.sleep(for: .microseconds(300))
+            }
+            for event in pending { try await event.waitUntilStored() }
+            // Closed and released with what waits, as if the app had been killed.
+            client.suspend()
+        }
+        await setting.relay.cut(within: nil)
+        let store = try SQLiteOutbox(path: file.path)
+        let client = setting.client(port: setting.port) {
+            $0.outbox = store
+            $0.clientEventQueueCountMax = 10_000
+        }
+        client.subscribe("private-a")
+        client.connect()
+        var received: [Int] = []
+        for try await delivery in deliveries {
+            guard case .event(let number, _) = delivery else { continue }
+            received.append(number)
+            if received.count == count { break }
+        }
+        #expect(received == Array(0..<count))
+        await setting.stop(reader, client)
     }
 
     @Test("A silent network is noticed by a check within its limit")

@@ -41,6 +41,21 @@ extension OutboxEvent {
         #expect(try await again.first(3) == Array(expected.prefix(3)))
     }
 
+    @Test(
+        "Any text is kept as it is",
+        arguments: ["", "a\u{0}b", "\u{0}", "'\"\\;--", "e\u{301}👩‍👩‍👧"]
+    )
+    func keepsAnyText(text: String) async throws {
+        let event = OutboxEvent(key: "k" + text, name: text, channel: text, data: text)
+        let store = try SQLiteOutbox(path: file.path)
+        try await store.append(event)
+        let kept = try await store.first(1)
+        #expect(kept.map { Array($0.data.utf8) } == [Array(text.utf8)])
+        #expect(kept == [event])
+        try await store.remove(event.key)
+        #expect(try await store.first(1) == [])
+    }
+
     @Test("An event of a full store is refused with the limit, until one is removed")
     func isLimited() async throws {
         let store = try SQLiteOutbox(path: file.path, countMax: 2)

@@ -35,7 +35,8 @@ import Testing
             for number in 1...3 {
                 keys.append(try channel.trigger("client-n", json: "\(number)").key)
             }
-            try await eventually { try await stored() == ["1", "2", "3"] }
+            for pending in client.pendingEvents { try await pending.waitUntilStored() }
+            #expect(try await stored() == ["1", "2", "3"])
             #expect(client.pendingEvents.map(\.key) == keys)
             client.suspend()
         }
@@ -106,6 +107,14 @@ import Testing
         client.disconnect()
     }
 
+    @Test("Without a store an event is not stored, and says so")
+    func noStore() async throws {
+        let client = broker.client()
+        let pending = try client.subscribe("private-a").trigger("client-n", json: "1")
+        let error = await #expect(throws: FanfareError.self) { try await pending.waitUntilStored() }
+        #expect(error?.reason == "ClientOptions.outbox is nil")
+    }
+
     @Test("A store that fails is reported, and its events are sent from memory")
     func storeFails() async throws {
         struct Full: Error, CustomStringConvertible { let description = "the disk is full" }
@@ -119,7 +128,10 @@ import Testing
         client.onError { error in errors.withLock { $0.append(error) } }
         let channel = client.subscribe("private-a")
         client.connect()
-        #expect(try await channel.trigger("client-n", json: "1").delivery() == .accepted)
+        let pending = try channel.trigger("client-n", json: "1")
+        let error = await #expect(throws: FanfareError.self) { try await pending.waitUntilStored() }
+        #expect(error?.code == .outboxFailed)
+        #expect(try await pending.delivery() == .accepted)
         // Reading, writing and removing have failed.
         try await eventually { errors.withLock { $0.count } == 3 }
         for error in errors.withLock({ $0 }) {

@@ -15,7 +15,7 @@ extension Fanfare {
 
     /// Drops the channel's client events that wait to be sent.
     package func dropClientEvents(of channel: String) {
-        state.withLock { _ = $0.session.outbox.removeAll(of: channel) }
+        act { $0.discardClientEvents(of: channel) }
     }
 
     /// Sends a message that the client has no method for.

@@ -4,7 +4,7 @@ import Synchronization
 /// Keeps the client events of a client in its store: one call at a time, in order, without waiting for the store.
 final class OutboxWriter: Sendable {
     private enum Change: Sendable {
-        case append(OutboxEvent)
+        case append(OutboxEvent, PendingEvent)
         case remove(String)
     }
 
@@ -21,7 +21,9 @@ final class OutboxWriter: Sendable {
     // Without cancellation: what was triggered before is written.
     deinit { addChange.finish() }
 
-    func append(_ event: OutboxEvent) { addChange.yield(.append(event)) }
+    func append(_ event: OutboxEvent, _ pending: PendingEvent) {
+        addChange.yield(.append(event, pending))
+    }
 
     func remove(_ key: String) { addChange.yield(.remove(key)) }
 
@@ -46,13 +48,17 @@ final class OutboxWriter: Sendable {
                     loaded([])
                 }
                 for await change in changes {
-                    do {
-                        switch change {
-                        case .append(let event): try await store.append(event)
-                        case .remove(let key): try await store.remove(key)
+                    switch change {
+                    case .append(let event, let pending):
+                        do {
+                            try await store.append(event)
+                            pending.settleStored(.success(()))
+                        } catch {
+                            pending.settleStored(.failure(.outboxFailed(reason: "\(error)")))
+                            failed(error)
                         }
-                    } catch {
-                        failed(error)
+                    case .remove(let key):
+                        do { try await store.remove(key) } catch { failed(error) }
                     }
                 }
             }
@@ -82,11 +88,13 @@ extension Fanfare {
     private func restore(_ events: [OutboxEvent]) {
         act(if: { state in
             for event in events {
-                state.pendingEvents[event.key] = PendingEvent(
+                let pending = PendingEvent(
                     key: event.key,
                     name: event.name,
                     channel: event.channel
                 )
+                pending.settleStored(.success(()))
+                state.pendingEvents[event.key] = pending
             }
             return true
         }) { $0.restore(events, at: self.options.clock.now()) }

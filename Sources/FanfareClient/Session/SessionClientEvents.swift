@@ -143,6 +143,13 @@ extension ClientSession {
         report(outbox.removeAll(of: channel), because: error.description)
     }
 
+    /// Drops the queued events of one channel without a report.
+    mutating func discardClientEvents(of channel: String) -> [SessionEffect] {
+        outbox.removeAll(of: channel).compactMap(\.key).map {
+            .settled(key: $0.text, .failure(.unsubscribed(channel: channel)))
+        }
+    }
+
     private mutating func report(_ dropped: [Outbox.Dropped], because reason: String) {
         let byChannel = Dictionary(grouping: dropped, by: \.channel)
         for (channel, events) in byChannel.sorted(by: { $0.key < $1.key }) {

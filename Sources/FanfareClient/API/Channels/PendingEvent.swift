@@ -25,6 +25,8 @@ public final class PendingEvent: Sendable {
     private struct State {
         var outcome: Result<ClientEventDelivery, FanfareError>?
         var waiting = EventBuffers<ClientEventDelivery>()
+        var stored: Result<Void, FanfareError>?
+        var waitingForStore = EventBuffers<Void>()
     }
 
     private let state = Mutex(State())
@@ -51,6 +53,31 @@ public final class PendingEvent: Sendable {
         if let outcome { return try outcome.get() }
         guard let delivery = try await buffer.next() else { throw CancellationError() }
         return delivery
+    }
+
+    /// Waits until ``ClientOptions/outbox`` has stored the event, so that it outlives the process.
+    ///
+    /// - Throws: A ``FanfareError`` with ``FanfareError/Code/outboxFailed`` when there is no outbox, or it cannot store the
+    ///   event, which is sent nevertheless; `CancellationError` when the task is cancelled.
+    public func waitUntilStored() async throws {
+        let buffer = EventBuffer<Void>(policy: .keepsNewest(limit: 1))
+        let stored = state.withLock { state in
+            if state.stored == nil { state.waitingForStore.add(buffer) }
+            return state.stored
+        }
+        if let stored { return try stored.get() }
+        guard try await buffer.next() != nil else { throw CancellationError() }
+    }
+
+    /// Records that the event is stored, or why it is not; called once.
+    func settleStored(_ stored: Result<Void, FanfareError>) {
+        state.withLock { state in
+            state.stored = stored
+            switch stored {
+            case .success: state.waitingForStore.send(())
+            case .failure(let error): state.waitingForStore.finish(throwing: error)
+            }
+        }
     }
 
     /// Records the outcome, which is called once.

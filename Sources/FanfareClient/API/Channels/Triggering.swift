@@ -115,14 +115,7 @@ extension Fanfare {
                     at: options.clock.now()
                 )
                 outcome = .success(wasSent)
-                outboxWriter?.append(
-                    OutboxEvent(
-                        key: pending.key,
-                        name: event,
-                        channel: channel,
-                        data: String(decoding: json, as: UTF8.self)
-                    )
-                )
+                store(pending, json)
                 return effects
             } catch {
                 outcome = .failure(error)
@@ -132,5 +125,20 @@ extension Fanfare {
         let wasSent = try outcome.get()
         loadOutbox()
         return (pending, !wasSent)
+    }
+
+    private func store(_ pending: PendingEvent, _ json: [UInt8]) {
+        guard let outboxWriter else {
+            return pending.settleStored(
+                .failure(.outboxFailed(reason: "ClientOptions.outbox is nil"))
+            )
+        }
+        let event = OutboxEvent(
+            key: pending.key,
+            name: pending.name,
+            channel: pending.channel,
+            data: String(decoding: json, as: UTF8.self)
+        )
+        outboxWriter.append(event, pending)
     }
 }
