@@ -69,3 +69,27 @@ struct TutorialRoutes: Sendable {
         .refused(404, "There is no user with the id \(id).")
     }
 }
+
+/// A row of the list in the tutorial's `GET /users`.
+struct ListedUser: Codable, Equatable, Sendable, FetchableRecord {
+    let id: Int64
+    let name: String
+    /// The position in the list: 1 for the first row.
+    let position: Int
+    /// When the row was last written, in UTC: `2026-01-31 23:59:59`.
+    let updatedAt: String
+
+    // Columns of the database and keys of the JSON.
+    private enum CodingKeys: String, CodingKey {
+        case id, name, position
+        case updatedAt = "updated_at"
+    }
+
+    /// Returns all users, in order.
+    static func all(_ database: Database) throws -> [ListedUser] {
+        try fetchAll(
+            database,
+            sql: "SELECT id, name, position, updated_at FROM Users ORDER BY position"
+        )
+    }
+}
