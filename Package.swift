@@ -180,7 +180,7 @@ let package = Package(
         ),
         .target(
             name: "LiveTables",
-            dependencies: ["LiveCollections", "LiveRows"],
+            dependencies: ["LiveCollections", "LiveRows", "FanfareClient"],
             swiftSettings: strict
         ),
 
@@ -398,6 +398,8 @@ let package = Package(
                 "LiveRows", "LiveCollections", "LiveQueries", "LiveTables",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            // Read from the sources, not from the bundle.
+            exclude: ["Interfaces"],
             swiftSettings: strict
         ),
         // The tests of the modules.
@@ -458,6 +460,7 @@ let package = Package(
                 "FanfareServer", "Simulation", "Webhooks", "Net", "HTTP1", "HTTPServer",
                 "WebSocket", "PusherProtocol", "Broker", "Digests", "TestRandom",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: strict
         ),
@@ -525,7 +528,7 @@ let package = Package(
         .testTarget(
             name: "LiveQueriesTests",
             dependencies: [
-                "LiveQueries", "LiveCollections", "LiveRows",
+                "LiveQueries", "LiveCollections", "LiveRows", "FanfareClient",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
