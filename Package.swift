@@ -187,7 +187,7 @@ let package = Package(
         ),
         .target(
             name: "LiveTables",
-            dependencies: ["LiveCollections", "LiveRows"],
+            dependencies: ["LiveCollections", "LiveRows", "FanfareClient"],
             swiftSettings: strict
         ),
 
@@ -407,6 +407,8 @@ let package = Package(
                 "LiveTables",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            // Read from the sources, not from the bundle.
+            exclude: ["Interfaces"],
             swiftSettings: strict
         ),
         // The tests of the modules.
@@ -467,6 +469,7 @@ let package = Package(
                 "FanfareServer", "Simulation", "Webhooks", "Net", "HTTP1", "HTTPServer",
                 "WebSocket", "PusherProtocol", "Broker", "Digests", "TestRandom",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: strict
         ),
@@ -543,7 +546,7 @@ let package = Package(
         .testTarget(
             name: "LiveQueriesTests",
             dependencies: [
-                "LiveQueries", "LiveCollections", "LiveRows",
+                "LiveQueries", "LiveCollections", "LiveRows", "FanfareClient",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict

@@ -146,3 +146,15 @@ final class ScriptedBackend: TextSource {
         }
     }
 }
+
+extension ScriptedBackend {
+    /// Starts a text that this backend orders.
+    @MainActor func open(unsent: [TextBatch] = []) -> LiveText {
+        var options = LiveText.Options()
+        // Time is not tested here: each wait lets other tasks run.
+        options.sleep = { _ in try await Task.sleep(for: .milliseconds(1)) }
+        let text = LiveText(from: self, unsent: unsent, options: options)
+        text.start()
+        return text
+    }
+}

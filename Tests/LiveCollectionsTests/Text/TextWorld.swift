@@ -46,12 +46,12 @@ struct TextWorld {
 
     /// Each typed scalar is unique.
     private var typedCount: UInt32 = 0
-    private var typed: Set<Unicode.Scalar> = []
+    var typed: Set<Unicode.Scalar> = []
     /// The scalars deleted by any client, and those deleted by clients with operations.
-    private var deleted: Set<Unicode.Scalar> = []
-    private var deletedExactly: Set<Unicode.Scalar> = []
+    var deleted: Set<Unicode.Scalar> = []
+    var deletedExactly: Set<Unicode.Scalar> = []
     /// The scalars of refused edits.
-    private var handedBack: Set<Unicode.Scalar> = []
+    var handedBack: Set<Unicode.Scalar> = []
     private(set) var refusalCount = 0
 
     init(seed: UInt64, fault: Fault? = nil, refusesBatches: Bool = false) throws {
@@ -121,7 +121,7 @@ struct TextWorld {
         if Bool.random(using: &random) { send(index, isLost) } else { fetch(index, isLost) }
     }
 
-    private mutating func send(_ index: Int, _ isLost: Bool) {
+    mutating func send(_ index: Int, _ isLost: Bool) {
         guard let sending = devices[index].sending else {
             if let batch = devices[index].session.nextBatch() {
                 devices[index].sending = (batch, isLost ? .unknown : nil)
@@ -137,7 +137,7 @@ struct TextWorld {
         }
     }
 
-    private mutating func take(_ batch: TextBatch) -> TextSession.Outcome {
+    mutating func take(_ batch: TextBatch) -> TextSession.Outcome {
         do throws(TextRefusal) {
             try refuse(batch)
             publish(try authority.commit(batch))
@@ -158,7 +158,7 @@ struct TextWorld {
         }
     }
 
-    private mutating func fetch(_ index: Int, _ isLost: Bool) {
+    mutating func fetch(_ index: Int, _ isLost: Bool) {
         guard let fetching = devices[index].fetching else {
             if let request = devices[index].session.fetch {
                 devices[index].fetching = (request, nil)
@@ -204,7 +204,7 @@ struct TextWorld {
         devices[index].inbox = []
     }
 
-    private mutating func connect(_ index: Int) {
+    mutating func connect(_ index: Int) {
         guard !devices[index].isOnline else { return }
         devices[index].isOnline = true
         // The requests in flight are lost with the connection.
@@ -224,13 +224,13 @@ struct TextWorld {
 
     private mutating func compact() { publish([authority.compact()]) }
 
-    private mutating func publish(_ entries: [TextEntry]) {
+    mutating func publish(_ entries: [TextEntry]) {
         for index in devices.indices where devices[index].isOnline {
             devices[index].inbox += entries
         }
     }
 
-    private mutating func show(_ splices: [TextSplice], _ index: Int) {
+    mutating func show(_ splices: [TextSplice], _ index: Int) {
         for splice in splices { splice.apply(to: &devices[index].view) }
         for edits in devices[index].session.takeRefusedEdits() where fault != .hidesRefusals {
             refusalCount += 1
@@ -240,140 +240,9 @@ struct TextWorld {
         }
     }
 
-    // MARK: Whole-text clients
-
-    private mutating func oldStep() {
-        if Int.random(in: 0..<3, using: &random) == 0 { return tellOldDevices() }
-        guard let index = oldDevices.indices.randomElement(using: &random) else { return }
-        switch Int.random(in: 0..<3, using: &random) {
-        case 0: editOld(index)
-        case 1: postOld(index)
-        default: readOld(index)
-        }
-    }
-
-    /// Delivers whole texts late, but within the latency that the bridge allows.
-    private mutating func deliverOld() {
-        for index in oldDevices.indices {
-            while let first = oldDevices[index].posts.first, first.time < now - .milliseconds(400) {
-                postOld(index)
-            }
-            while let first = oldDevices[index].inbox.first, first.time < now - .milliseconds(400) {
-                readOld(index)
-            }
-        }
-    }
-
-    private mutating func editOld(_ index: Int) {
-        // It posts at each keystroke, so the changes between two posts are small.
-        let units = Array(oldDevices[index].screen.unicodeScalars)
-        var range = randomRange(in: units.count)
-        range = range.lowerBound..<min(range.upperBound, range.lowerBound + 1)
-        let typed = range.isEmpty ? randomText() : ""
-        note(typed: typed, deleted: Array(units[range]), isExact: false)
-        var changed = String.UnicodeScalarView(units[..<range.lowerBound])
-        changed.append(contentsOf: typed.unicodeScalars)
-        changed.append(contentsOf: units[range.upperBound...])
-        oldDevices[index].screen = String(changed)
-        oldDevices[index].posts.append((now, oldDevices[index].screen))
-    }
-
-    private mutating func postOld(_ index: Int) {
-        guard !oldDevices[index].posts.isEmpty else { return }
-        let (_, text) = oldDevices[index].posts.removeFirst()
-        let name = oldDevices[index].name
-        guard let entries = try? authority.takeWholeText(text, from: name, at: now) else { return }
-        publish(entries)
-    }
-
-    private mutating func tellOldDevices() {
-        guard let update = authority.wholeTextUpdate(by: "backend", at: now) else { return }
-        for index in oldDevices.indices {
-            oldDevices[index].inbox.append((now, update.text, update.device))
-        }
-    }
-
-    private mutating func readOld(_ index: Int) {
-        guard !oldDevices[index].inbox.isEmpty else { return }
-        let (_, text, device) = oldDevices[index].inbox.removeFirst()
-        if device != oldDevices[index].name { oldDevices[index].screen = text }
-    }
-
-    // MARK: The end
-
-    /// Delivers all messages.
-    private mutating func settle() {
-        for index in oldDevices.indices {
-            while !oldDevices[index].posts.isEmpty { postOld(index) }
-        }
-        for index in devices.indices { connect(index) }
-        for _ in 0..<60 {
-            for index in devices.indices {
-                for _ in 0..<4 {
-                    send(index, false)
-                    fetch(index, false)
-                }
-                while !devices[index].inbox.isEmpty {
-                    let entry = devices[index].inbox.removeFirst()
-                    show(devices[index].session.receive(entry), index)
-                }
-            }
-        }
-        // A last entry reveals a lost previous one; a real broker does not lose it.
-        var last = TextDocument(replica: .random(using: &random), from: authority.snapshot)
-        if let batch = try? last.replace(0..<0, with: "."), case .accepted = take(batch) {}
-        for index in devices.indices {
-            for entry in devices[index].inbox {
-                show(devices[index].session.receive(entry), index)
-            }
-            for _ in 0..<8 {
-                fetch(index, false)
-                send(index, false)
-            }
-        }
-        tellOldDevices()
-        for index in oldDevices.indices {
-            while !oldDevices[index].inbox.isEmpty { readOld(index) }
-        }
-    }
-
-    /// Returns the devices whose text differs from the backend's.
-    var divergences: [String] {
-        var found: [String] = []
-        let text = authority.document.string
-        for (index, device) in devices.enumerated() {
-            if device.session.document.string != text { found.append("device \(index) differs") }
-            if device.view != text { found.append("the view of device \(index) differs") }
-            if !device.session.unsent.isEmpty { found.append("device \(index) has unsent edits") }
-        }
-        for device in oldDevices where device.screen != text {
-            found.append("\(device.name) differs")
-        }
-        return found
-    }
-
-    /// Returns typed scalars that are missing, restored or duplicated.
-    var losses: [String] {
-        var found: [String] = []
-        var seen: Set<Unicode.Scalar> = []
-        for scalar in authority.document.string.unicodeScalars
-        where !seen.insert(scalar).inserted {
-            found.append("\(scalar) is there twice")
-        }
-        let both = handedBack.intersection(seen)
-        if !both.isEmpty { found.append("\(both.count) scalars are handed back and there") }
-        let lost = typed.subtracting(deleted).subtracting(seen).subtracting(handedBack)
-        if !lost.isEmpty { found.append("\(lost.count) typed scalars are lost") }
-        // A refused deletion is reverted.
-        guard !refusesBatches else { return found }
-        let undead = seen.intersection(deletedExactly)
-        if !undead.isEmpty { found.append("\(undead.count) deleted scalars are there again") }
-        return found
-    }
-
     // MARK: Randomness
 
-    private mutating func randomRange(in count: Int) -> Range<Int> {
+    mutating func randomRange(in count: Int) -> Range<Int> {
         let start = Int.random(in: 0...count, using: &random)
         let deletes = Int.random(in: 0..<3, using: &random) == 0
         let length = deletes ? Int.random(in: 0...min(6, count - start), using: &random) : 0
@@ -381,7 +250,7 @@ struct TextWorld {
     }
 
     /// Returns text of new scalars; half of them need a surrogate pair.
-    private mutating func randomText(_ lengthMax: Int = 5) -> String {
+    mutating func randomText(_ lengthMax: Int = 5) -> String {
         var text = String.UnicodeScalarView()
         for _ in 0..<Int.random(in: 0...lengthMax, using: &random) {
             typedCount += 1
@@ -391,7 +260,7 @@ struct TextWorld {
         return String(text)
     }
 
-    private mutating func note(typed text: String, deleted gone: [Unicode.Scalar], isExact: Bool) {
+    mutating func note(typed text: String, deleted gone: [Unicode.Scalar], isExact: Bool) {
         typed.formUnion(text.unicodeScalars)
         deleted.formUnion(gone)
         if isExact { deletedExactly.formUnion(gone) }
