@@ -26,7 +26,7 @@ import Testing
         try await database.write { database in
             for number in 6...9 { try outbox.post(event(number), in: database) }
         }
-        await outbox.close()
+        await outbox.close(within: .seconds(60))
         #expect(recorder.events.map(\.data) == (1...9).map(String.init))
         #expect(recorder.events.allSatisfy { $0.name == "addUser" && $0.channel == "userslist" })
     }
@@ -44,7 +44,7 @@ import Testing
             }
         }
         try outbox.post(event(2))
-        await outbox.close()
+        await outbox.close(within: .seconds(60))
         #expect(recorder.events.map(\.data) == ["2"])
     }
 
@@ -61,7 +61,7 @@ import Testing
             reports.withLock { $0.append(report) }
         }
         for number in 1...5 { try outbox.post(event(number)) }
-        await outbox.close()
+        await outbox.close(within: .seconds(60))
         #expect(recorder.events.map(\.data) == ["1", "2", "3", "4", "5"])
         #expect(recorder.attempts == 7)
         let lines = reports.withLock { $0 }
@@ -77,7 +77,7 @@ import Testing
             reports.withLock { $0.append(report) }
         }
         for number in 1...2 { try outbox.post(event(number)) }
-        await outbox.close()
+        await outbox.close(within: .seconds(60))
         #expect(recorder.events.map(\.data) == ["2"])
         #expect(reports.withLock { $0.first?.contains("addUser was not published") } == true)
     }
@@ -93,7 +93,7 @@ import Testing
         let recorder = Recorder()
         let outbox = try Outbox(database, trigger: recorder) { _ in }
         try outbox.post(event(4))
-        await outbox.close()
+        await outbox.close(within: .seconds(60))
         #expect(recorder.events.map(\.data) == ["1", "2", "3", "4"])
     }
 }

@@ -66,7 +66,7 @@ package struct SiteProbe: Sendable {
 
     /// Closes the outbox and returns all events.
     package func events() async -> [Recorder.Event] {
-        await environment.outbox.close()
+        await environment.outbox.close(within: .seconds(60))
         return recorder.events
     }
 

@@ -79,8 +79,12 @@ package final class Outbox: Sendable {
         try database.write { try post(event, in: $0) }
     }
 
-    /// Sends what waits, for some seconds at most, and ends; what is left is sent at the next start.
-    package func close() async { await sender.close() }
+    /// Sends what waits and ends; what is left is sent at the next start.
+    ///
+    /// - Parameter limit: The time limit.
+    package func close(within limit: Duration = .seconds(5)) async {
+        await sender.close(within: limit)
+    }
 
     private static func message(_ report: BrokerOutbox.Report) -> String {
         switch report {

@@ -66,7 +66,7 @@ import Testing
     @Test func theFirstResultMakesClientsReload() async throws {
         let snapshot = try await query.snapshot()
         #expect(snapshot == ListSnapshot(revision: 10, rows: []))
-        await outbox.close()
+        await outbox.close(within: .seconds(60))
         #expect(
             recorder.events.map(\.data) == [#"{"mutation":null,"operations":[],"revision":10}"#]
         )
@@ -78,7 +78,7 @@ import Testing
         #expect(await query.revision(with: 11) == 11)
         try insert("2", "a", by: database)
         #expect(await query.revision(with: 12) == 12)
-        await outbox.close()
+        await outbox.close(within: .seconds(60))
         #expect(recorder.events.map(\.name) == Array(repeating: "list_changed", count: 3))
         #expect(recorder.events.map(\.channel) == Array(repeating: "entries", count: 3))
         let put =
@@ -121,7 +121,7 @@ import Testing
             }
         }
         #expect(await query.revision(with: 310) == 12)
-        await outbox.close()
+        await outbox.close(within: .seconds(60))
         #expect(recorder.events.last?.data == #"{"mutation":null,"operations":[],"revision":12}"#)
     }
 
