@@ -136,7 +136,8 @@ extension Fanfare {
             messageLengthMax: options.messageLengthMax,
             timeout: options.connectTimeout
         )
-        let receiver = ConnectionReceiver(self, number: state.connectionNumber)
+        let pending = state.queues.pending
+        let receiver = ConnectionReceiver(self, number: state.connectionNumber, pending)
         state.connection = options.transport.open(request, receiver: receiver)
         if !state.overloaded.isEmpty { state.connection?.pauseReading() }
     }

@@ -92,12 +92,14 @@ enum DefaultTransport {
 }
 
 /// Forwards the events of one connection to its client.
-final class ConnectionReceiver: TransportReceiver {
+final class ConnectionReceiver: TransportReceiver, PendingCallbacksReporting {
+    let pendingCallbacks: PendingCallbacks
     private let client: Fanfare
     /// The number of the connection in its client, from one.
     private let number: Int
 
-    init(_ client: Fanfare, number: Int) {
+    init(_ client: Fanfare, number: Int, _ pendingCallbacks: PendingCallbacks) {
+        self.pendingCallbacks = pendingCallbacks
         self.client = client
         self.number = number
     }
