@@ -1,4 +1,4 @@
-public import Dispatch
+import Dispatch
 public import FanfareClient
 import PusherProtocol
 import Synchronization
@@ -46,6 +46,7 @@ public final class ScriptedBroker: Sendable {
         var alarm: (id: Int, time: Duration)?
         /// The number of messages sent in either direction, for detecting idleness.
         var activity = 0
+        var callbacks = CallbacksOfClients()
     }
 
     /// The settings of the broker.
@@ -55,7 +56,7 @@ public final class ScriptedBroker: Sendable {
     let state: Mutex<State>
     let changes = ChangeNotifier()
     /// The serial queue of deliveries to clients, which must not happen inside their own calls.
-    private let deliveries = DispatchQueue(label: "fanfare.testing.deliveries")
+    let deliveries = DispatchQueue(label: "fanfare.testing.deliveries")
 
     /// Creates a broker, ready for connections.
     ///
@@ -117,53 +118,6 @@ public final class ScriptedBroker: Sendable {
         }
     }
 
-    // MARK: Settling
-
-    /// The number of blocks that a client may use for its pending callbacks.
-    private static let blocksPerQueueMax = 18
-    private static let roundsMax = 10_000
-
-    /// Waits until nothing is in transit: sent messages have arrived, and callbacks have returned.
-    ///
-    /// It does not wait for delayed messages, nor for tasks of the app that read sequences: see
-    /// ``wait(for:within:isolation:until:)`` for those.
-    ///
-    /// - Parameter queues: The queues of the callbacks.
-    /// - Throws: ``FanfareTestingError/notSettled(rounds:)`` if every message is answered.
-    public func settle(_ queues: [DispatchQueue] = [.main]) async throws {
-        for _ in 0..<Self.roundsMax {
-            let before = state.withLock { $0.activity }
-            await pass(deliveries)
-            for queue in queues {
-                for _ in 0..<Self.blocksPerQueueMax { await pass(queue) }
-            }
-            if state.withLock({ $0.activity }) == before { return }
-        }
-        throw FanfareTestingError.notSettled(rounds: Self.roundsMax)
-    }
-
-    /// Settles, advances the clock, and settles again.
-    ///
-    /// Clients run timeouts in tasks of their own. To wait for their effects, use for example
-    /// ``waitForSubscribers(_:to:within:)``.
-    ///
-    /// - Parameters:
-    ///   - duration: Not negative.
-    ///   - queues: The queues of the callbacks.
-    /// - Throws: ``FanfareTestingError/notSettled(rounds:)`` if every message is answered.
-    public func advance(by duration: Duration, _ queues: [DispatchQueue] = [.main]) async throws {
-        try await settle(queues)
-        clock.advance(by: duration)
-        try await settle(queues)
-    }
-
-    /// Waits until the current blocks of a queue have run.
-    private func pass(_ queue: DispatchQueue) async {
-        await withCheckedContinuation { continuation in
-            queue.async { continuation.resume() }
-        }
-    }
-
     // MARK: From clients
 
     private func clientOpened(
@@ -177,6 +131,7 @@ public final class ScriptedBroker: Sendable {
             var wire = Wire()
             wire.receiver = receiver
             state.wires[number] = wire
+            state.callbacks.add(receiver) { [weak self] in self?.changes.notify() }
             guard !state.isSilent else { return line }
             switch state.reception {
             case .accept:

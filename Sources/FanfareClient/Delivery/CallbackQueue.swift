@@ -21,12 +21,18 @@ final class CallbackQueue: EventReader {
     private static let callsPerBlock = 256
 
     private let actor: any Actor
+    private let pending: PendingCallbacks
     private let state = Mutex(State())
     /// Called on the actor after each block, with the remaining load.
     private let drained: @Sendable (Load) -> Void
 
-    init(of actor: any Actor, drained: @escaping @Sendable (Load) -> Void) {
+    init(
+        of actor: any Actor,
+        counting pending: PendingCallbacks,
+        drained: @escaping @Sendable (Load) -> Void
+    ) {
         self.actor = actor
+        self.pending = pending
         self.drained = drained
     }
 
@@ -48,6 +54,7 @@ final class CallbackQueue: EventReader {
         bytes: Int,
         _ run: @escaping @Sendable (isolated any Actor) async -> Void
     ) -> Load {
+        pending.add(1)
         let (load, isNew) = state.withLock { state in
             state.calls.append(Call(token: token, bytes: bytes, run: run))
             state.load.count += 1
@@ -78,6 +85,8 @@ final class CallbackQueue: EventReader {
         }
         if isMore { schedule() }
         drained(load)
+        // Last: what the drained queue causes belongs to these calls.
+        pending.remove(calls.count)
     }
 }
 
@@ -101,6 +110,8 @@ struct CallbackQueues: Sendable {
         weak let queue: CallbackQueue?
     }
 
+    /// The calls of all queues.
+    let pending = PendingCallbacks()
     private var queues: [ObjectIdentifier: Reference] = [:]
 
     /// Returns the queue of an actor, which all its callbacks share for one order.
@@ -115,7 +126,7 @@ struct CallbackQueues: Sendable {
     ) -> CallbackQueue {
         if let known = queues[ObjectIdentifier(actor)]?.queue { return known }
         queues = queues.filter { $0.value.queue != nil }
-        let new = CallbackQueue(of: actor, drained: drained)
+        let new = CallbackQueue(of: actor, counting: pending, drained: drained)
         queues[new.id] = Reference(queue: new)
         return new
     }

@@ -133,7 +133,8 @@ extension Fanfare {
             messageLengthMax: options.messageLengthMax,
             timeout: options.connectTimeout
         )
-        let receiver = ConnectionReceiver(self, number: state.connectionNumber)
+        let pending = state.queues.pending
+        let receiver = ConnectionReceiver(self, number: state.connectionNumber, pending)
         state.connection = options.transport.open(request, receiver: receiver)
         if !state.overloaded.isEmpty { state.connection?.pauseReading() }
     }
@@ -221,12 +222,14 @@ extension Fanfare {
 }
 
 /// Forwards the events of one connection to its client.
-final class ConnectionReceiver: TransportReceiver {
+final class ConnectionReceiver: TransportReceiver, PendingCallbacksReporting {
+    let pendingCallbacks: PendingCallbacks
     private let client: Fanfare
     /// The number of the connection in its client, from one.
     private let number: Int
 
-    init(_ client: Fanfare, number: Int) {
+    init(_ client: Fanfare, number: Int, _ pendingCallbacks: PendingCallbacks) {
+        self.pendingCallbacks = pendingCallbacks
         self.client = client
         self.number = number
     }

@@ -7,7 +7,7 @@ public import LiveRows
 /// effect on every client.
 public struct ListWriter<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// The maximum number of remembered mutations, and of remembered removed rows.
-    public static var memoryMax: Int { BoundedDictionary<Int, Int>.countMax }
+    static var memoryMax: Int { BoundedDictionary<Int, Int>.countMax }
 
     /// The number of the last change.
     public private(set) var revision: UInt64

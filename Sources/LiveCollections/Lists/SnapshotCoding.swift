@@ -13,7 +13,7 @@ public struct OmittedRow: Sendable, Hashable, CustomStringConvertible {
     ///   - index: The row's index in the snapshot, from zero.
     ///   - id: The row's id as text.
     ///   - reason: The reason, with the member.
-    public init(index: Int, id: String?, reason: String) {
+    package init(index: Int, id: String?, reason: String) {
         self.index = index
         self.id = id
         self.reason = reason

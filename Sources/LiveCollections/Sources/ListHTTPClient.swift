@@ -24,7 +24,7 @@ public struct ListRequest: Sendable, Equatable {
     ///   - url: The URL.
     ///   - fields: The fields, by name.
     ///   - content: The content.
-    public init(method: String, url: URL, fields: [String: String] = [:], content: Data = Data()) {
+    package init(method: String, url: URL, fields: [String: String] = [:], content: Data = Data()) {
         self.method = method
         self.url = url
         self.fields = fields

@@ -12,7 +12,7 @@ public struct RefusedEdits: Hashable, Sendable {
         public var position: TextAnchor
 
         /// Creates an insertion of `text` at `position`.
-        public init(_ text: String, at position: TextAnchor) {
+        package init(_ text: String, at position: TextAnchor) {
             self.text = text
             self.position = position
         }
@@ -31,7 +31,7 @@ public struct RefusedEdits: Hashable, Sendable {
     ///   - batches: The refused batch, then the edits that depend on it.
     ///   - insertions: The inserted texts, in the order of the text.
     ///   - refusal: The backend's reason.
-    public init(batches: [TextBatch], insertions: [Insertion], refusal: TextRefusal) {
+    package init(batches: [TextBatch], insertions: [Insertion], refusal: TextRefusal) {
         self.batches = batches
         self.insertions = insertions
         self.refusal = refusal

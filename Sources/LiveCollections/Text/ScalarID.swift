@@ -1,17 +1,17 @@
 /// The ID of a replica: one open document on one device, for as long as it is open.
 ///
 /// Each replica draws its ID at random, so no registration is needed.
-public struct ReplicaID: RawRepresentable, Hashable, Comparable, Sendable, Codable {
+package struct ReplicaID: RawRepresentable, Hashable, Comparable, Sendable, Codable {
     /// The largest ID: 2^48 − 1, which every JSON reader represents exactly.
-    public static let max = ReplicaID(value: 1 << 48 - 1)
+    package static let max = ReplicaID(value: 1 << 48 - 1)
 
     /// The number, at least 1.
-    public let rawValue: UInt64
+    package let rawValue: UInt64
 
     /// Creates an ID from a number.
     ///
     /// - Parameter rawValue: From 1 to 2^48 − 1; otherwise the result is `nil`.
-    public init?(rawValue: UInt64) {
+    package init?(rawValue: UInt64) {
         guard rawValue > 0, rawValue <= Self.max.rawValue else { return nil }
         self.rawValue = rawValue
     }
@@ -19,18 +19,18 @@ public struct ReplicaID: RawRepresentable, Hashable, Comparable, Sendable, Codab
     private init(value: UInt64) { rawValue = value }
 
     /// Draws a random ID; a collision is improbable.
-    public static func random() -> ReplicaID {
+    package static func random() -> ReplicaID {
         var generator = SystemRandomNumberGenerator()
         return random(using: &generator)
     }
 
     /// Draws an ID with a generator, for reproducible tests.
-    public static func random(using generator: inout some RandomNumberGenerator) -> ReplicaID {
+    package static func random(using generator: inout some RandomNumberGenerator) -> ReplicaID {
         ReplicaID(value: UInt64.random(in: 1...Self.max.rawValue, using: &generator))
     }
 
     /// Orders by the number.
-    public static func < (left: ReplicaID, right: ReplicaID) -> Bool {
+    package static func < (left: ReplicaID, right: ReplicaID) -> Bool {
         left.rawValue < right.rawValue
     }
 }
@@ -38,23 +38,23 @@ public struct ReplicaID: RawRepresentable, Hashable, Comparable, Sendable, Codab
 /// The permanent ID of one Unicode scalar of a text.
 ///
 /// The unit is the scalar and not the `Character`: two users may add to one grapheme cluster at the same time.
-public struct ScalarID: Hashable, Comparable, Sendable {
+package struct ScalarID: Hashable, Comparable, Sendable {
     /// The largest Lamport time: 2^53 − 1, which every JSON reader represents exactly.
-    public static let timeMax: UInt64 = 1 << 53 - 1
+    package static let timeMax: UInt64 = 1 << 53 - 1
 
     /// The Lamport time: later than that of every scalar that its replica had received.
-    public var time: UInt64
+    package var time: UInt64
     /// The replica that typed it.
-    public var replica: ReplicaID
+    package var replica: ReplicaID
 
     /// Creates the ID of the scalar that `replica` typed at `time`.
-    public init(time: UInt64, replica: ReplicaID) {
+    package init(time: UInt64, replica: ReplicaID) {
         self.time = time
         self.replica = replica
     }
 
     /// Orders by time, then by replica.
-    public static func < (left: ScalarID, right: ScalarID) -> Bool {
+    package static func < (left: ScalarID, right: ScalarID) -> Bool {
         left.time != right.time ? left.time < right.time : left.replica < right.replica
     }
 
@@ -65,20 +65,20 @@ public struct ScalarID: Hashable, Comparable, Sendable {
 }
 
 /// Scalars of one replica with consecutive times.
-public struct ScalarRange: Hashable, Sendable {
+package struct ScalarRange: Hashable, Sendable {
     /// The first scalar.
-    public var start: ScalarID
+    package var start: ScalarID
     /// The number of scalars, at least 1.
-    public var count: Int
+    package var count: Int
 
     /// Creates a range of `count` scalars from `start` on.
-    public init(_ start: ScalarID, count: Int) {
+    package init(_ start: ScalarID, count: Int) {
         self.start = start
         self.count = count
     }
 
     /// The last scalar.
-    public var last: ScalarID { start.advanced(by: count - 1) }
+    package var last: ScalarID { start.advanced(by: count - 1) }
 
     /// Whether the range contains a scalar.
     func contains(_ id: ScalarID) -> Bool {

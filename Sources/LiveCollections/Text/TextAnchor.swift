@@ -1,20 +1,35 @@
 /// A position in a text that moves with the text around it.
-public enum TextAnchor: Hashable, Sendable {
-    /// The start of the text, also when text is inserted there.
-    case start
-    /// The end of the text, also when text is inserted there.
-    case end
-    /// Before a scalar: text inserted at the position moves it to the right.
-    case before(ScalarID)
-    /// After a scalar: text inserted at the position does not move it.
-    case after(ScalarID)
-
+public struct TextAnchor: Hashable, Sendable {
     /// The neighbour to which a position is attached when text is inserted at it.
     public enum Bias: Sendable {
         /// The scalar to the left: inserted text goes after the position.
         case left
         /// The scalar to the right: inserted text goes before the position.
         case right
+    }
+
+    enum Position: Hashable, Sendable {
+        case start
+        case end
+        case before(ScalarID)
+        case after(ScalarID)
+    }
+
+    /// The start of the text, also when text is inserted there.
+    public static let start = TextAnchor(position: .start)
+    /// The end of the text, also when text is inserted there.
+    public static let end = TextAnchor(position: .end)
+
+    let position: Position
+
+    /// Before a scalar: text inserted at the position moves it to the right.
+    static func before(_ scalar: ScalarID) -> TextAnchor {
+        TextAnchor(position: .before(scalar))
+    }
+
+    /// After a scalar: text inserted at the position does not move it.
+    static func after(_ scalar: ScalarID) -> TextAnchor {
+        TextAnchor(position: .after(scalar))
     }
 }
 

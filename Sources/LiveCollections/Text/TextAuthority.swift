@@ -8,11 +8,11 @@
 /// The backend must store the entries that ``commit(_:)`` and the other methods return, then publish them in order.
 public struct TextAuthority: Sendable {
     /// The number of entries of the log from which trimming is due.
-    public static let entriesMax = 5_000
+    static let entriesMax = 5_000
     /// The number of entries that trimming keeps.
-    public static let keptEntriesCount = 2_500
+    static let keptEntriesCount = 2_500
     /// The maximum number of entries that ``recovery(after:epoch:)`` returns.
-    public static let recoveryLengthMax = 200
+    static let recoveryLengthMax = 200
     /// The number of epochs for which the version of an inactive replica is kept.
     ///
     /// A replica that returns later reapplies the edits that it does not find in the text.
@@ -21,7 +21,7 @@ public struct TextAuthority: Sendable {
     static let deletedCountMin = 2_000
 
     /// The text.
-    public private(set) var document: TextDocument
+    package private(set) var document: TextDocument
     /// The serial of the last entry.
     public private(set) var serial: UInt64
     /// The last entries of this epoch, without gaps up to ``serial``.
@@ -33,12 +33,20 @@ public struct TextAuthority: Sendable {
     /// Creates a text, or restores a stored one.
     ///
     /// - Parameters:
-    ///   - replica: The replica that edits on behalf of whole-text clients; a new ID each time.
     ///   - snapshot: The stored text.
     ///   - log: The stored entries, in order: those since the snapshot, and any before it for ``recovery(after:epoch:)``.
     ///   - limits: The limits of the text.
     /// - Throws: ``TextRefusal`` when the log does not follow the snapshot.
     public init(
+        from snapshot: TextSnapshot = .empty,
+        log: [TextEntry] = [],
+        limits: TextLimits = TextLimits()
+    ) throws(TextRefusal) {
+        try self.init(replica: .random(), from: snapshot, log: log, limits: limits)
+    }
+
+    /// Creates a text with the ID of the replica that edits on behalf of whole-text clients; a new one each time.
+    package init(
         replica: ReplicaID,
         from snapshot: TextSnapshot = .empty,
         log: [TextEntry] = [],
@@ -136,7 +144,7 @@ public struct TextAuthority: Sendable {
     /// - Parameters:
     ///   - known: The serial up to which all entries are known.
     ///   - epoch: The epoch of the known entries.
-    /// - Returns: The entries, or the text if the log does not reach back that far.
+    /// - Returns: At most 200 entries, or the text if the log does not reach back that far.
     public func recovery(after known: UInt64, epoch: UInt64) -> TextRecovery {
         guard epoch == document.epoch, known <= serial, serial - known <= UInt64(log.count) else {
             return .snapshot(snapshot)
@@ -147,10 +155,10 @@ public struct TextAuthority: Sendable {
 
     // MARK: Trimming
 
-    /// Whether the log is long enough to be trimmed.
+    /// Whether the log is long enough to be trimmed: 5,000 entries.
     public var isTrimmingDue: Bool { log.count >= Self.entriesMax }
 
-    /// Removes all but the last ``keptEntriesCount`` entries from the log.
+    /// Removes all but the last 2,500 entries from the log.
     ///
     /// Store the ``snapshot``, and delete the stored entries up to the returned serial.
     ///
@@ -312,7 +320,7 @@ private struct BatchValidation {
     }
 
     private func malformed(_ reason: String) -> TextRefusal {
-        let error = TextError.malformed(replica: batch.replica, number: number, reason: reason)
+        let error = TextError.malformed(replica: batch.replica.rawValue, number: number, reason: reason)
         return .invalid(reason: error.description)
     }
 }

@@ -1,15 +1,17 @@
 /// Consecutive operations of one replica, which are sent together.
+///
+/// Apps and backends store and transmit it as it is; its JSON is described in <doc:SharedText>.
 public struct TextBatch: Hashable, Sendable, Codable {
     /// The number of compactions of the text before the batch; see ``TextAuthority``.
-    public var epoch: UInt64
+    package var epoch: UInt64
     /// The replica of the operations.
-    public var replica: ReplicaID
+    package var replica: ReplicaID
     /// The number of the first operation.
     ///
     /// A replica numbers its steps from 1: each typed scalar and each deleted range is one.
-    public var number: UInt64
+    package var number: UInt64
     /// The operations, numbered consecutively.
-    public var operations: [TextOperation]
+    package var operations: [TextOperation]
 
     /// Creates a batch.
     ///
@@ -18,7 +20,7 @@ public struct TextBatch: Hashable, Sendable, Codable {
     ///   - replica: The replica of the operations.
     ///   - number: The number of the first operation.
     ///   - operations: The operations.
-    public init(epoch: UInt64, replica: ReplicaID, number: UInt64, operations: [TextOperation]) {
+    package init(epoch: UInt64, replica: ReplicaID, number: UInt64, operations: [TextOperation]) {
         self.epoch = epoch
         self.replica = replica
         self.number = number
@@ -26,7 +28,7 @@ public struct TextBatch: Hashable, Sendable, Codable {
     }
 
     /// The number of the replica's next operation.
-    public var nextNumber: UInt64 { operations.reduce(number) { $0 + $1.numberCount } }
+    package var nextNumber: UInt64 { operations.reduce(number) { $0 + $1.numberCount } }
 
     /// Returns the batch without the operations up to the number `last`.
     func after(_ last: UInt64) -> TextBatch {
@@ -80,7 +82,7 @@ public struct TextBatch: Hashable, Sendable, Codable {
     }
 
     /// The maximum length of a batch as JSON, in bytes, so that it fits into an event of 10 kB.
-    public static let lengthMax = 8_000
+    package static let lengthMax = 8_000
     /// The maximum length of a batch without its operations, in bytes.
     private static let envelopeLength = 160
 }

@@ -10,17 +10,17 @@
 /// let batch = try here.replace(0..<0, with: "Hello")
 /// try there.apply(batch)  // there.string == "Hello"
 /// ```
-public struct TextDocument: Sendable {
+package struct TextDocument: Sendable {
     /// The local replica.
-    public let replica: ReplicaID
+    package let replica: ReplicaID
     /// The limits of the text.
-    public let limits: TextLimits
+    package let limits: TextLimits
     /// The number of compactions; operations of another epoch are not applied.
-    public private(set) var epoch: UInt64
+    package private(set) var epoch: UInt64
     /// The text.
-    public private(set) var string: String
+    package private(set) var string: String
     /// For each replica, the number of its last operation in the text.
-    public private(set) var version: [ReplicaID: UInt64]
+    package private(set) var version: [ReplicaID: UInt64]
 
     /// The latest known Lamport time.
     private(set) var time: UInt64
@@ -29,7 +29,7 @@ public struct TextDocument: Sendable {
     private var waiting: [ReplicaID: [UInt64: TextOperation]] = [:]
 
     /// The number of operations that wait for missing ones.
-    public private(set) var waitingCount = 0
+    package private(set) var waitingCount = 0
 
     /// Creates a text.
     ///
@@ -37,7 +37,7 @@ public struct TextDocument: Sendable {
     ///   - replica: The local replica: a new ID each time a text is opened.
     ///   - snapshot: The initial text.
     ///   - limits: The limits of the text.
-    public init(
+    package init(
         replica: ReplicaID,
         from snapshot: TextSnapshot = .empty,
         limits: TextLimits = TextLimits()
@@ -60,11 +60,11 @@ public struct TextDocument: Sendable {
     }
 
     /// The number of UTF-16 units of the text.
-    public var utf16Count: Int { sequence.visible.utf16 }
+    package var utf16Count: Int { sequence.visible.utf16 }
     /// The number of Unicode scalars of the text.
-    public var scalarCount: Int { sequence.visible.scalars }
+    package var scalarCount: Int { sequence.visible.scalars }
     /// The number of deleted scalars whose IDs are still stored.
-    public var deletedCount: Int { sequence.deletedCount }
+    package var deletedCount: Int { sequence.deletedCount }
 
     /// The number of the last local operation.
     var lastNumber: UInt64 { version[replica, default: 0] }
@@ -79,7 +79,7 @@ public struct TextDocument: Sendable {
     /// - Returns: The operations to send to other replicas; empty when nothing changed.
     /// - Throws: ``TextError/outOfBounds(range:length:)``, ``TextError/insideScalar(offset:)`` or
     ///   ``TextError/tooLong(length:limit:)``; the text is then unchanged.
-    public mutating func replace(
+    package mutating func replace(
         _ range: Range<Int>,
         with text: String
     ) throws(TextError) -> TextBatch {
@@ -151,7 +151,7 @@ public struct TextDocument: Sendable {
     /// - Throws: ``TextError/malformed(replica:number:reason:)`` or ``TextError/tooManyWaiting(limit:)``; the
     ///   operations before the faulty one have been applied.
     @discardableResult
-    public mutating func apply(_ batch: TextBatch) throws(TextError) -> [TextSplice] {
+    package mutating func apply(_ batch: TextBatch) throws(TextError) -> [TextSplice] {
         var splices: [TextSplice] = []
         try apply(batch, reporting: &splices)
         return splices
@@ -164,7 +164,7 @@ public struct TextDocument: Sendable {
     ) throws(TextError) {
         guard batch.epoch == epoch else {
             throw .malformed(
-                replica: batch.replica,
+                replica: batch.replica.rawValue,
                 number: batch.number,
                 reason: "it is of epoch \(batch.epoch), and the text is in \(epoch)"
             )
@@ -235,10 +235,10 @@ public struct TextDocument: Sendable {
     ) throws(TextError) -> TextOperation? {
         let last = version[replica, default: 0]
         guard number > 0, number < ScalarID.timeMax else {
-            throw .malformed(replica: replica, number: number, reason: "numbers begin with 1")
+            throw .malformed(replica: replica.rawValue, number: number, reason: "numbers begin with 1")
         }
         guard operation.numberCount > 0 else {
-            throw .malformed(replica: replica, number: number, reason: "it inserts nothing")
+            throw .malformed(replica: replica.rawValue, number: number, reason: "it inserts nothing")
         }
         guard number <= last + 1, number + operation.numberCount > last + 1 else { return nil }
         let rest = operation.dropping(last + 1 - number, by: replica)
@@ -252,7 +252,7 @@ public struct TextDocument: Sendable {
         number: UInt64
     ) throws(TextError) -> Bool {
         func malformed(_ reason: String) -> TextError {
-            .malformed(replica: replica, number: number, reason: reason)
+            .malformed(replica: replica.rawValue, number: number, reason: reason)
         }
         switch operation {
         case .insert(let time, let parent, let text):
@@ -317,7 +317,7 @@ extension TextDocument {
     ///   - offset: A UTF-16 offset; limited to the end, and moved to the boundary of a surrogate pair.
     ///   - bias: The neighbour to which the anchor is attached.
     /// - Returns: The anchor.
-    public func anchor(at offset: Int, bias: TextAnchor.Bias) -> TextAnchor {
+    package func anchor(at offset: Int, bias: TextAnchor.Bias) -> TextAnchor {
         let offset = min(max(offset, 0), utf16Count)
         switch bias {
         case .left:
@@ -340,8 +340,8 @@ extension TextDocument {
     ///
     /// - Parameter anchor: The anchor.
     /// - Returns: The UTF-16 offset; `nil` when the neighbour has not arrived or was compacted away.
-    public func offset(of anchor: TextAnchor) -> Int? {
-        switch anchor {
+    package func offset(of anchor: TextAnchor) -> Int? {
+        switch anchor.position {
         case .start: 0
         case .end: utf16Count
         case .before(let id): sequence.position(of: id)?.before.utf16
@@ -352,8 +352,8 @@ extension TextDocument {
 
     /// The ID of the last visible scalar.
     var lastVisible: ScalarID? {
-        guard case .after(let id) = anchor(at: utf16Count, bias: .left) else { return nil }
-        return id
+        let end = anchor(at: utf16Count, bias: .left)
+        return if case .after(let id) = end.position { id } else { nil }
     }
 
     // MARK: Snapshots
@@ -362,7 +362,7 @@ extension TextDocument {
     ///
     /// - Parameter serial: The serial of the backend's last log entry.
     /// - Returns: The snapshot.
-    public func snapshot(serial: UInt64 = 0) -> TextSnapshot {
+    package func snapshot(serial: UInt64 = 0) -> TextSnapshot {
         var runs: [TextSnapshot.Run] = []
         for block in sequence.blocks { append(block, to: &runs) }
         return TextSnapshot(epoch: epoch, serial: serial, time: time, version: version, runs: runs)

@@ -1,7 +1,7 @@
 /// An entry of the backend's log, which is published to all clients.
 public struct TextEntry: Hashable, Sendable {
     /// The change.
-    public enum Change: Hashable, Sendable {
+    package enum Change: Hashable, Sendable {
         /// An edit by a replica.
         case batch(TextBatch)
         /// A compaction, which began this epoch: earlier operations are no longer valid.
@@ -11,10 +11,10 @@ public struct TextEntry: Hashable, Sendable {
     /// The position in the log: 1 for the first entry, one more for each that follows.
     public var serial: UInt64
     /// The change.
-    public var change: Change
+    package var change: Change
 
     /// Creates an entry.
-    public init(serial: UInt64, change: Change) {
+    package init(serial: UInt64, change: Change) {
         self.serial = serial
         self.change = change
     }

@@ -4,7 +4,7 @@ extension TextOperation: Codable {
     private enum CodingKeys: String, CodingKey { case insert, time, after, delete }
 
     /// Reads `{"insert":"text","time":9,"after":[time,replica]}` or `{"delete":[time,replica,count]}`.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         if fields.contains(.delete) {
             self = .delete(try fields.decode(ScalarRange.self, forKey: .delete))
@@ -18,7 +18,7 @@ extension TextOperation: Codable {
     }
 
     /// Encodes the format of ``init(from:)``.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         switch self {
         case .delete(let range): try fields.encode(range, forKey: .delete)
@@ -180,14 +180,14 @@ extension TextSnapshot: Codable {
 
 extension ScalarID: Codable {
     /// Reads `[time, replica]`.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         var values = try decoder.unkeyedContainer()
         time = try values.decodeTime()
         replica = try values.decode(ReplicaID.self)
     }
 
     /// Writes `[time, replica]`.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var values = encoder.unkeyedContainer()
         try values.encode(time)
         try values.encode(replica)
@@ -196,7 +196,7 @@ extension ScalarID: Codable {
 
 extension ScalarRange: Codable {
     /// Reads `[time, replica, count]`.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         var values = try decoder.unkeyedContainer()
         start = ScalarID(
             time: try values.decodeTime(),
@@ -206,7 +206,7 @@ extension ScalarRange: Codable {
     }
 
     /// Writes `[time, replica, count]`.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var values = encoder.unkeyedContainer()
         try values.encode(start.time)
         try values.encode(start.replica)
@@ -239,11 +239,11 @@ extension TextAnchor: Codable {
     /// Encodes the format of ``init(from:)``.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.unkeyedContainer()
-        switch self {
+        switch position {
         case .start: try values.encode("start")
         case .end: try values.encode("end")
         case .before(let id), .after(let id):
-            if case .before = self {
+            if case .before = position {
                 try values.encode("before")
             } else {
                 try values.encode("after")

@@ -1,6 +1,6 @@
 /// One edit of one replica, with scalar IDs instead of offsets, so that its meaning does not depend on the order of
 /// arrival.
-public enum TextOperation: Hashable, Sendable {
+package enum TextOperation: Hashable, Sendable {
     /// Inserts `text` after the scalar `after`, or at the start if that is `nil`.
     ///
     /// The scalars have consecutive times from `time` on, later than that of `after` and those of all earlier scalars
@@ -48,11 +48,11 @@ public struct TextLimits: Sendable, Equatable {
     /// The maximum number of Unicode scalars of a text.
     public var length = 100_000
     /// The maximum number of operations that wait for missing ones.
-    public var waitingOperations = 1_000
+    package var waitingOperations = 1_000
     /// The maximum number of Unicode scalars of one operation; a longer text is split.
     ///
     /// This many fit into an event of 10 kB, with any escapes.
-    public static let insertedByOperation = 1_000
+    package static let insertedByOperation = 1_000
     /// The maximum distance of an operation's time from the latest known time.
     ///
     /// More than a user types while offline. Without the limit one operation could exhaust the times.
@@ -73,7 +73,7 @@ public enum TextError: Error, Hashable, Sendable {
     /// Too many operations wait for missing ones; the last one was not stored.
     case tooManyWaiting(limit: Int)
     /// An operation violates the format.
-    case malformed(replica: ReplicaID, number: UInt64, reason: String)
+    case malformed(replica: UInt64, number: UInt64, reason: String)
 }
 
 extension TextError: CustomStringConvertible {
@@ -89,7 +89,7 @@ extension TextError: CustomStringConvertible {
         case .tooManyWaiting(let limit):
             "\(limit) operations wait for missing ones: recover the missed entries"
         case .malformed(let replica, let number, let reason):
-            "operation \(number) of replica \(replica.rawValue) is malformed: \(reason)"
+            "operation \(number) of replica \(replica) is malformed: \(reason)"
         }
     }
 }

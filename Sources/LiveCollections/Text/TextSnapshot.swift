@@ -1,7 +1,7 @@
 /// A text at one moment with the IDs of its scalars, from which a client starts.
 public struct TextSnapshot: Hashable, Sendable {
     /// Adjacent scalars of one replica with consecutive times.
-    public enum Run: Hashable, Sendable {
+    package enum Run: Hashable, Sendable {
         /// Visible scalars.
         case visible(ScalarID, String)
         /// Deleted scalars, whose IDs are kept for operations that refer to them.
@@ -9,15 +9,15 @@ public struct TextSnapshot: Hashable, Sendable {
     }
 
     /// The number of compactions.
-    public var epoch: UInt64
+    package var epoch: UInt64
     /// The serial of the backend's last log entry; 0 without a log.
     public var serial: UInt64
     /// The latest used Lamport time.
-    public var time: UInt64
+    package var time: UInt64
     /// For each replica, the number of its last operation in the text.
-    public var version: [ReplicaID: UInt64]
+    package var version: [ReplicaID: UInt64]
     /// The scalars, in order.
-    public var runs: [Run]
+    package var runs: [Run]
 
     /// An empty text without edits.
     public static let empty = TextSnapshot(epoch: 0, serial: 0, time: 0, version: [:], runs: [])
@@ -30,7 +30,7 @@ public struct TextSnapshot: Hashable, Sendable {
     ///   - time: The latest used Lamport time.
     ///   - version: For each replica, the number of its last operation.
     ///   - runs: The scalars, in order.
-    public init(
+    package init(
         epoch: UInt64,
         serial: UInt64,
         time: UInt64,

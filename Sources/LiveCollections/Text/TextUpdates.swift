@@ -18,7 +18,7 @@ public struct TextUpdate: Hashable, Sendable {
     ///   - splices: The changes, in order.
     ///   - string: The text after the changes.
     ///   - isWholeText: Whether the only splice replaces the whole text.
-    public init(splices: [TextSplice], string: String, isWholeText: Bool = false) {
+    package init(splices: [TextSplice], string: String, isWholeText: Bool = false) {
         self.splices = splices
         self.string = string
         self.isWholeText = isWholeText
