@@ -60,6 +60,31 @@ import Testing
         #expect(await connection.next() == .resumeReading)
     }
 
+    @Test("Waiting changes of a watchlist count with their user IDs")
+    func watchlistByBytes() async {
+        let ann = #"{"id":"ann"}"#
+        let bench = Bench {
+            $0.pendingCallbackBytesMax = 5000
+            $0.userAuthenticator = UserAuthenticator { _ in
+                UserAuthentication(auth: "k:s", userData: ann)
+            }
+        }
+        let recorder = Recorder()
+        await recorder.recordUser(of: bench.client)
+        bench.client.signIn()
+        bench.client.connect()
+        let connection = await bench.transport.greet()
+        _ = await connection.next()
+        connection.deliver(.signinSuccess(userData: ann))
+        #expect(await connection.confirm("#server-to-user-ann"))
+        recorder.suspend()
+        let users = (0..<200).map { "user-\($0)" }
+        connection.deliver(.watchlist(online: users, offline: []))
+        #expect(await connection.next() == .pauseReading)
+        recorder.resume()
+        #expect(await connection.next() == .resumeReading)
+    }
+
     @Test("A slow reader of a sequence pauses reading, and nothing is lost")
     func sequences() async throws {
         let bench = Bench { $0.maxPendingCallbacks = 10 }
