@@ -7,7 +7,9 @@ package final class PendingCallbacks: Sendable {
 
     init() {}
 
-    /// The number of calls. A call that schedules others is counted until they are.
+    /// The number of calls.
+    ///
+    /// A call that schedules others is counted until they are.
     package var count: Int { calls.load(ordering: .acquiring) }
 
     /// Calls `body` whenever all calls have returned.

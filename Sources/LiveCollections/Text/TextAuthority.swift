@@ -320,7 +320,7 @@ private struct BatchValidation {
     }
 
     private func malformed(_ reason: String) -> TextRefusal {
-        let error = TextError.malformed(replica: batch.replica.rawValue, number: number, reason: reason)
+        let error = TextError.malformed(reason, by: batch.replica, number)
         return .invalid(reason: error.description)
     }
 }

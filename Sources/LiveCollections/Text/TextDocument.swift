@@ -164,9 +164,9 @@ package struct TextDocument: Sendable {
     ) throws(TextError) {
         guard batch.epoch == epoch else {
             throw .malformed(
-                replica: batch.replica.rawValue,
-                number: batch.number,
-                reason: "it is of epoch \(batch.epoch), and the text is in \(epoch)"
+                "it is of epoch \(batch.epoch), and the text is in \(epoch)",
+                by: batch.replica,
+                batch.number
             )
         }
         var number = batch.number
@@ -235,10 +235,10 @@ package struct TextDocument: Sendable {
     ) throws(TextError) -> TextOperation? {
         let last = version[replica, default: 0]
         guard number > 0, number < ScalarID.timeMax else {
-            throw .malformed(replica: replica.rawValue, number: number, reason: "numbers begin with 1")
+            throw .malformed("numbers begin with 1", by: replica, number)
         }
         guard operation.numberCount > 0 else {
-            throw .malformed(replica: replica.rawValue, number: number, reason: "it inserts nothing")
+            throw .malformed("it inserts nothing", by: replica, number)
         }
         guard number <= last + 1, number + operation.numberCount > last + 1 else { return nil }
         let rest = operation.dropping(last + 1 - number, by: replica)
@@ -252,7 +252,7 @@ package struct TextDocument: Sendable {
         number: UInt64
     ) throws(TextError) -> Bool {
         func malformed(_ reason: String) -> TextError {
-            .malformed(replica: replica.rawValue, number: number, reason: reason)
+            .malformed(reason, by: replica, number)
         }
         switch operation {
         case .insert(let time, let parent, let text):

@@ -76,6 +76,13 @@ public enum TextError: Error, Hashable, Sendable {
     case malformed(replica: UInt64, number: UInt64, reason: String)
 }
 
+extension TextError {
+    /// The error of an operation that violates the format.
+    static func malformed(_ reason: String, by replica: ReplicaID, _ number: UInt64) -> TextError {
+        .malformed(replica: replica.rawValue, number: number, reason: reason)
+    }
+}
+
 extension TextError: CustomStringConvertible {
     /// The error and its remedy.
     public var description: String {
