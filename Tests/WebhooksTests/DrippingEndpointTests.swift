@@ -12,6 +12,9 @@ struct DrippingEndpointTests {
     /// The maximum number of reads: eight at once, five with doubling pauses, then one each 250 ms.
     private func readCountMax(in time: Duration) -> Int { 14 + Int(time / .milliseconds(250)) }
 
+    /// The timeouts to try: on a busy machine an endpoint may answer late.
+    private static let timeouts = [Duration.seconds(2), .seconds(8), .seconds(24)]
+
     /// Makes one attempt; returns the number of reads and the elapsed time.
     private func attempt(
         _ endpoint: DrippingEndpoint,
@@ -42,15 +45,18 @@ struct DrippingEndpointTests {
         ]
     )
     func head(start: String, drip: String) async throws {
-        let endpoint = try DrippingEndpoint(start: start, drip: drip, pause: 2_000)
-        let (outcome, reads, time) = try await attempt(endpoint, timeout: .seconds(2))
-        guard case .failed = outcome else {
-            Issue.record("\(outcome)")
-            return
+        for timeout in Self.timeouts {
+            let endpoint = try DrippingEndpoint(start: start, drip: drip, pause: 2_000)
+            let (outcome, reads, time) = try await attempt(endpoint, timeout: timeout)
+            guard case .failed = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(time < timeout + .seconds(8))
+            #expect(reads <= readCountMax(in: time), "\(endpoint.dripCount) writes")
+            if endpoint.dripCount > 50 { return }
         }
-        #expect(time < .seconds(10))
-        #expect(reads <= readCountMax(in: time), "\(endpoint.dripCount) writes")
-        #expect(endpoint.dripCount > 50)
+        Issue.record("the endpoint had no time to answer")
     }
 
     @Test(
@@ -77,16 +83,23 @@ struct DrippingEndpointTests {
         let receiver = try Receiver(tls: tls) { _ in
             Response(status: 200, body: [UInt8](repeating: 0x61, count: 10_000))
         }
-        let forwarder = try DrippingForwarder(to: receiver.port, pause: 2_000)
-        let (outcome, reads, time) = try await attempt(
-            "https://127.0.0.1:\(forwarder.port)/",
-            timeout: .seconds(2),
-            trustFile: folder.path("trust.pem")
-        )
-        // The status is inside the record, which is incomplete.
-        #expect(outcome == .failed("no answer came within 2.0 seconds"))
-        #expect(reads <= readCountMax(in: time), "\(forwarder.dripCount) writes")
-        #expect(forwarder.dripCount > 50)
+        var dripCount = 0
+        for timeout in Self.timeouts where dripCount <= 50 {
+            let forwarder = try DrippingForwarder(to: receiver.port, pause: 2_000)
+            let (outcome, reads, time) = try await attempt(
+                "https://127.0.0.1:\(forwarder.port)/",
+                timeout: timeout,
+                trustFile: folder.path("trust.pem")
+            )
+            // The status is inside the record, which is incomplete.
+            guard case .failed(let reason) = outcome, reason.hasPrefix("no answer came") else {
+                Issue.record("\(outcome)")
+                break
+            }
+            dripCount = forwarder.dripCount
+            #expect(reads <= readCountMax(in: time), "\(dripCount) writes")
+        }
+        #expect(dripCount > 50, "the endpoint had no time to answer")
         await receiver.stop()
     }
 
