@@ -18,6 +18,10 @@ package final class AppRegistry: Sendable {
     ///
     /// If not, subscriptions need no lookup of their app.
     let announcesCounts: Bool
+    /// Whether any app has channels that keep their messages before a client tracks them.
+    ///
+    /// If not, events need no lookup of their app.
+    let keepsMessagesAlways: Bool
     private let entries: [AppID: Entry]
 
     /// An app and its configuration.
@@ -59,6 +63,7 @@ package final class AppRegistry: Sendable {
         apps = Apps(entries.values.map(\.app))
         self.quotas = quotas
         announcesCounts = entries.values.contains { $0.app.features.subscriptionCount }
+        keepsMessagesAlways = entries.values.contains { $0.app.recovery.keepsAlways }
         self.entries = entries
     }
 
@@ -137,6 +142,7 @@ extension App {
                 ),
                 faultsPerMinuteMax: configuration.faultyMessagesPerMinuteMax
             ),
+            recovery: RecoverySettings(configuration.recovery),
             quota: quota
         )
     }

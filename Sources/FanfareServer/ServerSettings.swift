@@ -33,6 +33,10 @@ package final class ServerSettings: Sendable {
     let triggerTimeout: Duration
     /// The number of members of a presence channel up to which each arrival and departure is announced at once.
     let smallPresenceChannelMax: Int
+    /// The maximum size of all messages that the broker keeps for clients that come back, in bytes.
+    let retainedBytesMax: Int
+    /// Random bits, for the IDs of streams.
+    let streamSeed = UInt64.random(in: .min ... .max)
     /// The number of channels that a closed connection leaves at a time.
     let leaving: LeaveQueue.Settings
     /// The maximum time in which a closing stream sends its last bytes and receives the peer's end.
@@ -54,6 +58,7 @@ package final class ServerSettings: Sendable {
         let inboundBytesMax = min(queuedBytesMax / 4, Self.inboundBytesTotalMax)
         self.inboundBytesMax = inboundBytesMax / shardCount
         heldBytesMax = (queuedBytesMax - inboundBytesMax) / shardCount
+        retainedBytesMax = configuration.retainedBytesTotalMax ?? Memory.available / 8
         lineLengthMax = configuration.relayedEventsMax
         triggerTimeout = .seconds(configuration.triggerTimeout)
         self.smallPresenceChannelMax = smallPresenceChannelMax

@@ -164,7 +164,7 @@ struct BrokerState {
         do throws(MessageError) {
             let message = try ClientMessage.parse(text.span, limits: app.limits.texts)
             record(ClientAction.Kind(message), connection, at: now)
-            if case .subscribe(let channel, _, _) = message, let refusal = refusals[channel] {
+            if case .subscribe(let channel, _, _, _) = message, let refusal = refusals[channel] {
                 let (type, reason, status) = refusal
                 let error = ServerMessage.subscriptionError(
                     channel: channel,
@@ -187,7 +187,7 @@ struct BrokerState {
     private func sign(_ message: ClientMessage, _ connection: Int) -> ClientMessage {
         let socketID = Self.socketID(connection)
         switch message {
-        case .subscribe(let channel, _, var channelData):
+        case .subscribe(let channel, _, var channelData, let position):
             let kind = ChannelKind(ofName: Array(channel.utf8).span)
             guard kind.requiresSignature else { return message }
             if kind.isPresence, channelData == nil, user(of: connection) == nil {
@@ -200,7 +200,12 @@ struct BrokerState {
                 key: app.key,
                 secret: app.secret
             )
-            return .subscribe(channel: channel, auth: auth, channelData: channelData)
+            return .subscribe(
+                channel: channel,
+                auth: auth,
+                channelData: channelData,
+                position: position
+            )
         case .signin(_, let userData):
             let auth = UserSignature.auth(
                 socketID: socketID,
@@ -261,7 +266,7 @@ struct BrokerState {
 extension ClientAction.Kind {
     fileprivate init(_ message: ClientMessage) {
         switch message {
-        case .subscribe(let channel, _, _): self = .subscribe(channel: channel)
+        case .subscribe(let channel, _, _, _): self = .subscribe(channel: channel)
         case .unsubscribe(let channel): self = .unsubscribe(channel: channel)
         case .ping: self = .ping
         case .pong: self = .pong

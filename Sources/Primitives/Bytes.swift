@@ -146,3 +146,16 @@ extension [UInt8] {
         literal.withUTF8Buffer { append(contentsOf: $0) }
     }
 }
+
+extension UInt64 {
+    /// The number of decimal digits.
+    @inlinable
+    public var decimalDigitCount: Int {
+        var (count, rest) = (1, self / 10)
+        while rest > 0 {
+            count += 1
+            rest /= 10
+        }
+        return count
+    }
+}

@@ -47,6 +47,9 @@ public enum Limit: String, CaseIterable, Sendable {
     case watchlist
     case cachedEvents = "cached_events"
     case idempotencyKeys = "idempotency_keys"
+    case recoveryPositions = "recovery_positions"
+    case appRetainedBytes = "app_retained_bytes"
+    case retainedBytesTotal = "retained_bytes_total"
     case queuedBytes = "queued_bytes"
     case appQueuedBytes = "app_queued_bytes"
     case queuedBytesTotal = "queued_bytes_total"

@@ -223,8 +223,8 @@ private final class FaultyConnection: StreamDelegate {
                 guard incoming.kind == .text else { continue }
                 let text = incoming.payload(in: bytes.span)
                 switch try ClientMessage.parse(text.span) {
-                case .subscribe(let channel, _, let data?): presence.join(stream, channel, data)
-                case .subscribe(let channel, _, nil): subscribe(channel, stream)
+                case .subscribe(let channel, _, let data?, _): presence.join(stream, channel, data)
+                case .subscribe(let channel, _, nil, _): subscribe(channel, stream)
                 case .unsubscribe(let channel): presence.leave(stream, channel)
                 default: break
                 }

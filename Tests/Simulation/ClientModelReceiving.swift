@@ -55,7 +55,7 @@ extension ClientModel {
             presences = presences.filter { watched.contains($0.key) }
         case .watchlist(let online, let offline): try receive(online: online, offline: offline)
         case .event(let event): try receive(event, message)
-        case .receipt:
+        case .position:
             throw broken(.answers, "received \(message) without a key in its event")
         case .ping:
             throw broken(.answers, "received a ping, which only clients send")

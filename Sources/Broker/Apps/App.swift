@@ -35,6 +35,8 @@ public final class App: Sendable {
     public let features: AppFeatures
     /// The limits of the app's clients and backends.
     public let limits: AppLimits
+    /// What the app's channels keep for clients that come back.
+    public let recovery: RecoverySettings
     /// The rate limits of the backends' requests.
     public let requests: RequestAllowance
     /// The connections of the app.
@@ -52,6 +54,7 @@ public final class App: Sendable {
         countsSubscriptions: Bool = true,
         features: AppFeatures = AppFeatures(),
         limits: AppLimits = AppLimits(),
+        recovery: RecoverySettings = RecoverySettings(),
         quota: ConnectionQuota = ConnectionQuota(limit: .max)
     ) {
         self.id = id
@@ -62,6 +65,7 @@ public final class App: Sendable {
         self.countsSubscriptions = countsSubscriptions
         self.features = features
         self.limits = limits
+        self.recovery = recovery
         self.quota = quota
         requests = RequestAllowance(limits.requestRates)
     }
@@ -74,7 +78,8 @@ public final class App: Sendable {
         isEnabled: Bool = true,
         countsSubscriptions: Bool = true,
         features: AppFeatures = AppFeatures(),
-        limits: AppLimits = AppLimits()
+        limits: AppLimits = AppLimits(),
+        recovery: RecoverySettings = RecoverySettings()
     ) {
         self.init(
             id: id,
@@ -82,7 +87,8 @@ public final class App: Sendable {
             isEnabled: isEnabled,
             countsSubscriptions: countsSubscriptions,
             features: features,
-            limits: limits
+            limits: limits,
+            recovery: recovery
         )
     }
 

@@ -40,17 +40,27 @@ public struct ChannelHome: Sendable {
         public let members: [Member]
         /// The first message after the acknowledgement.
         public let opening: Opening
+        /// Where the subscription of a client that tracks its position begins; `nil` for any other.
+        public let replay: Replay?
     }
 
     /// The number of subscribers, by shard.
     public private(set) var subscribers: SubscriberCounts
     /// The members of a presence channel; empty on any other.
     public private(set) var presence = PresenceMembers()
+    /// The index of the channel's stream in ``HomeShardState/streams``, or -1.
+    private var streamIndex: Int32 = -1
 
     /// Creates the home of a channel without subscribers.
     ///
     /// - Parameter shard: The number of the home shard.
     public init(on shard: Int) { subscribers = SubscriberCounts(home: shard) }
+
+    /// The index of the channel's stream in ``HomeShardState/streams``; `nil` if its messages have no numbers.
+    public var stream: Int? {
+        get { streamIndex < 0 ? nil : Int(streamIndex) }
+        set { streamIndex = newValue.map(Int32.init) ?? -1 }
+    }
 
     /// Whether the channel has no subscribers.
     public var isVacant: Bool { subscribers.isEmpty }
@@ -83,7 +93,11 @@ public struct ChannelHome: Sendable {
             }
         }
         subscribers.add(from: subscriber.shard)
-        if wasVacant { effects.append(.notify(.occupied)) }
+        if wasVacant {
+            effects.append(.notify(.occupied))
+            stream = state.streams.index(of: address)
+            if let stream { state.channelBecameOccupied(stream) }
+        }
         if let newMember {
             effects.append(.notify(.memberAdded(newMember.id)))
             // Ahead of the grant: the subscriber is added to the fan-out behind this notice, and finds itself among the
@@ -91,8 +105,18 @@ public struct ChannelHome: Sendable {
             let notice = ServerMessage.memberAdded(newMember, to: address.name)
             effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
         }
-        let opening = state.opening(of: address, app, &effects, at: now)
-        effects.append(.grant(Grant(members: presence.members, opening: opening)))
+        var replay: Replay?
+        if let request = subscriber.position {
+            replay = track(request, address, app, &state, at: now)
+        }
+        var opening = Grant.Opening.live
+        if replay?.includesOpening(for: subscriber.position) != false {
+            opening = state.opening(of: address, app, &effects, at: now)
+        }
+        if case .cached = opening { replay?.start.hasOpening = true }
+        effects.append(
+            .grant(Grant(members: presence.members, opening: opening, replay: replay))
+        )
         // Behind the grant, so that the subscriber gets the count too.
         updateCount(of: address, app, &state, &effects, at: now)
         return effects
@@ -131,10 +155,36 @@ public struct ChannelHome: Sendable {
         updateCount(of: address, app, &state, &effects, at: now)
         if isVacant {
             effects.append(.notify(.vacated))
+            if let stream, let limit = state.channelBecameVacant(stream, at: now) {
+                effects.append(.limitMet(limit))
+            }
         } else if let notice {
             effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
         }
         return effects
+    }
+
+    /// Begins to number the channel's messages if its rule keeps them always.
+    public mutating func keepAlways(
+        _ address: ChannelAddress,
+        _ app: App?,
+        sharing state: inout HomeShardState,
+        at now: Int64
+    ) {
+        if stream == nil { stream = state.openKept(address, app, isVacant: false, at: now) }
+    }
+
+    /// Begins to number the channel's messages, if they have no numbers yet, and decides what the subscriber gets.
+    private mutating func track(
+        _ request: PositionRequest,
+        _ address: ChannelAddress,
+        _ app: App?,
+        _ state: inout HomeShardState,
+        at now: Int64
+    ) -> Replay? {
+        if stream == nil { stream = state.openStream(address, app, isVacant: false, at: now) }
+        guard let stream, let settings = app?.recovery else { return nil }
+        return state.streams.replay(stream, for: request, settings, at: now)
     }
 
     /// The sender of a client event, with the user on a presence channel; `nil` if it is not a member.
@@ -200,6 +250,8 @@ public struct Subscriber: Sendable {
     public let shard: Int
     /// Its user, if the channel is a presence channel.
     public let member: Member?
+    /// Its position in the channel's stream, if it tracks one.
+    public let position: PositionRequest?
 
     /// Creates a subscriber.
     ///
@@ -207,7 +259,14 @@ public struct Subscriber: Sendable {
     ///   - socketID: The connection.
     ///   - shard: The number of its shard.
     ///   - member: Its user, if the channel is a presence channel.
-    public init(_ socketID: SocketID, shard: Int, member: Member? = nil) {
+    ///   - position: Its position in the channel's stream, if it tracks one.
+    public init(
+        _ socketID: SocketID,
+        shard: Int,
+        member: Member? = nil,
+        position: PositionRequest? = nil
+    ) {
+        self.position = position
         self.socketID = socketID
         self.shard = shard
         self.member = member

@@ -1,7 +1,7 @@
 public import PusherProtocol
 
-/// The state shared by the channels of one home shard: cached events and idempotency keys, which outlive subscribers and
-/// compete for their app's limits, and the schedule of count notices.
+/// The state shared by the channels of one home shard: streams, cached events and idempotency keys, which outlive
+/// subscribers and compete for their app's limits, and the schedule of count notices.
 ///
 /// All times are milliseconds of one steady clock.
 public struct HomeShardState: Sendable {
@@ -13,6 +13,8 @@ public struct HomeShardState: Sendable {
     private let shardCount: Int
     private var cache = EventCache()
     private var keys = PublishedKeys()
+    /// The streams of the channels that clients track.
+    public private(set) var streams: Streams
     var countNotices = CountNotices()
 
     /// Creates the state of a home shard without channels.
@@ -20,7 +22,15 @@ public struct HomeShardState: Sendable {
     /// - Parameters:
     ///   - shardCount: The number of shards.
     ///   - smallPresenceChannelMax: The number of members above which a presence channel is large.
-    public init(shardCount: Int = 1, smallPresenceChannelMax: Int = 100) {
+    ///   - seed: Random bits, for the IDs of streams.
+    ///   - retainedBytesMax: The maximum size of all messages that the broker keeps, in bytes.
+    public init(
+        shardCount: Int = 1,
+        smallPresenceChannelMax: Int = 100,
+        seed: UInt64 = 0,
+        retainedBytesMax: Int = .max
+    ) {
+        streams = Streams(seed: seed, shardCount: shardCount, retainedBytesMax: retainedBytesMax)
         self.shardCount = shardCount
         self.smallPresenceChannelMax = smallPresenceChannelMax
     }
@@ -31,7 +41,7 @@ public struct HomeShardState: Sendable {
     public var cachedEventCount: Int { cache.count }
 
     /// Whether ``removeExpired(at:)`` has nothing to remove, now or later.
-    public var isCacheEmpty: Bool { cache.isEmpty && keys.isEmpty }
+    public var isCacheEmpty: Bool { cache.isEmpty && keys.isEmpty && streams.isEmpty }
 
     /// The cached event of a channel; `nil` if there is none, or none that is still valid.
     public func cachedEvent(of address: ChannelAddress, at now: Int64) -> EventCache.Entry? {
@@ -91,6 +101,67 @@ public struct HomeShardState: Sendable {
     public mutating func removeExpired(at now: Int64) {
         cache.expire(at: now)
         keys.expire(at: now)
+        streams.removeExpired(at: now)
+    }
+
+    // MARK: - Streams
+
+    /// Returns the index of the stream that a message on a channel without subscribers belongs to, if any.
+    ///
+    /// - Parameters:
+    ///   - address: The channel.
+    ///   - app: The channel's app, if some of its channels keep messages always.
+    ///   - now: The time.
+    public mutating func stream(ofVacant address: ChannelAddress, _ app: App?, at now: Int64) -> Int? {
+        if let index = streams.index(of: address) { return index }
+        return openKept(address, app, isVacant: true, at: now)
+    }
+
+    /// Makes the stream of a channel whose rule keeps messages always.
+    mutating func openKept(
+        _ address: ChannelAddress,
+        _ app: App?,
+        isVacant: Bool,
+        at now: Int64
+    ) -> Int? {
+        guard let settings = app?.recovery, settings.keepsAlways,
+            settings.rule(of: address.name).keep == .always
+        else { return nil }
+        return streams.open(address, settings, isVacant: isVacant, at: now)
+    }
+
+    /// Returns the index of a channel's stream, and makes one if it has none; `nil` if the app has no recovery.
+    mutating func openStream(
+        _ address: ChannelAddress,
+        _ app: App?,
+        isVacant: Bool,
+        at now: Int64
+    ) -> Int? {
+        guard let settings = app?.recovery, settings.isEnabled else { return nil }
+        return streams.open(address, settings, isVacant: isVacant, at: now)
+    }
+
+    /// Numbers a message of a stream, and keeps it.
+    ///
+    /// - Parameters:
+    ///   - frame: The frame with the stream's next serial.
+    ///   - except: The connection that does not get it.
+    ///   - stream: The index of the stream.
+    ///   - now: The time.
+    /// - Returns: The limit that dropped messages before their time, if any.
+    public mutating func keep(
+        _ frame: [UInt8],
+        except: SocketID?,
+        in stream: Int,
+        at now: Int64
+    ) -> Limit? {
+        streams.append(frame, except: except, to: stream, at: now)
+    }
+
+    mutating func channelBecameOccupied(_ stream: Int) { streams.becameOccupied(stream) }
+
+    mutating func channelBecameVacant(_ stream: Int, at now: Int64) -> Limit? {
+        streams.becameVacant(stream, at: now)
     }
 
     /// This home shard's share of the app's limit.

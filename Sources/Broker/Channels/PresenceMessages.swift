@@ -6,16 +6,26 @@ extension ServerMessage {
     /// - Parameters:
     ///   - channel: The channel.
     ///   - members: The members, the new one included; none on a channel that has no members.
+    ///   - start: Where the subscription of a client that tracks its position begins.
     /// - Returns: The message.
     public static func subscriptionSucceeded(
         channel: ChannelName,
-        members: [Member]
+        members: [Member],
+        start: SubscriptionStart? = nil
     ) -> ServerMessage {
-        guard !members.isEmpty else {
+        if members.isEmpty, start == nil {
             return .subscriptionSucceeded(channel: channel.text, data: "{}")
         }
         var json = JSONWriter()
         json.beginObject()
+        if !members.isEmpty { write(members, to: &json) }
+        start?.write(to: &json)
+        json.endObject()
+        let data = String(decoding: json.bytes, as: UTF8.self)
+        return .subscriptionSucceeded(channel: channel.text, data: data)
+    }
+
+    private static func write(_ members: [Member], to json: inout JSONWriter) {
         json.name("presence")
         json.beginObject()
         json.name("ids")
@@ -32,9 +42,6 @@ extension ServerMessage {
         json.name("count")
         json.integer(members.count)
         json.endObject()
-        json.endObject()
-        let data = String(decoding: json.bytes, as: UTF8.self)
-        return .subscriptionSucceeded(channel: channel.text, data: data)
     }
 
     /// The notice of a new member to the other members of a presence channel.

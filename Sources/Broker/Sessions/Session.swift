@@ -12,6 +12,8 @@ public struct Session {
         /// Request a subscription from the channel's home, on a presence channel as a member. The answer carries
         /// `request`.
         case join(ChannelName, as: Member?, request: UInt32)
+        /// The same, of a client that tracks its position in the channel's stream.
+        indirect case joinFrom(PositionRequest, ChannelName, as: Member?, request: UInt32)
         /// Remove the connection from the channel, here and at its home.
         case leave(ChannelName)
         /// Forward this event to the channel's home, for all subscribers but the client itself.
@@ -69,8 +71,14 @@ public struct Session {
             return Effects(.send(.pong))
         case .pong:
             return []
-        case .subscribe(let channel, let auth, let channelData):
-            return subscribe(channel, auth: auth, channelData: channelData, now: now)
+        case .subscribe(let channel, let auth, let channelData, let position):
+            return subscribe(
+                channel,
+                auth: auth,
+                channelData: channelData,
+                position: app.recovery.isEnabled ? position : nil,
+                now: now
+            )
         case .unsubscribe(let channel):
             return unsubscribe(channel, now: now)
         case .signin(let auth, let userData):
@@ -84,7 +92,10 @@ public struct Session {
 
     /// Handles a malformed message: answers with an error, or closes the connection after too many.
     public mutating func receive(_ fault: MessageError, now: Int64) -> Effects {
-        limitMet(fault.limit) + refuse(fault.description, now: now)
+        if case .invalidPosition(let channel, let error) = fault {
+            return refuseSubscription(channel, .invalidPosition(error), now: now)
+        }
+        return limitMet(fault.limit) + refuse(fault.description, now: now)
     }
 
     /// Handles the home's grant of a subscription.
@@ -92,12 +103,22 @@ public struct Session {
     /// - Parameters:
     ///   - channel: The channel; this copy of its name replaces the client's own.
     ///   - request: The number of the request.
+    ///   - isTracked: Whether the client tracks its position in the channel's stream.
     /// - Returns: Whether the client still awaits this request. If not, it has unsubscribed meanwhile, and the home has
     ///   received that already.
-    public mutating func granted(_ channel: ChannelName, request: UInt32) -> Bool {
+    public mutating func granted(
+        _ channel: ChannelName,
+        request: UInt32,
+        isTracked: Bool = false
+    ) -> Bool {
         guard case .awaited(request) = subscriptions[channel] else { return false }
-        subscriptions.put(channel, .active)
+        subscriptions.put(channel, .active(isTracked: isTracked))
         return true
+    }
+
+    /// Whether the client is subscribed to a channel and tracks its position in the channel's stream.
+    public func tracks(_ channel: ChannelName) -> Bool {
+        if case .active(isTracked: true) = subscriptions[channel] { true } else { false }
     }
 
     /// Handles the home's refusal of a subscription.
@@ -154,6 +175,7 @@ public struct Session {
         _ text: String,
         auth: String?,
         channelData: String?,
+        position: PositionRequest?,
         now: Int64
     ) -> Effects {
         let name: ChannelName
@@ -186,7 +208,9 @@ public struct Session {
         }
         lastRequest &+= 1
         subscriptions.put(name, .awaited(request: lastRequest))
-        let join = Effect.join(name, as: member, request: lastRequest)
+        let join =
+            position.map { Effect.joinFrom($0, name, as: member, request: lastRequest) }
+            ?? .join(name, as: member, request: lastRequest)
         guard awaitsAuthorization, name.kind.requiresSignature else { return Effects(join) }
         return Effects(join) + authorize()
     }

@@ -18,6 +18,8 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
     case notTheUser(ChannelName)
     /// The `channel_data` is invalid.
     case member(MemberError)
+    /// The position is malformed.
+    case invalidPosition(PositionError)
     /// The presence channel has the maximum number of members.
     case full(ChannelName, membersMax: Int)
 
@@ -25,6 +27,7 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
     var type: String {
         switch self {
         case .invalidName: "InvalidChannel"
+        case .invalidPosition: "InvalidPosition"
         case .tooMany, .tooFast, .full, .member(.idTooLong), .member(.infoTooLong): "LimitReached"
         case .unsigned, .signature, .noChannelData, .notTheUser, .member: "AuthError"
         }
@@ -38,7 +41,7 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
         case .tooFast: .subscriptionRate
         case .full: .members
         case .member(.infoTooLong): .userInfoLength
-        case .unsigned, .signature, .noChannelData, .notTheUser, .member: nil
+        case .unsigned, .signature, .noChannelData, .notTheUser, .member, .invalidPosition: nil
         }
     }
 
@@ -69,6 +72,7 @@ extension SubscriptionRefusal: CustomStringConvertible {
         case .notTheUser(let name):
             "Channel \(name.text) is for connections that are signed in as \(name.userID ?? "its user")"
         case .member(let error): error.description
+        case .invalidPosition(let error): error.description
         case .full(let name, let membersMax):
             "Channel \(name.text) has \(membersMax) members, and may not have more"
         }

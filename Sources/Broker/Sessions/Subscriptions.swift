@@ -4,7 +4,8 @@ public import PusherProtocol
 enum Subscription {
     /// Requested, and not yet granted by the channel's home.
     case awaited(request: UInt32)
-    case active
+    /// Granted; the client may track its position in the channel's stream.
+    case active(isTracked: Bool)
 }
 
 /// A client's subscriptions, by channel.

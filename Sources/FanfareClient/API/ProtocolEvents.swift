@@ -62,7 +62,7 @@ extension ChannelEvent {
                     data.endArray()
                 }
             }
-        case .connectionEstablished, .error, .ping, .pong, .receipt:
+        case .connectionEstablished, .error, .ping, .pong, .position:
             return nil
         }
     }

@@ -98,7 +98,7 @@ extension ClientSession {
         case .watchlist(let online, let offline):
             updateWatchlist(online: online, offline: offline, message)
         case .event(let event): receive(event)
-        case .receipt(let channel, let key): receiveReceipt(key, on: channel)
+        case .position(let channel, _, let key): if let key { receiveReceipt(key, on: channel) }
         case .cacheMiss: deliver(message)
         case .connectionEstablished, .pong: break
         }

@@ -66,6 +66,8 @@ public struct AppConfiguration: Sendable, Hashable {
 
     /// The features of the app.
     public var features = Features()
+    /// What the app's channels keep for clients that come back.
+    public var recovery = RecoveryConfiguration()
     /// The webhook endpoints of the app.
     public var webhooks: [WebhookConfiguration] = []
 

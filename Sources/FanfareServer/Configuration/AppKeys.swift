@@ -14,7 +14,7 @@ extension ConfigurationKey<AppConfiguration> {
             Self("enabled", \.isEnabled, .yesOrNo),
             Self("tls_only", \.isTLSOnly, .yesOrNo),
             Self("allowed_origins", \.allowedOrigins, listOf: .origin),
-        ] + limits + features + [
+        ] + limits + features + recovery + [
             Self(
                 "webhooks",
                 \.webhooks,

@@ -44,6 +44,9 @@ public struct Configuration: Sendable, Equatable {
     public var queuedBytesMax = 16 << 20
     /// The maximum memory of all outgoing queues, in bytes; `nil` for a quarter of the memory that the process may use.
     public var queuedBytesTotalMax: Int?
+    /// The maximum size of all messages kept for clients that come back, in bytes; `nil` for an eighth of the memory that
+    /// the process may use.
+    public var retainedBytesTotalMax: Int?
     /// The number of messages queued between two loops from which triggers are refused with 503.
     public var relayedEventsMax = 100_000
     /// The time that a trigger waits for a congested channel before it is refused, in seconds.

@@ -146,6 +146,11 @@ extension ConfigurationKey<Configuration> {
             SettingKind<Int>.bytes(in: (1 << 20)...(1 << 40)).orNone()
         ),
         Self(
+            "limits.retained_bytes_total_max",
+            \.retainedBytesTotalMax,
+            SettingKind<Int>.bytes(in: (1 << 20)...(1 << 40)).orNone()
+        ),
+        Self(
             "limits.relayed_events_max",
             \.relayedEventsMax,
             .count("a number of events", in: 1...100_000_000)

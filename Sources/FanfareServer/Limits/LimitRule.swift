@@ -42,10 +42,10 @@ extension Limit {
         case .requestRate, .triggerRate, .queryRate, .terminationRate, .subscriptionRate,
             .clientEventRate, .faultRate:
             rateRule
+        case .recoveryPositions, .appRetainedBytes, .retainedBytesTotal: recoveryRule
         case .subscriptions, .members, .watchlist, .cachedEvents, .idempotencyKeys, .queuedBytes,
-            .appQueuedBytes,
-            .queuedBytesTotal, .inboundBytes, .relayedEvents, .webhooksInFlight, .webhooksQueued,
-            .webhookBytesQueued:
+            .appQueuedBytes, .queuedBytesTotal, .inboundBytes, .relayedEvents,
+            .webhooksInFlight, .webhooksQueued, .webhookBytesQueued:
             quantityRule
         }
     }
@@ -126,6 +126,27 @@ extension Limit {
         case .clientEventRate:
             .app("client_events_per_second_max", "the event is dropped with 4301")
         default: .app("faulty_messages_per_minute_max", "the client is closed with 4100")
+        }
+    }
+
+    private var recoveryRule: LimitRule {
+        switch self {
+        case .recoveryPositions:
+            .app(
+                "recovery.positions_max",
+                "the channel that has been without subscribers longest is forgotten: who comes back to it "
+                    + "is told of a gap"
+            )
+        case .appRetainedBytes:
+            .app(
+                "recovery.retained_bytes_max",
+                "the app's oldest messages are no longer kept: who missed them is told of a gap"
+            )
+        default:
+            .process(
+                "retained_bytes_total_max",
+                "the oldest messages of all apps are no longer kept (none: an eighth of the memory)"
+            )
         }
     }
 

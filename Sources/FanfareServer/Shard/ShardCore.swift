@@ -93,6 +93,8 @@ package final class ShardCore: TimerTarget {
             channels.addSubscriber(request, to: address, as: nil)
         case .subscribeAsMember(let address, let request, let member):
             channels.addSubscriber(request, to: address, as: member)
+        case .subscribeFrom(let position, let address, let request, let member):
+            channels.addSubscriber(request, to: address, as: member, from: position)
         case .granted(let address, let request, let grant):
             channels.complete(request, to: address, grant)
         case .refused(let address, let request, let membersMax):
@@ -107,6 +109,8 @@ package final class ShardCore: TimerTarget {
         case .reply(let message, let socketID): channels.receive(message, for: socketID)
         case .fanOut(let address, let frame, let except):
             channels.fanOut(frame, at: address, except: except)
+        case .fanOutWithReceipt(let address, let frame, let key, let sender):
+            channels.fanOut(frame, at: address, except: sender, receiptOf: key)
         case .congestion(let address, let shard, let isCongested):
             channels.setCongestion(at: address, of: shard, isCongested)
         case .confirm(let address): channels.confirm(address)
@@ -225,8 +229,17 @@ extension ShardCore: ConnectionDelegate {
         _ connection: Connection,
         subscribesTo channel: ChannelName,
         as member: Member?,
+        from position: PositionRequest?,
         request: UInt32
-    ) { channels.subscribe(connection, to: channel, as: member, request: request) }
+    ) {
+        channels.subscribe(
+            connection,
+            to: channel,
+            as: member,
+            from: position,
+            request: request
+        )
+    }
 
     func connection(_ connection: Connection, unsubscribesFrom channel: ChannelName) {
         channels.unsubscribe(connection, from: channel)

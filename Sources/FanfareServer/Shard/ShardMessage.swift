@@ -12,6 +12,8 @@ package enum ShardMessage: Sendable {
     ///
     /// Indirect, so that events, which are far more frequent, do not take the size of a member.
     indirect case subscribeAsMember(ChannelAddress, SubscriptionRequest, Member)
+    /// To the home: subscribe a connection that tracks its position in the channel's stream.
+    indirect case subscribeFrom(PositionRequest, ChannelAddress, SubscriptionRequest, Member?)
     /// From the home: the connection is subscribed.
     case granted(ChannelAddress, SubscriptionRequest, Grant)
     /// From the home of a presence channel: the subscription is refused, because the channel has its maximum of
@@ -31,6 +33,8 @@ package enum ShardMessage: Sendable {
     indirect case reply(ServerMessage, to: SocketID)
     /// From the home: send a frame to the shard's own subscribers, except one.
     case fanOut(ChannelAddress, EventFrame, except: SocketID?)
+    /// From the home: send the event of a subscribed client, whose sender gets a receipt under its key.
+    indirect case fanOutWithReceipt(ChannelAddress, EventFrame, IdempotencyKey, sender: SocketID)
     /// To the home: subscribers of a shard are congested, or no longer are.
     case congestion(ChannelAddress, shard: Int, isCongested: Bool)
     /// From the home: report when the subscribers have room for more than what was sent before.
@@ -49,6 +53,7 @@ package enum ShardMessage: Sendable {
         switch self {
         case .publish, .publishClientEvent: true
         case .fanOut(_, let frame, _): !frame.isNotice
+        case .fanOutWithReceipt: true
         default: false
         }
     }
@@ -56,7 +61,9 @@ package enum ShardMessage: Sendable {
     /// Whether processing takes little time, apart from the sends that it causes.
     var isBrief: Bool {
         switch self {
-        case .publish, .published, .publishClientEvent, .reply, .fanOut, .congestion, .confirm: true
+        case .publish, .published, .publishClientEvent, .reply, .fanOut, .fanOutWithReceipt,
+            .congestion, .confirm:
+            true
         default: false
         }
     }
@@ -96,9 +103,29 @@ package enum Grant: Sendable {
     case live(members: [Member])
     /// The acknowledgement on a cache channel, followed by its last event, or by a cache miss.
     indirect case cached(EventFrame?, members: [Member])
+    /// The acknowledgement of a client that tracks its position, followed by what it missed; on a cache channel the
+    /// last event may precede that.
+    indirect case tracked(Replay, members: [Member], cached: CachedOpening)
+
+    /// What precedes the replay on a cache channel.
+    package enum CachedOpening: Sendable {
+        case nothing
+        case event(EventFrame)
+        case miss
+    }
 
     /// Creates the grant of a home, with its event encoded.
     init(_ grant: ChannelHome.Grant, on channel: ChannelName) {
+        if let replay = grant.replay {
+            let cached: CachedOpening =
+                switch grant.opening {
+                case .live: .nothing
+                case .cached(let publication): .event(EventFrame(publication, channel: channel))
+                case .cacheMiss: .miss
+                }
+            self = .tracked(replay, members: grant.members, cached: cached)
+            return
+        }
         switch grant.opening {
         case .live: self = .live(members: grant.members)
         case .cached(let publication):
@@ -107,10 +134,15 @@ package enum Grant: Sendable {
         }
     }
 
+    /// Whether the client tracks its position in the channel's stream.
+    var isTracked: Bool {
+        if case .tracked = self { true } else { false }
+    }
+
     /// The members of a presence channel; empty on any other.
     var members: [Member] {
         switch self {
-        case .live(let members), .cached(_, let members): members
+        case .live(let members), .cached(_, let members), .tracked(_, let members, _): members
         }
     }
 }

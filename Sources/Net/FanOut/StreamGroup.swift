@@ -106,14 +106,21 @@ public final class StreamGroup {
     /// - Parameters:
     ///   - frame: A complete frame; a member gets a whole number of them.
     ///   - except: A member that does not get the frame.
+    ///   - substitute: A frame that this member gets instead; empty for none.
     ///   - delayMax: The longest delay, in milliseconds since such frames were last sent, for which the frame may wait
     ///     to share its sends with others; 0 for none. A frame that may not wait ends the delay.
-    public func send(_ frame: [UInt8], except: Stream? = nil, delayMax: UInt16 = 0) {
+    public func send(
+        _ frame: [UInt8],
+        except: Stream? = nil,
+        substitute: [UInt8] = [],
+        delayMax: UInt16 = 0
+    ) {
         let count = descriptors.count
         guard !frame.isEmpty, count > 0 else { return }
         var batch = exchange(&waiting, with: FrameBatch())
         if batch.isEmpty { whole = Int32(count) }
-        batch.append(frame, except: except.flatMap { $0.memberships.count > 0 ? $0 : nil })
+        let excluded = except.flatMap { $0.memberships.count > 0 ? $0 : nil }
+        batch.append(frame, except: excluded, substitute: substitute)
         reactor.inbound.charge(frame.count)
         if batch.bytes.count >= reactor.batchLengthMax || reactor.inbound.isFilling {
             isCongested = true

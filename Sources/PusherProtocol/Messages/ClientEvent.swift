@@ -54,13 +54,15 @@ public struct ClientEvent: Equatable, Sendable {
     /// - Parameters:
     ///   - channel: The channel, to which the sender is subscribed.
     ///   - userID: On a presence channel, the sender's user id as a JSON string, quotes included.
+    ///   - serial: The number of the message in the channel's stream; 0 if it has none.
     ///   - bytes: The buffer.
     public func appendEnvelope(
         for channel: ChannelName,
         userID: [UInt8]? = nil,
+        serial: UInt64 = 0,
         to bytes: inout [UInt8]
     ) {
-        envelope(from: userID).append(for: channel, to: &bytes)
+        envelope(from: userID).append(for: channel, serial: serial, to: &bytes)
     }
 
     private func envelope(from userID: [UInt8]?) -> EventEnvelope {

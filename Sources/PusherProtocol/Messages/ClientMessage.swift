@@ -1,7 +1,12 @@
 /// A message from a client to the broker.
 public enum ClientMessage: Equatable, Sendable {
-    /// Subscribes to a channel.
-    case subscribe(channel: String, auth: String?, channelData: String?)
+    /// Subscribes to a channel; with a `position` the client tracks its position in the channel's stream.
+    case subscribe(
+        channel: String,
+        auth: String?,
+        channelData: String?,
+        position: PositionRequest? = nil
+    )
     /// Unsubscribes from a channel.
     case unsubscribe(channel: String)
     /// Requests a `pusher:pong`.
@@ -38,10 +43,12 @@ public enum ClientMessage: Equatable, Sendable {
         case event.equals("pusher:subscribe", in: text):
             return try ControlData.read(members, in: text, limits) {
                 (data, text) throws(MessageError) in
-                .subscribe(
-                    channel: try data.required(data.channel, "channel", in: text),
+                let channel = try data.required(data.channel, "channel", in: text)
+                return .subscribe(
+                    channel: channel,
                     auth: try data.optional(data.auth, "auth", in: text),
-                    channelData: try data.optional(data.channelData, "channel_data", in: text)
+                    channelData: try data.optional(data.channelData, "channel_data", in: text),
+                    position: try data.positionRequest(of: channel, in: text)
                 )
             }
         case event.equals("pusher:unsubscribe", in: text):
@@ -74,10 +81,11 @@ public enum ClientMessage: Equatable, Sendable {
         switch self {
         case .ping: ClientMessage.write("pusher:ping", [], to: &json)
         case .pong: ClientMessage.write("pusher:pong", [], to: &json)
-        case .subscribe(let channel, let auth, let channelData):
+        case .subscribe(let channel, let auth, let channelData, let position):
             ClientMessage.write(
                 "pusher:subscribe",
                 [("auth", auth), ("channel_data", channelData), ("channel", channel)],
+                position,
                 to: &json
             )
         case .unsubscribe(let channel):
@@ -110,6 +118,7 @@ public enum ClientMessage: Equatable, Sendable {
     private static func write(
         _ event: String,
         _ members: [(String, String?)],
+        _ position: PositionRequest? = nil,
         to json: inout JSONWriter
     ) {
         json.string(event)
@@ -120,6 +129,7 @@ public enum ClientMessage: Equatable, Sendable {
             json.name(name)
             json.string(value)
         }
+        position?.write(to: &json)
         json.endObject()
     }
 

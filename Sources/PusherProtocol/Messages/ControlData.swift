@@ -4,6 +4,8 @@ struct ControlData {
     private(set) var auth: JSONValue?
     private(set) var channelData: JSONValue?
     private(set) var userData: JSONValue?
+    private(set) var position: JSONValue?
+    private(set) var rewind: JSONValue?
 
     /// Calls `body` with the data of a message, an object or a string that holds one; absent data has no members.
     static func read(
@@ -35,10 +37,25 @@ struct ControlData {
                 if name.equals("auth", in: text) { auth = value }
                 if name.equals("channel_data", in: text) { channelData = value }
                 if name.equals("user_data", in: text) { userData = value }
+                if name.equals("position", in: text) { position = value }
+                if name.equals("rewind", in: text) { rewind = value }
             }
             try scanner.finish(in: text)
         } catch {
             throw .notAnObject
+        }
+    }
+
+    /// Returns the position that a subscription asks for, or `nil` when it asks for none.
+    func positionRequest(
+        of channel: String,
+        in text: Span<UInt8>
+    ) throws(MessageError) -> PositionRequest? {
+        guard position != nil || rewind != nil else { return nil }
+        do throws(PositionError) {
+            return try PositionRequest.read(position: position, rewind: rewind, in: text)
+        } catch {
+            throw .invalidPosition(channel: channel, error)
         }
     }
 

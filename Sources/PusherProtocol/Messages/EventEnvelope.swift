@@ -31,14 +31,27 @@ struct EventEnvelope: Equatable, Sendable {
     }
 
     /// The length of the message to the subscribers of `channel`, in bytes.
-    func length(for channel: ChannelName) -> Int { text.count + channel.text.utf8.count + 1 }
+    ///
+    /// - Parameters:
+    ///   - channel: The channel.
+    ///   - serial: The number of the message in the channel's stream; 0 if it has none.
+    func length(for channel: ChannelName, serial: UInt64 = 0) -> Int {
+        let member = serial == 0 ? 0 : Self.serialMember.utf8CodeUnitCount + serial.decimalDigitCount
+        return text.count + channel.text.utf8.count + member + 1
+    }
+
+    private static let serialMember: StaticString = #","serial":"#
 
     /// Appends the message to the subscribers of `channel`; a channel's name needs no escapes.
-    func append(for channel: ChannelName, to bytes: inout [UInt8]) {
+    func append(for channel: ChannelName, serial: UInt64 = 0, to bytes: inout [UInt8]) {
         let text = text.span
         bytes.append(text.extracting(0..<channelIndex))
         bytes.append(contentsOf: channel.text.utf8)
         bytes.append(text.extracting(channelIndex..<text.count))
+        if serial != 0 {
+            bytes.append(Self.serialMember)
+            bytes.append(decimal: serial)
+        }
         bytes.append(UInt8(ascii: "}"))
     }
 

@@ -16,6 +16,8 @@ public enum MessageError: Error, Equatable, Sendable {
     case dataTooLong(length: Int, lengthMax: Int)
     /// The key of a client event is empty or too long.
     case invalidKey
+    /// The position of a subscription is invalid.
+    case invalidPosition(channel: String, PositionError)
 }
 
 extension MessageError {
@@ -41,6 +43,8 @@ extension MessageError: CustomStringConvertible {
                 + "at most \(lengthMax) are allowed"
         case .invalidKey:
             "Client event rejected - its key must have 1 to \(IdempotencyKey.lengthMax) characters"
+        case .invalidPosition(let channel, let error):
+            "Invalid position of the subscription to channel \(channel): \(error)"
         }
     }
 }

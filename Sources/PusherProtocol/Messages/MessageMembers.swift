@@ -5,6 +5,7 @@ struct MessageMembers {
     private(set) var data: JSONValue?
     private(set) var userID: JSONValue?
     private(set) var key: JSONValue?
+    private(set) var serial: JSONValue?
 
     /// Validates a whole message.
     init(_ text: Span<UInt8>, depthMax: Int) throws(MessageError) {
@@ -18,6 +19,7 @@ struct MessageMembers {
                 if name.equals("data", in: text) { data = value }
                 if name.equals("user_id", in: text) { userID = value }
                 if name.equals("key", in: text) { key = value }
+                if name.equals("serial", in: text) { serial = value }
             }
             try scanner.finish(in: text)
         } catch {
@@ -26,6 +28,12 @@ struct MessageMembers {
             }
             throw .json(error)
         }
+    }
+
+    /// The number of an event in its channel's stream; `nil` if it has none.
+    func serial(in text: Span<UInt8>) -> UInt64? {
+        guard let serial, serial.kind == .number else { return nil }
+        return UInt64(serial.string(in: text))
     }
 }
 
@@ -85,6 +93,21 @@ struct MessageData {
         guard let value = self[name], value.kind == .number else { return nil }
         return Int(value.string(in: text.span))
     }
+
+    /// Returns a member that is `true` or `false`, otherwise `nil`.
+    func boolean(_ name: StaticString) -> Bool? {
+        guard case .boolean(let value) = self[name]?.kind else { return nil }
+        return value
+    }
+
+    /// Returns a member that is an object, otherwise `nil`.
+    func object(_ name: StaticString) -> MessageData? {
+        guard let value = self[name], value.kind == .object else { return nil }
+        return try? MessageData(value.token(in: text.span))
+    }
+
+    /// Whether there are no members.
+    var isEmpty: Bool { members.isEmpty }
 
     /// Returns a member as JSON text, or `nil`.
     func json(_ name: StaticString) -> [UInt8]? { self[name]?.token(in: text.span) }

@@ -41,11 +41,27 @@ public struct Publication: Equatable, Sendable {
     /// The data, decoded; for logs and consoles.
     public var data: String { EventEnvelope.decode(dataToken) }
 
-    /// The length of the message to the subscribers of `channel`, in bytes.
-    public func envelopeLength(for channel: ChannelName) -> Int { envelope.length(for: channel) }
+    /// Returns the length of the message to the subscribers of `channel`.
+    ///
+    /// - Parameters:
+    ///   - channel: The channel.
+    ///   - serial: The number of the message in the channel's stream; 0 if it has none.
+    /// - Returns: The length, in bytes.
+    public func envelopeLength(for channel: ChannelName, serial: UInt64 = 0) -> Int {
+        envelope.length(for: channel, serial: serial)
+    }
 
     /// Appends the message to the subscribers of `channel`.
-    public func appendEnvelope(for channel: ChannelName, to bytes: inout [UInt8]) {
-        envelope.append(for: channel, to: &bytes)
+    ///
+    /// - Parameters:
+    ///   - channel: The channel.
+    ///   - serial: The number of the message in the channel's stream; 0 if it has none.
+    ///   - bytes: The buffer.
+    public func appendEnvelope(
+        for channel: ChannelName,
+        serial: UInt64 = 0,
+        to bytes: inout [UInt8]
+    ) {
+        envelope.append(for: channel, serial: serial, to: &bytes)
     }
 }

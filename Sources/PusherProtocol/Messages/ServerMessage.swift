@@ -32,10 +32,18 @@ public enum ServerMessage: Equatable, Sendable {
     case signinSuccess(userData: String)
     /// The users of the watchlist that went online and offline.
     case watchlist(online: [String], offline: [String])
-    /// The client event with this key has its place in the channel's order, now or since an earlier attempt.
-    case receipt(channel: String, key: String)
+    /// A message that the broker does not send to this client, because it is the client's own or excludes it.
+    ///
+    /// The message has the number `serial` if the client tracks the channel. With a `key` it is the receipt of the client
+    /// event under this key, which has its place in the channel's order, now or since an earlier attempt.
+    case position(channel: String, serial: UInt64?, key: String?)
     /// An event on a channel.
     case event(ReceivedEvent)
+
+    /// The receipt of a client event that is not part of a stream.
+    public static func receipt(channel: String, key: String) -> ServerMessage {
+        .position(channel: channel, serial: nil, key: key)
+    }
 
     /// The message in wire format.
     public var bytes: [UInt8] {
@@ -142,10 +150,16 @@ public enum ServerMessage: Equatable, Sendable {
                 data.users("offline", offline)
                 data.endArray()
             }
-        case .receipt(let channel, let key):
+        case .position(let channel, let serial, let key):
             json.event("pusher_internal:position", channel: channel)
-            json.name("key")
-            json.string(key)
+            if let serial {
+                json.name("serial")
+                json.integer(Int(serial))
+            }
+            if let key {
+                json.name("key")
+                json.string(key)
+            }
         case .event(let event): event.write(to: &json)
         }
     }
@@ -202,6 +216,8 @@ public struct ReceivedEvent: Equatable, Sendable {
     public var data: String?
     /// The member of a presence channel that sent a client event.
     public var userID: String?
+    /// The number of the message in the channel's stream; `nil` if it is not part of one.
+    public var serial: UInt64?
 
     /// Creates an event.
     ///
@@ -210,8 +226,16 @@ public struct ReceivedEvent: Equatable, Sendable {
     ///   - channel: The channel's name.
     ///   - data: The data.
     ///   - userID: The member that sent a client event.
-    public init(name: String, channel: String?, data: String?, userID: String? = nil) {
+    ///   - serial: The number of the message in the channel's stream.
+    public init(
+        name: String,
+        channel: String?,
+        data: String?,
+        userID: String? = nil,
+        serial: UInt64? = nil
+    ) {
         self.name = name
+        self.serial = serial
         self.channel = channel
         self.data = data
         self.userID = userID
@@ -225,5 +249,8 @@ public struct ReceivedEvent: Equatable, Sendable {
             json.name(name)
             json.string(value)
         }
+        guard let serial else { return }
+        json.name("serial")
+        json.integer(Int(serial))
     }
 }

@@ -19,13 +19,12 @@ extension ServerMessage {
             name: name.string(in: text),
             channel: string(members.channel),
             data: string(members.data),
-            userID: string(members.userID)
+            userID: string(members.userID),
+            serial: members.serial(in: text)
         )
         guard event.name.hasPrefix("pusher") else { return .event(event) }
-        if event.name == "pusher_internal:position", let channel = event.channel,
-            let key = string(members.key)
-        {
-            return .receipt(channel: channel, key: key)
+        if event.name == "pusher_internal:position", let channel = event.channel {
+            return .position(channel: channel, serial: event.serial, key: string(members.key))
         }
         let data = try? MessageData(members, in: text, depthMax: JSONScanner.depthMaxDefault)
         return control(event, data) ?? .event(event)

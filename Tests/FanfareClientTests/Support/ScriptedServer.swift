@@ -204,7 +204,7 @@ private final class ScriptedClient: StreamDelegate {
             guard let message = try? ClientMessage.parse(text.span) else { return }
             signs?.yield(.said(message))
             guard case .broker = manner else { return }
-            if case .subscribe(let channel, _, _) = message {
+            if case .subscribe(let channel, _, _, _) = message {
                 send(.subscriptionSucceeded(channel: channel, data: "{}"))
             } else if case .ping = message {
                 send(.pong)

@@ -122,7 +122,8 @@ struct ModelBroker {
             switch effect {
             case .send(let message): try check(message)
             case .limitMet: break
-            case .join(let channel, let member, let request):
+            case .join(let channel, let member, let request),
+                .joinFrom(_, let channel, let member, let request):
                 let isNew = clients[place]?.requested.insert(channel).inserted ?? false
                 try expect(isNew, "\(channel) is requested twice")
                 try expectEqual(member != nil, channel.kind.isPresence, "a member of \(channel)")

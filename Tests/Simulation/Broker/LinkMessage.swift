@@ -16,7 +16,7 @@ package struct LinkMessage {
     /// The kind of the message.
     var subject: Subject {
         switch message {
-        case .subscribe, .subscribeAsMember: .subscribe
+        case .subscribe, .subscribeAsMember, .subscribeFrom: .subscribe
         case .granted: .granted
         case .refused: .refused
         case .unsubscribe: .unsubscribe
@@ -25,7 +25,7 @@ package struct LinkMessage {
         case .congestion: .congestion
         case .confirm: .confirm
         case .publishClientEvent, .reply: .clientEvent
-        case .fanOut: .delivery
+        case .fanOut, .fanOutWithReceipt: .delivery
         case .query, .listing(.ask): .question
         case .answer, .listing(.portion): .answer
         case .users(.terminate): .termination
@@ -38,10 +38,11 @@ package struct LinkMessage {
     var channel: String? {
         switch message {
         case .subscribe(let address, _), .subscribeAsMember(let address, _, _),
-            .granted(let address, _, _), .refused(let address, _, _),
+            .subscribeFrom(_, let address, _, _), .granted(let address, _, _), .refused(let address, _, _),
             .unsubscribe(let address, _, _), .publish(let address, _, _),
             .congestion(let address, _, _), .publishClientEvent(let address, _, _),
-            .fanOut(let address, _, _), .confirm(let address):
+            .fanOut(let address, _, _), .fanOutWithReceipt(let address, _, _, _),
+            .confirm(let address):
             address.name.text
         case .published, .reply, .query, .answer, .listing, .users: nil
         }
@@ -49,13 +50,19 @@ package struct LinkMessage {
 
     /// The text of a delivery; `nil` for any other message.
     var delivered: String? {
-        guard case .fanOut(_, let frame, _) = message else { return nil }
-        return String(decoding: frame.bytes, as: UTF8.self)
+        switch message {
+        case .fanOut(_, let frame, _), .fanOutWithReceipt(_, let frame, _, _):
+            String(decoding: frame.bytes, as: UTF8.self)
+        default: nil
+        }
     }
 
     /// A delivery without its exclusion; any other message unchanged.
     func withoutExclusion() -> LinkMessage {
-        guard case .fanOut(let address, let frame, _) = message else { return self }
-        return LinkMessage(message: .fanOut(address, frame, except: nil))
+        switch message {
+        case .fanOut(let address, let frame, _), .fanOutWithReceipt(let address, let frame, _, _):
+            LinkMessage(message: .fanOut(address, frame, except: nil))
+        default: self
+        }
     }
 }

@@ -76,21 +76,29 @@ final class Channel {
         compressed.first { $0.group.isCongested }?.group.notifyRelief(target)
     }
 
-    /// Sends an event to all subscribers of this shard except one; returns their number, including that one.
+    /// Sends an event to all subscribers of this shard except one, which gets `substitute` if that is not empty.
+    ///
+    /// - Returns: The number of subscribers, including the excepted one.
     func fanOut(
         _ frame: EventFrame,
         except: Stream?,
+        substitute: [UInt8],
         compressing deflaters: SharedDeflaters
     ) -> Int {
         var count = 0
         if let plain {
             count = plain.count
-            plain.send(frame.bytes, except: except, delayMax: frame.delayMax)
+            plain.send(
+                frame.bytes,
+                except: except,
+                substitute: substitute,
+                delayMax: frame.delayMax
+            )
         }
         for (windowBits, group) in compressed where group.count > 0 {
             count += group.count
             let bytes = frame.compressed(by: deflaters[windowBits])
-            group.send(bytes, except: except, delayMax: frame.delayMax)
+            group.send(bytes, except: except, substitute: substitute, delayMax: frame.delayMax)
         }
         return count
     }

@@ -25,7 +25,9 @@ final class ChannelService: TimerTarget {
         table = ChannelTable(shard: context.shard)
         state = HomeShardState(
             shardCount: context.shardCount,
-            smallPresenceChannelMax: context.settings.smallPresenceChannelMax
+            smallPresenceChannelMax: context.settings.smallPresenceChannelMax,
+            seed: context.settings.streamSeed &+ UInt64(context.shard),
+            retainedBytesMax: context.settings.retainedBytesMax
         )
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
         deflaters = SharedDeflaters(options: context.settings.deflate)
@@ -48,6 +50,7 @@ final class ChannelService: TimerTarget {
         _ connection: Connection,
         to channel: ChannelName,
         as member: Member?,
+        from position: PositionRequest?,
         request: UInt32
     ) {
         let address = ChannelAddress(app: connection.app.id, name: channel)
@@ -58,7 +61,9 @@ final class ChannelService: TimerTarget {
         )
         let home = address.home(among: context.shardCount)
         if home == context.shard {
-            addSubscriber(request, to: address, as: member)
+            addSubscriber(request, to: address, as: member, from: position)
+        } else if let position {
+            context.links.send(.subscribeFrom(position, address, request, member), to: home)
         } else if let member {
             context.links.send(.subscribeAsMember(address, request, member), to: home)
         } else {
@@ -70,13 +75,20 @@ final class ChannelService: TimerTarget {
     func addSubscriber(
         _ request: SubscriptionRequest,
         to address: ChannelAddress,
-        as member: Member?
+        as member: Member?,
+        from position: PositionRequest? = nil
     ) {
         let channel = table.open(address)
+        let subscriber = Subscriber(
+            request.socketID,
+            shard: request.shard,
+            member: member,
+            position: position
+        )
         let effects = channel.home.subscribe(
-            Subscriber(request.socketID, shard: request.shard, member: member),
+            subscriber,
             to: address,
-            of: app(of: address),
+            of: position == nil ? app(of: address) : context.registry.apps[address.app],
             sharing: &state,
             at: context.milliseconds
         )
@@ -302,6 +314,31 @@ final class ChannelService: TimerTarget {
         perform(effects, on: nil, at: address)
         startTimers()
         return verdict
+    }
+
+    // MARK: - Streams
+
+    /// At the home: the index of the stream that a message belongs to; `nil` if its channel has none, as most.
+    func stream(of channel: Channel?, at address: ChannelAddress) -> Int? {
+        if let channel, let stream = channel.home.stream { return stream }
+        let keepsAlways = context.registry.keepsMessagesAlways
+        guard channel == nil ? keepsAlways || !state.streams.isEmpty : keepsAlways else { return nil }
+        let app = keepsAlways ? context.registry.apps[address.app] : nil
+        guard let channel else {
+            let stream = state.stream(ofVacant: address, app, at: context.milliseconds)
+            startTimers()
+            return stream
+        }
+        channel.home.keepAlways(address, app, sharing: &state, at: context.milliseconds)
+        return channel.home.stream
+    }
+
+    /// At the home: keeps a numbered message.
+    func keep(_ frame: EventFrame, except: SocketID?, in stream: Int) {
+        let now = context.milliseconds
+        if let limit = state.keep(frame.bytes, except: except, in: stream, at: now) {
+            context.limitMet(limit)
+        }
     }
 
     // MARK: - Timers

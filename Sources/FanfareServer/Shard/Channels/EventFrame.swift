@@ -11,24 +11,33 @@ package struct EventFrame: Sendable {
     let isNotice: Bool
     /// The maximum delay in which a notice may share its send with others, in milliseconds; 0 for events.
     var delayMax: UInt16 = 0
+    /// The number of the message in the channel's stream; 0 if it has none.
+    let serial: UInt64
 
     /// Encodes an event, in one allocation.
-    init(_ publication: Publication, channel: ChannelName) {
-        let length = publication.envelopeLength(for: channel)
+    ///
+    /// - Parameters:
+    ///   - publication: The event.
+    ///   - channel: The channel.
+    ///   - serial: The number of the message in the channel's stream; 0 if it has none.
+    init(_ publication: Publication, channel: ChannelName, serial: UInt64 = 0) {
+        self.serial = serial
+        let length = publication.envelopeLength(for: channel, serial: serial)
         let headerLength = FrameEncoder.headerLength(payloadLength: length, isMasked: false)
         self.headerLength = UInt8(headerLength)
         isNotice = false
         bytes = FrameEncoder.frame(.text, payloadLength: length) {
-            publication.appendEnvelope(for: channel, to: &$0)
+            publication.appendEnvelope(for: channel, serial: serial, to: &$0)
         }
     }
 
     /// Encodes a client event; on a presence channel with its user.
-    init(_ event: ClientEvent, of user: UserID?, channel: ChannelName) {
+    init(_ event: ClientEvent, of user: UserID?, channel: ChannelName, serial: UInt64 = 0) {
+        self.serial = serial
         var frame: [UInt8] = []
         let userToken = user.map { JSONWriter.token($0.text) }
         let payload = FrameEncoder.append(.text, to: &frame) {
-            event.appendEnvelope(for: channel, userID: userToken, to: &$0)
+            event.appendEnvelope(for: channel, userID: userToken, serial: serial, to: &$0)
         }
         headerLength = UInt8(payload.lowerBound)
         isNotice = false
@@ -41,6 +50,7 @@ package struct EventFrame: Sendable {
     ///   - notice: The notice.
     ///   - delayMax: The maximum delay in which it may share its send, in milliseconds.
     init(_ notice: ServerMessage, delayMax: UInt16 = 0) {
+        serial = 0
         var frame: [UInt8] = []
         let payload = FrameEncoder.append(.text, to: &frame) { notice.append(to: &$0) }
         headerLength = UInt8(payload.lowerBound)

@@ -117,9 +117,12 @@ extension ChannelService {
         context.publishedCount &+= 1
         context.notify(.published, on: address, .published(publication))
         if address.name.kind.isCache { cache(publication, on: channel, at: address) }
-        guard let channel else { return .accepted }
-        let frame = EventFrame(publication, channel: address.name)
-        distribute(frame, on: channel, at: address, except: publication.except)
+        let stream = stream(of: channel, at: address)
+        guard channel != nil || stream != nil else { return .accepted }
+        let serial = stream.map { state.streams.nextSerial($0) } ?? 0
+        let frame = EventFrame(publication, channel: address.name, serial: serial)
+        if let stream { keep(frame, except: publication.except, in: stream) }
+        if let channel { distribute(frame, on: channel, at: address, except: publication.except) }
         return .accepted
     }
 
@@ -145,14 +148,24 @@ extension ChannelService {
             on: address,
             .clientEvent(event, sender: author.socketID, userID: author.user)
         )
-        let frame = EventFrame(event, of: author.user, channel: address.name)
-        distribute(frame, on: channel, at: address, except: author.socketID)
-        if let key = event.key { sendReceipt(of: key, on: address, to: author) }
+        let stream = stream(of: channel, at: address).flatMap {
+            state.streams[$0].rule.keepsClientEvents ? $0 : nil
+        }
+        let serial = stream.map { state.streams.nextSerial($0) } ?? 0
+        let frame = EventFrame(event, of: author.user, channel: address.name, serial: serial)
+        if let stream { keep(frame, except: author.socketID, in: stream) }
+        distribute(
+            frame,
+            on: channel,
+            at: address,
+            except: author.socketID,
+            receiptOf: event.key
+        )
     }
 
     // MARK: - Receipts
 
-    /// At the home: tells the sender that its client event has its place in the channel's order.
+    /// At the home: tells the sender that its client event got its place in the channel's order in an earlier attempt.
     private func sendReceipt(
         of key: IdempotencyKey,
         on address: ChannelAddress,
@@ -183,15 +196,28 @@ extension ChannelService {
     }
 
     /// At the home: sends a frame to all shards that have subscribers, this one included.
+    ///
+    /// - Parameters:
+    ///   - frame: The frame.
+    ///   - channel: The channel.
+    ///   - address: The channel's address.
+    ///   - except: A connection that does not get the frame, but its number if it tracks the channel.
+    ///   - key: The key under which this connection gets a receipt.
     func distribute(
         _ frame: EventFrame,
         on channel: Channel,
         at address: ChannelAddress,
-        except: SocketID?
+        except: SocketID?,
+        receiptOf key: IdempotencyKey? = nil
     ) {
         let otherShards = channel.home.subscribers.otherShards
         for shard in otherShards {
-            context.links.send(.fanOut(address, frame, except: except), to: shard)
+            if let key, let except {
+                let message = ShardMessage.fanOutWithReceipt(address, frame, key, sender: except)
+                context.links.send(message, to: shard)
+            } else {
+                context.links.send(.fanOut(address, frame, except: except), to: shard)
+            }
         }
         if !otherShards.isEmpty {
             channel.unconfirmedLength += Int32(clamping: frame.bytes.count)
@@ -199,23 +225,35 @@ extension ChannelService {
                 awaitConfirmation(of: channel, at: address, by: otherShards)
             }
         }
-        fanOut(frame, on: channel, at: address, except: except)
+        fanOut(frame, on: channel, at: address, except: except, receiptOf: key)
     }
 
     /// Sends a frame that another shard's home has sequenced to this shard's own subscribers, except one.
-    func fanOut(_ frame: EventFrame, at address: ChannelAddress, except: SocketID?) {
+    func fanOut(
+        _ frame: EventFrame,
+        at address: ChannelAddress,
+        except: SocketID?,
+        receiptOf key: IdempotencyKey? = nil
+    ) {
         guard let channel = table[address] else { return }
-        fanOut(frame, on: channel, at: address, except: except)
+        fanOut(frame, on: channel, at: address, except: except, receiptOf: key)
     }
 
     private func fanOut(
         _ frame: EventFrame,
         on channel: Channel,
         at address: ChannelAddress,
-        except: SocketID?
+        except: SocketID?,
+        receiptOf key: IdempotencyKey?
     ) {
-        let except = except.flatMap { connections[$0]?.stream }
-        context.deliveredCount &+= channel.fanOut(frame, except: except, compressing: deflaters)
+        let excepted = except.flatMap { connections[$0] }
+        let substitute = excepted?.substitute(for: frame, on: channel.name, receiptOf: key) ?? []
+        context.deliveredCount &+= channel.fanOut(
+            frame,
+            except: excepted?.stream,
+            substitute: substitute,
+            compressing: deflaters
+        )
         if channel.isCongested { recordCongestion(of: channel, at: address) }
     }
 }

@@ -144,7 +144,16 @@ final class Connection: StreamDelegate {
         case .send(let message): send(message)
         case .join(let channel, let member, let request):
             membershipChangeCount &+= 1
-            delegate.connection(self, subscribesTo: channel, as: member, request: request)
+            delegate.connection(self, subscribesTo: channel, as: member, from: nil, request: request)
+        case .joinFrom(let position, let channel, let member, let request):
+            membershipChangeCount &+= 1
+            delegate.connection(
+                self,
+                subscribesTo: channel,
+                as: member,
+                from: position,
+                request: request
+            )
         case .leave(let channel):
             membershipChangeCount &+= 1
             delegate.connection(self, unsubscribesFrom: channel)
@@ -177,12 +186,53 @@ final class Connection: StreamDelegate {
     ///   - request: The number of the request.
     /// - Returns: Whether the request is still pending.
     func granted(_ channel: ChannelName, _ grant: Grant, request: UInt32) -> Bool {
-        guard !isClosing, session.granted(channel, request: request) else { return false }
-        send(.subscriptionSucceeded(channel: channel, members: grant.members))
-        if case .cached(let event, _) = grant {
+        guard !isClosing, session.granted(channel, request: request, isTracked: grant.isTracked)
+        else { return false }
+        switch grant {
+        case .live(let members):
+            send(.subscriptionSucceeded(channel: channel, members: members))
+        case .cached(let event, let members):
+            send(.subscriptionSucceeded(channel: channel, members: members))
             if let event { write(event.bytes) } else { send(.cacheMiss(channel: channel.text)) }
+        case .tracked(let replay, let members, let cached):
+            send(.subscriptionSucceeded(channel: channel, members: members, start: replay.start))
+            switch cached {
+            case .nothing: break
+            case .event(let event): write(event.bytes)
+            case .miss: send(.cacheMiss(channel: channel.text))
+            }
+            write(replay, on: channel)
         }
         return true
+    }
+
+    /// Sends what the client missed.
+    private func write(_ replay: Replay, on channel: ChannelName) {
+        for message in replay.messages {
+            switch message {
+            case .frame(let frame): write(frame)
+            case .leftOut(let serial):
+                send(.position(channel: channel.text, serial: serial, key: nil))
+            }
+        }
+    }
+
+    /// The frame that the client gets in place of an event that excludes it; empty for none.
+    ///
+    /// - Parameters:
+    ///   - frame: The event.
+    ///   - channel: The channel.
+    ///   - key: The key of the event, if it is the client's own and wants a receipt.
+    func substitute(
+        for frame: EventFrame,
+        on channel: ChannelName,
+        receiptOf key: IdempotencyKey?
+    ) -> [UInt8] {
+        let serial = frame.serial != 0 && session.tracks(channel) ? frame.serial : nil
+        guard serial != nil || key != nil else { return [] }
+        var bytes: [UInt8] = []
+        append(.position(channel: channel.text, serial: serial, key: key?.text), to: &bytes)
+        return bytes
     }
 
     /// Called when the presence channel's home has refused another member.

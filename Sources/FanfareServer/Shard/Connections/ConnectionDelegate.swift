@@ -12,6 +12,7 @@ protocol ConnectionDelegate: AnyObject {
         _ connection: Connection,
         subscribesTo channel: ChannelName,
         as member: Member?,
+        from position: PositionRequest?,
         request: UInt32
     )
 

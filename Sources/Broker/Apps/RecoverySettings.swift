@@ -1,0 +1,95 @@
+public import PusherProtocol
+
+/// What an app's channels keep for clients that come back, and what one client may ask for.
+public struct RecoverySettings: Sendable, Equatable {
+    /// Whether clients may track their positions; if not, the broker ignores positions.
+    public var isEnabled: Bool
+    /// The rules by channel; the first whose prefix fits applies.
+    public var rules: [RecoveryRule]
+    /// The rule of all other channels.
+    public var standard: RecoveryRule
+    /// The maximum size of all kept messages of the app, in bytes; `nil` for no limit of the app.
+    ///
+    /// Above it the oldest messages of all channels go first.
+    public var retainedBytesMax: Int?
+    /// The maximum number of messages of one replay.
+    public var replayMessagesMax: Int
+    /// The maximum size of one replay, in bytes.
+    public var replayBytesMax: Int
+    /// The maximum number of channels without subscribers whose last serial is remembered.
+    public var positionsMax: Int
+
+    /// Creates settings, with defaults.
+    public init(
+        isEnabled: Bool = true,
+        rules: [RecoveryRule] = [],
+        standard: RecoveryRule = RecoveryRule(),
+        retainedBytesMax: Int? = nil,
+        replayMessagesMax: Int = 10_000,
+        replayBytesMax: Int = 4 << 20,
+        positionsMax: Int = 100_000
+    ) {
+        self.isEnabled = isEnabled
+        self.rules = rules
+        self.standard = standard
+        self.retainedBytesMax = retainedBytesMax
+        self.replayMessagesMax = replayMessagesMax
+        self.replayBytesMax = replayBytesMax
+        self.positionsMax = positionsMax
+    }
+
+    /// The rule of a channel.
+    public func rule(of channel: ChannelName) -> RecoveryRule {
+        rules.first { channel.text.hasPrefix($0.channelPrefix) } ?? standard
+    }
+
+    /// Whether a channel may have a stream before a client tracks it.
+    public var keepsAlways: Bool {
+        isEnabled && (standard.keep == .always || rules.contains { $0.keep == .always })
+    }
+}
+
+/// What channels keep.
+public struct RecoveryRule: Sendable, Equatable {
+    /// When a channel keeps its messages.
+    public enum Keep: Sendable {
+        /// From the first tracked subscription on, while there are subscribers and for the window behind the last.
+        case whileNeeded
+        /// From the first message on.
+        case always
+    }
+
+    /// The beginning of the channels' names; empty for all.
+    public var channelPrefix: String
+    /// When the channels keep their messages.
+    public var keep: Keep
+    /// Whether a client without a position may ask for earlier messages.
+    public var allowsRewind: Bool
+    /// Whether client events are part of the stream.
+    public var keepsClientEvents: Bool
+    /// The maximum number of kept messages of a channel.
+    public var messagesMax: Int
+    /// The maximum size of the kept messages of a channel, in bytes.
+    public var bytesMax: Int
+    /// How long a message is kept, in seconds.
+    public var ageMax: Int
+
+    /// Creates a rule, with defaults.
+    public init(
+        channelPrefix: String = "",
+        keep: Keep = .whileNeeded,
+        allowsRewind: Bool = false,
+        keepsClientEvents: Bool = true,
+        messagesMax: Int = 1_000,
+        bytesMax: Int = 1 << 20,
+        ageMax: Int = 300
+    ) {
+        self.channelPrefix = channelPrefix
+        self.keep = keep
+        self.allowsRewind = allowsRewind
+        self.keepsClientEvents = keepsClientEvents
+        self.messagesMax = messagesMax
+        self.bytesMax = bytesMax
+        self.ageMax = ageMax
+    }
+}

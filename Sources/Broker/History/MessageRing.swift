@@ -1,0 +1,110 @@
+import PusherProtocol
+
+/// The last messages of a stream, with consecutive serials.
+///
+/// The frames are those that were sent, shared with the send queues. All times are milliseconds of one steady clock.
+struct MessageRing: Sendable {
+    private struct Entry {
+        let frame: [UInt8]
+        let time: Int64
+    }
+
+    private var entries: [Entry] = []
+    /// The index of the oldest entry.
+    private var head = 0
+    /// The messages that a connection did not get, in the order of their serials.
+    private var exclusions: [(serial: UInt64, socketID: SocketID)] = []
+    /// The serial behind that of the newest message.
+    private var end: UInt64 = 1
+    /// The size of the frames, in bytes.
+    private(set) var byteCount = 0
+
+    /// The number of messages.
+    var count: Int { entries.count - head }
+    /// Whether there are no messages.
+    var isEmpty: Bool { count == 0 }
+    /// The serial of the oldest message; the next one's if there is none.
+    var firstSerial: UInt64 { end - UInt64(count) }
+    /// The time of the oldest message.
+    var firstTime: Int64? { isEmpty ? nil : entries[head].time }
+
+    /// Appends the message with a serial, which follows that of the message before or leaves the ring with this one.
+    mutating func append(
+        _ frame: [UInt8],
+        serial: UInt64,
+        except: SocketID?,
+        at now: Int64
+    ) {
+        if serial != end { removeAll(before: serial) }
+        entries.append(Entry(frame: frame, time: now))
+        end = serial + 1
+        byteCount += frame.count
+        if let except { exclusions.append((serial, except)) }
+    }
+
+    /// Removes the oldest message.
+    mutating func removeFirst() {
+        byteCount -= entries[head].frame.count
+        head += 1
+        if head == entries.count {
+            entries = []
+            head = 0
+        } else if head >= 32, head * 2 >= entries.count {
+            entries.removeFirst(head)
+            head = 0
+        }
+        if let first = exclusions.first, first.serial < firstSerial {
+            exclusions.removeFirst(exclusions.count { $0.serial < firstSerial })
+        }
+    }
+
+    /// Removes all messages; the next one has the number `serial`.
+    mutating func removeAll(before serial: UInt64) {
+        entries = []
+        head = 0
+        exclusions = []
+        byteCount = 0
+        end = serial
+    }
+
+    /// Removes the messages that are older than `time`.
+    mutating func removeAll(olderThan time: Int64) {
+        while let first = firstTime, first < time { removeFirst() }
+    }
+
+    /// The size of the messages from a serial on, in bytes.
+    func byteCount(from serial: UInt64) -> Int {
+        entries[index(of: serial)...].reduce(0) { $0 + $1.frame.count }
+    }
+
+    /// The serial of the first message that is not older than `time`.
+    func firstSerial(since time: Int64) -> UInt64 {
+        let old = entries[head...].prefix { $0.time < time }.count
+        return firstSerial + UInt64(old)
+    }
+
+    /// The messages from a serial on, as connection `socketID` gets them.
+    ///
+    /// - Parameters:
+    ///   - serial: A serial from ``firstSerial`` on.
+    ///   - socketID: A former connection of the reader: what left it out is left out again.
+    func messages(from serial: UInt64, for socketID: SocketID?) -> [ReplayedMessage] {
+        var messages = entries[index(of: serial)...].map { ReplayedMessage.frame($0.frame) }
+        guard let socketID else { return messages }
+        for exclusion in exclusions
+        where exclusion.serial >= serial && exclusion.socketID == socketID {
+            messages[Int(exclusion.serial - serial)] = .leftOut(exclusion.serial)
+        }
+        return messages
+    }
+
+    private func index(of serial: UInt64) -> Int { head + Int(serial - firstSerial) }
+}
+
+/// A message of a replay.
+public enum ReplayedMessage: Sendable, Equatable {
+    /// The frame as it was sent.
+    case frame([UInt8])
+    /// A message with this number that excludes the client.
+    case leftOut(UInt64)
+}

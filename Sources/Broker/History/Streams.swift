@@ -1,0 +1,290 @@
+public import PusherProtocol
+
+/// The streams of one home shard's channels, within the budgets of their apps and of the broker.
+///
+/// A stream is made when a client first tracks its channel, or by a rule with ``RecoveryRule/Keep/always``. It outlives
+/// its subscribers: what is kept for the window, and the last serial for a day, so that a silent channel is recovered and
+/// not guessed. All times are milliseconds of one steady clock.
+public struct Streams: Sendable {
+    /// How long the last serial of a channel without subscribers is remembered, in milliseconds.
+    public static let positionAge: Int64 = 86_400_000
+
+    private struct QueueKey: Hashable {
+        let app: AppID
+        let ageMax: Int
+    }
+
+    /// The state of one app.
+    private struct AppState {
+        var byteCount = 0
+        /// The channels without subscribers, in the order in which they became vacant; some have subscribers again.
+        var vacant: [(stream: Int, since: Int64)] = []
+        var vacantHead = 0
+        var vacantCount = 0
+        var settings: RecoverySettings
+    }
+
+    private var streams: [ChannelStream?] = []
+    private var freeIndices: [Int] = []
+    private var indices: [ChannelAddress: Int] = [:]
+    private var apps: [AppID: AppState] = [:]
+    private var queues: [QueueKey: RetentionQueue] = [:]
+    private var random: SplitMix64
+    /// The number of shards, which divide the budgets among themselves.
+    private let shardCount: Int
+    /// The maximum size of all kept messages of this shard, in bytes.
+    private let byteCountMax: Int
+
+    /// The size of all kept messages, in bytes.
+    public private(set) var byteCount = 0
+
+    /// Creates a table without streams.
+    ///
+    /// - Parameters:
+    ///   - seed: Random bits, for the stream IDs.
+    ///   - shardCount: The number of shards, which divide the budgets among themselves.
+    ///   - retainedBytesMax: The maximum size of all kept messages of the broker, in bytes.
+    public init(seed: UInt64, shardCount: Int = 1, retainedBytesMax: Int = .max) {
+        random = SplitMix64(state: seed)
+        self.shardCount = shardCount
+        byteCountMax = retainedBytesMax / shardCount
+    }
+
+    /// Whether no channel has a stream.
+    public var isEmpty: Bool { indices.isEmpty }
+
+    /// The number of streams.
+    public var count: Int { indices.count }
+
+    /// The stream at an index.
+    public subscript(index: Int) -> ChannelStream {
+        guard let stream = streams[index] else { preconditionFailure("no stream at \(index)") }
+        return stream
+    }
+
+    /// The index of a channel's stream; `nil` if it has none.
+    public func index(of address: ChannelAddress) -> Int? {
+        indices.isEmpty ? nil : indices[address]
+    }
+
+    /// Returns the index of a channel's stream, and makes one if it has none.
+    ///
+    /// - Parameters:
+    ///   - address: The channel.
+    ///   - settings: The app's settings.
+    ///   - isVacant: Whether the channel has no subscribers.
+    ///   - now: The time.
+    public mutating func open(
+        _ address: ChannelAddress,
+        _ settings: RecoverySettings,
+        isVacant: Bool,
+        at now: Int64
+    ) -> Int {
+        apps[address.app, default: AppState(settings: settings)].settings = settings
+        let rule = settings.rule(of: address.name)
+        if let index = indices[address] {
+            streams[index]?.rule = rule
+            return index
+        }
+        let stream = ChannelStream(StreamID(bits: random.next()), of: address, rule, vacantSince: nil)
+        let index = freeIndices.popLast() ?? streams.count
+        if index == streams.count { streams.append(stream) } else { streams[index] = stream }
+        indices[address] = index
+        if isVacant { becameVacant(index, at: now) }
+        return index
+    }
+
+    // MARK: - Messages
+
+    /// The serial of the next message.
+    public func nextSerial(_ index: Int) -> UInt64 { self[index].lastSerial + 1 }
+
+    /// Numbers a message, keeps it, and drops the oldest ones above a limit.
+    ///
+    /// - Parameters:
+    ///   - frame: The frame with ``nextSerial(_:)``.
+    ///   - except: The connection that does not get it.
+    ///   - index: The index of the stream.
+    ///   - now: The time.
+    /// - Returns: The limit that dropped messages before their time.
+    public mutating func append(
+        _ frame: [UInt8],
+        except: SocketID?,
+        to index: Int,
+        at now: Int64
+    ) -> Limit? {
+        let second = now / 1_000
+        let change = change(index) { stream in
+            stream.append(frame, except: except, at: now)
+            let isFirst = stream.lastGrowth != second && stream.retainedCount > 0
+            if isFirst { stream.lastGrowth = second }
+            return isFirst
+        }
+        let stream = self[index]
+        if change {
+            let key = QueueKey(app: stream.address.app, ageMax: stream.rule.ageMax)
+            queues[key, default: RetentionQueue()].append(index, second: second)
+        }
+        return shrink(stream.address.app)
+    }
+
+    /// Decides where a subscription begins, and what is replayed to it.
+    public func replay(
+        _ index: Int,
+        for request: PositionRequest,
+        _ settings: RecoverySettings,
+        at now: Int64
+    ) -> Replay {
+        self[index].replay(for: request, settings, at: now)
+    }
+
+    /// Changes a stream, and the sizes with it.
+    private mutating func change<R>(_ index: Int, _ body: (inout ChannelStream) -> R) -> R {
+        guard var stream = exchange(&streams[index], with: nil) else {
+            preconditionFailure("no stream at \(index)")
+        }
+        let before = stream.retainedByteCount
+        let result = body(&stream)
+        let growth = stream.retainedByteCount - before
+        byteCount += growth
+        apps[stream.address.app]?.byteCount += growth
+        streams[index] = stream
+        return result
+    }
+
+    // MARK: - Budgets
+
+    /// Drops the oldest messages of all channels while a budget is exceeded.
+    private mutating func shrink(_ app: AppID) -> Limit? {
+        var limit: Limit?
+        if let appMax = apps[app]?.settings.retainedBytesMax {
+            while apps[app]?.byteCount ?? 0 > max(appMax / shardCount, 0), dropOldest(of: app) {
+                limit = .appRetainedBytes
+            }
+        }
+        while byteCount > byteCountMax, dropOldest(of: nil) { limit = .retainedBytesTotal }
+        return limit
+    }
+
+    /// Drops the messages of the oldest second, of one app or of all.
+    private mutating func dropOldest(of app: AppID?) -> Bool {
+        let oldest = queues.filter { app == nil || $0.key.app == app }
+            .compactMap { key, queue in queue.first.map { (key, $0) } }
+            .min { $0.1.second < $1.1.second }
+        guard let (key, second) = oldest else { return false }
+        for index in second.streams where streams[index]?.address.app == key.app {
+            change(index) { $0.removeAll(olderThan: (second.second + 1) * 1_000) }
+        }
+        removeFirst(of: key)
+        return true
+    }
+
+    private mutating func removeFirst(of key: QueueKey) {
+        queues[key]?.removeFirst()
+        if queues[key]?.first == nil { queues[key] = nil }
+    }
+
+    // MARK: - Time
+
+    /// Called when a channel has its first subscriber.
+    mutating func becameOccupied(_ index: Int) {
+        guard streams[index]?.vacantSince != nil, let app = streams[index]?.address.app else { return }
+        streams[index]?.vacantSince = nil
+        apps[app]?.vacantCount -= 1
+    }
+
+    /// Called when a channel has lost its last subscriber.
+    ///
+    /// - Returns: The limit that forgot the stream of another channel.
+    @discardableResult
+    mutating func becameVacant(_ index: Int, at now: Int64) -> Limit? {
+        let app = self[index].address.app
+        streams[index]?.vacantSince = now
+        apps[app]?.vacant.append((index, now))
+        apps[app]?.vacantCount += 1
+        let positionsMax = apps[app]?.settings.positionsMax ?? .max
+        guard apps[app]?.vacantCount ?? 0 > max(1, positionsMax / shardCount) else { return nil }
+        return forgetLongestVacant(of: app) ? .recoveryPositions : nil
+    }
+
+    /// Drops messages that are too old, and forgets channels that have been vacant for a day.
+    public mutating func removeExpired(at now: Int64) {
+        for key in queues.keys {
+            while let first = queues[key]?.first,
+                (first.second + 1 + Int64(key.ageMax)) * 1_000 <= now
+            {
+                removeFirst(of: key)
+                for index in first.streams where streams[index] != nil {
+                    change(index) { $0.removeAll(olderThan: now - Int64($0.rule.ageMax) * 1_000) }
+                    keepTrack(of: index, after: key)
+                }
+            }
+        }
+        for app in apps.keys {
+            while let since = longestVacant(of: app)?.since, now - since >= Self.positionAge {
+                if !forgetLongestVacant(of: app) { break }
+            }
+        }
+    }
+
+    /// Queues the messages of a stream again whose age was changed meanwhile.
+    private mutating func keepTrack(of index: Int, after former: QueueKey) {
+        let stream = self[index]
+        let key = QueueKey(app: stream.address.app, ageMax: stream.rule.ageMax)
+        guard key != former, let time = stream.oldestTime else { return }
+        queues[key, default: RetentionQueue()].append(index, second: time / 1_000)
+    }
+
+    /// The channel that has been vacant longest; entries of others are dropped.
+    private mutating func longestVacant(of app: AppID) -> (stream: Int, since: Int64)? {
+        while let state = apps[app], state.vacantHead < state.vacant.count {
+            let entry = state.vacant[state.vacantHead]
+            if let stream = streams[entry.stream], stream.address.app == app,
+                stream.vacantSince == entry.since
+            {
+                return entry
+            }
+            dropFirstVacant(of: app)
+        }
+        return nil
+    }
+
+    private mutating func dropFirstVacant(of app: AppID) {
+        guard let state = apps[app] else { return }
+        apps[app]?.vacantHead += 1
+        guard state.vacantHead + 1 >= 32, (state.vacantHead + 1) * 2 >= state.vacant.count else {
+            return
+        }
+        apps[app]?.vacant.removeFirst(state.vacantHead + 1)
+        apps[app]?.vacantHead = 0
+    }
+
+    private mutating func forgetLongestVacant(of app: AppID) -> Bool {
+        guard let (index, _) = longestVacant(of: app) else { return false }
+        dropFirstVacant(of: app)
+        apps[app]?.vacantCount -= 1
+        forget(index)
+        return true
+    }
+
+    /// Forgets a stream: whoever comes back to its channel is told of a gap.
+    private mutating func forget(_ index: Int) {
+        change(index) { $0.removeAll(olderThan: .max) }
+        indices[self[index].address] = nil
+        streams[index] = nil
+        freeIndices.append(index)
+    }
+}
+
+/// A generator of random numbers from a seed (Steele, Lea and Flood: "Fast splittable pseudorandom number generators").
+struct SplitMix64: RandomNumberGenerator, Sendable {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var bits = state
+        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+        return bits ^ (bits >> 31)
+    }
+}

@@ -1,0 +1,139 @@
+import Broker
+
+/// The configuration of an app's recovery: what its channels keep for clients that come back.
+public struct RecoveryConfiguration: Sendable, Hashable {
+    /// Whether clients may track their positions; if not, the broker ignores positions.
+    public var isEnabled = true
+    /// The rules by channel; the first whose prefix fits applies.
+    public var rules: [Rule] = []
+    /// The maximum number of kept messages of a channel.
+    public var messagesMax = 1_000
+    /// The maximum size of the kept messages of a channel, in bytes.
+    public var bytesMax = 1 << 20
+    /// How long a message is kept, in seconds.
+    public var ageMax = 300
+    /// The maximum size of all kept messages of the app, in bytes; `nil` for the limit of the process.
+    public var retainedBytesMax: Int?
+    /// The maximum number of messages of one replay.
+    public var replayMessagesMax = 10_000
+    /// The maximum size of one replay, in bytes.
+    public var replayBytesMax = 4 << 20
+    /// The maximum number of channels without subscribers whose position is remembered.
+    public var positionsMax = 100_000
+
+    /// Creates the default: memory, 300 seconds, from the first tracked subscription on.
+    public init() {}
+
+    /// A rule for the channels with a prefix; what it leaves out is as for all other channels.
+    public struct Rule: Sendable, Hashable {
+        /// The beginning of the channels' names.
+        public var channelPrefix = ""
+        /// When the channels keep messages.
+        public var keep = Keep.whileNeeded
+        /// Whether a client without a position may ask for earlier messages.
+        public var allowsRewind = false
+        /// Whether client events are kept too.
+        public var keepsClientEvents = true
+        /// The maximum number of kept messages of a channel.
+        public var messagesMax: Int?
+        /// The maximum size of the kept messages of a channel, in bytes.
+        public var bytesMax: Int?
+        /// How long a message is kept, in seconds.
+        public var ageMax: Int?
+
+        /// Creates a rule of all channels that changes nothing.
+        public init() {}
+    }
+
+    /// When channels keep messages.
+    public enum Keep: String, Sendable, CaseIterable {
+        /// From the first tracked subscription on.
+        case whileNeeded = "while_needed"
+        /// From the first message on.
+        case always
+    }
+}
+
+extension ConfigurationKey<AppConfiguration> {
+    /// The keys of the recovery.
+    static let recovery: [Self] = [
+        Self("recovery.enabled", \.recovery.isEnabled, .yesOrNo),
+        Self(
+            "recovery.rules",
+            \.recovery.rules,
+            listOf: ConfigurationKey<RecoveryConfiguration.Rule>.all,
+            blank: RecoveryConfiguration.Rule()
+        ),
+        Self("recovery.messages_max", \.recovery.messagesMax, messages),
+        Self("recovery.bytes_max", \.recovery.bytesMax, bytes),
+        Self("recovery.age_max", \.recovery.ageMax, age),
+        Self(
+            "recovery.retained_bytes_max",
+            \.recovery.retainedBytesMax,
+            SettingKind<Int>.bytes(in: (64 << 10)...(1 << 40)).orNone()
+        ),
+        Self("recovery.replay_messages_max", \.recovery.replayMessagesMax, messages),
+        Self("recovery.replay_bytes_max", \.recovery.replayBytesMax, bytes),
+        Self(
+            "recovery.positions_max",
+            \.recovery.positionsMax,
+            .count("a number of channels", in: 1...100_000_000)
+        ),
+    ]
+
+    fileprivate static let messages =
+        SettingKind<Int>.count("a number of messages", in: 0...10_000_000)
+    fileprivate static let bytes = SettingKind<Int>.bytes(in: 0...(16 << 30))
+    fileprivate static let age = SettingKind<Int>.count("a number of seconds", in: 1...31_536_000)
+}
+
+extension ConfigurationKey<RecoveryConfiguration.Rule> {
+    /// The keys of a rule.
+    static let all: [Self] = [
+        Self("channel_prefix", \.channelPrefix, .channelNamePart),
+        Self("keep", \.keep, .choice),
+        Self("rewind", \.allowsRewind, .yesOrNo),
+        Self("client_events", \.keepsClientEvents, .yesOrNo),
+        Self(
+            "messages_max",
+            \.messagesMax,
+            ConfigurationKey<AppConfiguration>.messages.orNone()
+        ),
+        Self("bytes_max", \.bytesMax, ConfigurationKey<AppConfiguration>.bytes.orNone()),
+        Self("age_max", \.ageMax, ConfigurationKey<AppConfiguration>.age.orNone()),
+    ]
+}
+
+extension RecoverySettings {
+    /// The settings that the configuration describes.
+    init(_ configuration: RecoveryConfiguration) {
+        let standard = RecoveryRule(
+            messagesMax: configuration.messagesMax,
+            bytesMax: configuration.bytesMax,
+            ageMax: configuration.ageMax
+        )
+        self.init(
+            isEnabled: configuration.isEnabled,
+            rules: configuration.rules.map { RecoveryRule($0, standard) },
+            standard: standard,
+            retainedBytesMax: configuration.retainedBytesMax,
+            replayMessagesMax: configuration.replayMessagesMax,
+            replayBytesMax: configuration.replayBytesMax,
+            positionsMax: configuration.positionsMax
+        )
+    }
+}
+
+extension RecoveryRule {
+    fileprivate init(_ rule: RecoveryConfiguration.Rule, _ standard: RecoveryRule) {
+        self.init(
+            channelPrefix: rule.channelPrefix,
+            keep: rule.keep == .always ? .always : .whileNeeded,
+            allowsRewind: rule.allowsRewind,
+            keepsClientEvents: rule.keepsClientEvents,
+            messagesMax: rule.messagesMax ?? standard.messagesMax,
+            bytesMax: rule.bytesMax ?? standard.bytesMax,
+            ageMax: rule.ageMax ?? standard.ageMax
+        )
+    }
+}
