@@ -8,13 +8,14 @@ extension BrokerState {
         _ name: ChannelName,
         _ connection: Int,
         as member: Member?,
+        from position: PositionRequest? = nil,
         request: UInt32,
         at now: Duration
     ) {
         let address = ChannelAddress(app: app.id, name: name)
         var channel = channels.removeValue(forKey: name) ?? Channel()
         let effects = channel.home.subscribe(
-            Subscriber(Self.socketID(connection), shard: 0, member: member),
+            Subscriber(Self.socketID(connection), shard: 0, member: member, position: position),
             to: address,
             of: app,
             sharing: &homeState,
@@ -72,8 +73,15 @@ extension BrokerState {
         _ connection: Int,
         request: UInt32
     ) {
-        guard sessions[connection]?.granted(name, request: request) == true else { return }
-        send(.subscriptionSucceeded(channel: name, members: grant.members), connection)
+        let isTracked = grant.replay != nil
+        guard
+            sessions[connection]?.granted(name, request: request, isTracked: isTracked) == true
+        else { return }
+        let start = grant.replay?.start
+        send(
+            .subscriptionSucceeded(channel: name, members: grant.members, start: start),
+            connection
+        )
         channels[name]?.connections.append(connection)
         switch grant.opening {
         case .live: break
@@ -82,6 +90,54 @@ extension BrokerState {
             var text: [UInt8] = []
             publication.appendEnvelope(for: name, to: &text)
             send(text, connection)
+        }
+        for message in grant.replay?.messages ?? [] {
+            switch message {
+            case .frame(let text): send(text, connection)
+            case .leftOut(let serial):
+                send(.position(channel: name.text, serial: serial, key: nil), connection)
+            }
+        }
+    }
+
+    /// The stream that a message belongs to, if its channel has one.
+    private mutating func stream(of name: ChannelName, at now: Duration) -> Int? {
+        let address = ChannelAddress(app: app.id, name: name)
+        guard channels[name] == nil else { return channels[name]?.home.stream }
+        return homeState.stream(ofVacant: address, app, at: now.wholeMilliseconds)
+    }
+
+    /// Numbers and keeps a message, and sends it to all subscribers but one, which gets its number if it tracks the channel.
+    ///
+    /// - Parameters:
+    ///   - name: The channel.
+    ///   - except: The connection that does not get the message.
+    ///   - receipt: The key under which this connection gets a receipt.
+    ///   - now: The time.
+    ///   - message: Appends the message with a serial, or 0 for none.
+    private mutating func distribute(
+        on name: ChannelName,
+        except: SocketID?,
+        receiptOf key: IdempotencyKey? = nil,
+        at now: Duration,
+        _ message: (UInt64, inout [UInt8]) -> Void
+    ) {
+        let stream = stream(of: name, at: now)
+        let serial = stream.map { homeState.streams.nextSerial($0) } ?? 0
+        var text: [UInt8] = []
+        message(serial, &text)
+        if let stream {
+            _ = homeState.keep(text, except: except, in: stream, at: now.wholeMilliseconds)
+        }
+        for connection in channels[name]?.connections ?? [] {
+            guard Self.socketID(connection) == except else {
+                send(text, connection)
+                continue
+            }
+            let tracks = serial != 0 && sessions[connection]?.tracks(name) == true
+            guard tracks || key != nil else { continue }
+            let number = tracks ? serial : nil
+            send(.position(channel: name.text, serial: number, key: key?.text), connection)
         }
     }
 
@@ -106,16 +162,14 @@ extension BrokerState {
                 let message = "Client event rejected - another event was sent under its key"
                 return send(.error(code: .clientEventRejected, message: message), connection)
             }
-            send(.receipt(channel: name.text, key: key.text), connection)
-            guard verdict == .new else { return }
+            guard verdict == .new else {
+                return send(.receipt(channel: name.text, key: key.text), connection)
+            }
         }
-        var text: [UInt8] = []
-        event.appendEnvelope(
-            for: name,
-            userID: author.user.map { JSONWriter.token($0.text) },
-            to: &text
-        )
-        for other in channel.connections where other != connection { send(text, other) }
+        let userID = author.user.map { JSONWriter.token($0.text) }
+        distribute(on: name, except: author.socketID, receiptOf: event.key, at: now) {
+            event.appendEnvelope(for: name, userID: userID, serial: $0, to: &$1)
+        }
     }
 
     /// Publishes an event of a backend on all its channels.
@@ -127,11 +181,8 @@ extension BrokerState {
                 let effects = homeState.cache(publication, on: address, of: app, at: time)
                 perform(effects, on: name, at: now)
             }
-            var text: [UInt8] = []
-            publication.appendEnvelope(for: name, to: &text)
-            for connection in channels[name]?.connections ?? []
-            where Self.socketID(connection) != publication.except {
-                send(text, connection)
+            distribute(on: name, except: publication.except, at: now) {
+                publication.appendEnvelope(for: name, serial: $0, to: &$1)
             }
         }
     }

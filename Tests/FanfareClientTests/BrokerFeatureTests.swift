@@ -147,7 +147,7 @@ private struct World {
         let socketID = try await client.waitUntilConnected()
         let signer = LocalSigner(key: "app-key", secret: "app-secret")
         let id = try #require(SocketID(socketID))
-        guard case .subscribe(_, let auth?, _) = signer.subscribe(to: "private-a", id) else {
+        guard case .subscribe(_, let auth?, _, _) = signer.subscribe(to: "private-a", id) else {
             return
         }
         let channel = client.channel("private-a").subscribe(with: ChannelAuthorization(auth: auth))

@@ -41,6 +41,8 @@ import Testing
         case .watchlist: ("Quantity", "watchedUsers")
         case .cachedEvents: ("Quantity", "cachedEvents")
         case .idempotencyKeys: ("Quantity", "idempotencyKeys")
+        case .recoveryPositions, .appRetainedBytes, .retainedBytesTotal:
+            ("Recovery", "ofKeptMessages")
         case .relayedEvents: ("Quantity", "relayedEvents")
         case .queuedBytes: ("Queue", "bytesOfOneConnection")
         case .queuedBytesTotal, .appQueuedBytes: ("Queue", "bytesOfAll")
