@@ -1,0 +1,363 @@
+import PusherProtocol
+import Testing
+
+@testable import Broker
+
+/// The streams of one shard, as a class, because `#expect` takes no mutating calls. Times are in seconds.
+private final class Shard {
+    var streams: Streams
+    var settings: RecoverySettings
+
+    init(_ settings: RecoverySettings = RecoverySettings(), total: Int = .max) {
+        self.settings = settings
+        streams = Streams(seed: 7, retainedBytesMax: total)
+    }
+
+    func open(_ channel: String, app: String = "1", isVacant: Bool = false, at now: Int64 = 0) -> Int {
+        let name = try? ChannelName(channel)
+        guard let name else { preconditionFailure("not a channel: \(channel)") }
+        let address = ChannelAddress(app: AppID(app), name: name)
+        return streams.open(address, settings, isVacant: isVacant, at: now * 1_000)
+    }
+
+    func has(_ channel: String) -> Bool {
+        let name = try? ChannelName(channel)
+        return name.map { streams.index(of: ChannelAddress(app: AppID("1"), name: $0)) != nil } ?? false
+    }
+
+    /// Appends messages of ten bytes, each with its serial.
+    @discardableResult
+    func append(
+        _ count: Int = 1,
+        to stream: Int,
+        except: SocketID? = nil,
+        at now: Int64 = 0
+    ) -> [Limit?] {
+        (0..<count).map { _ in
+            let frame = frame(streams.nextSerial(stream))
+            return streams.append(frame, except: except, to: stream, at: now * 1_000)
+        }
+    }
+
+    func frame(_ serial: UInt64) -> [UInt8] {
+        Array(String(repeating: "0", count: 10 - "\(serial)".count).utf8) + Array("\(serial)".utf8)
+    }
+
+    /// What a client gets from a position: its continuity and the serials of the replay, negative for what left it out.
+    func resume(
+        _ stream: Int,
+        from serial: UInt64,
+        of id: StreamID? = nil,
+        socketID: SocketID? = nil,
+        at now: Int64 = 0
+    ) -> (SubscriptionStart.Continuity, [Int]) {
+        let position = ChannelPosition(stream: id ?? streams[stream].id, serial: serial)
+        let request = PositionRequest(position, formerSocketID: socketID)
+        let replay = streams.replay(stream, for: request, settings, at: now * 1_000)
+        return (replay.start.continuity, replay.messages.map(Self.serial))
+    }
+
+    func rewind(
+        _ stream: Int,
+        _ rewind: PositionRequest.Rewind,
+        at now: Int64 = 0
+    ) -> (start: SubscriptionStart, serials: [Int]) {
+        let request = PositionRequest(rewind: rewind)
+        let replay = streams.replay(stream, for: request, settings, at: now * 1_000)
+        return (replay.start, replay.messages.map(Self.serial))
+    }
+
+    private static func serial(_ message: ReplayedMessage) -> Int {
+        switch message {
+        case .frame(let frame): Int(String(decoding: frame, as: UTF8.self)) ?? 0
+        case .leftOut(let serial): -Int(serial)
+        }
+    }
+}
+
+private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil) -> SubscriptionStart.Continuity {
+    .gap(RecoveryGap(reason, missed: missed))
+}
+
+@Suite("Streams of channels") struct StreamsTests {
+    @Test("All that was missed is replayed, or nothing and the reason is told")
+    func replays() {
+        let shard = Shard(RecoverySettings(standard: RecoveryRule(messagesMax: 5)))
+        let stream = shard.open("a")
+        shard.append(9, to: stream)
+        for known in UInt64(4)...9 {
+            let (continuity, serials) = shard.resume(stream, from: known)
+            #expect(continuity == .recovered(replay: 9 - Int(known)))
+            #expect(serials == Array(Int(known) + 1..<10))
+        }
+        for known in UInt64(0)..<4 {
+            let (continuity, serials) = shard.resume(stream, from: known)
+            #expect(continuity == gap(.truncated, 9 - known))
+            #expect(serials == [])
+        }
+        #expect(shard.resume(stream, from: 10).0 == gap(.ahead))
+        #expect(shard.resume(stream, from: 9, of: StreamID("other")).0 == gap(.unknownStream))
+    }
+
+    @Test("A stream without messages is recovered from its beginning")
+    func silent() {
+        let shard = Shard()
+        let stream = shard.open("a")
+        #expect(shard.resume(stream, from: 0, at: 10_000).0 == .recovered(replay: 0))
+        shard.append(to: stream, at: 10_000)
+        #expect(shard.resume(stream, from: 0, at: 10_000).1 == [1])
+    }
+
+    @Test("A silent stream is recovered although its messages are too old")
+    func aged() {
+        let shard = Shard()
+        let stream = shard.open("a")
+        shard.append(3, to: stream)
+        for now in [Int64(300), 301, 5_000] {
+            shard.streams.removeExpired(at: now * 1_000)
+            #expect(shard.resume(stream, from: 3, at: now).0 == .recovered(replay: 0))
+        }
+        #expect(shard.streams.byteCount == 0)
+        #expect(shard.resume(stream, from: 2, at: 5_000).0 == gap(.truncated, 1))
+        shard.append(to: stream, at: 5_000)
+        #expect(shard.resume(stream, from: 3, at: 5_000).1 == [4])
+    }
+
+    @Test("A message is not replayed beyond its age, although it was not removed yet")
+    func ageIsExact() {
+        let shard = Shard()
+        let stream = shard.open("a")
+        shard.append(to: stream, at: 1)
+        shard.append(to: stream, at: 5)
+        #expect(shard.resume(stream, from: 0, at: 301).1 == [1, 2])
+        #expect(shard.resume(stream, from: 0, at: 302).0 == gap(.truncated, 2))
+        #expect(shard.resume(stream, from: 1, at: 302).1 == [2])
+    }
+
+    @Test("The limits of a channel drop its oldest messages", arguments: [0, 9, 10, 25, 40])
+    func bytesOfAChannel(bytesMax: Int) {
+        let shard = Shard(RecoverySettings(standard: RecoveryRule(bytesMax: bytesMax)))
+        let stream = shard.open("a")
+        shard.append(4, to: stream)
+        #expect(shard.streams.byteCount == bytesMax / 10 * 10)
+        let kept = bytesMax / 10
+        let known = UInt64(4 - kept)
+        #expect(shard.resume(stream, from: known).1 == Array(Int(known) + 1..<5))
+        if known > 0 { #expect(shard.resume(stream, from: known - 1).0 == gap(.truncated, 5 - known)) }
+    }
+
+    @Test("A long message is not kept, and nothing before it is replayed")
+    func longMessage() {
+        let shard = Shard(RecoverySettings(standard: RecoveryRule(bytesMax: 50)))
+        let stream = shard.open("a")
+        shard.append(2, to: stream)
+        let long = [UInt8](repeating: 0x30, count: 51)
+        _ = shard.streams.append(long, except: nil, to: stream, at: 0)
+        #expect(shard.resume(stream, from: 2).0 == gap(.truncated, 1))
+        #expect(shard.resume(stream, from: 3).0 == .recovered(replay: 0))
+        shard.append(to: stream)
+        #expect(shard.resume(stream, from: 3).1 == [4])
+    }
+
+    @Test("A replay has limits of its own")
+    func tooMuch() {
+        var settings = RecoverySettings()
+        settings.replayMessagesMax = 3
+        settings.replayBytesMax = 25
+        let shard = Shard(settings)
+        let stream = shard.open("a")
+        shard.append(9, to: stream)
+        #expect(shard.resume(stream, from: 7).1 == [8, 9])
+        #expect(shard.resume(stream, from: 6).0 == gap(.tooMuch, 3))
+        #expect(shard.resume(stream, from: 5).0 == gap(.tooMuch, 4))
+    }
+
+    @Test("What left a connection out is left out of its replay, by number")
+    func exclusions() {
+        let shard = Shard(RecoverySettings(standard: RecoveryRule(messagesMax: 4)))
+        let (one, other) = (SocketID(1, 1), SocketID(2, 2))
+        let stream = shard.open("a")
+        for except in [one, nil, other, one, nil, one] {
+            shard.append(to: stream, except: except)
+        }
+        #expect(shard.resume(stream, from: 2, socketID: one).1 == [3, -4, 5, -6])
+        #expect(shard.resume(stream, from: 4, socketID: one).1 == [5, -6])
+        #expect(shard.resume(stream, from: 2, socketID: other).1 == [-3, 4, 5, 6])
+        #expect(shard.resume(stream, from: 2).1 == [3, 4, 5, 6])
+    }
+
+    @Test("Earlier messages are replayed to a new client where the rule allows it")
+    func rewinds() {
+        let shard = Shard()
+        let stream = shard.open("a")
+        for now in Int64(1)...6 { shard.append(to: stream, at: now) }
+        let refused = shard.rewind(stream, .count(2), at: 6)
+        #expect(refused.serials == [] && refused.start.isRewindComplete == nil)
+        #expect(refused.start.position.serial == 6)
+        shard.settings.standard.allowsRewind = true
+        _ = shard.open("a")
+        for (count, serials) in [(2, [5, 6]), (6, [1, 2, 3, 4, 5, 6]), (9, [1, 2, 3, 4, 5, 6])] {
+            let (start, got) = shard.rewind(stream, .count(count), at: 6)
+            #expect(got == serials)
+            #expect(start.isRewindComplete == true && start.rewound == serials.count)
+            #expect(start.position.serial == UInt64(6 - serials.count))
+        }
+        #expect(shard.rewind(stream, .seconds(2), at: 6).serials == [4, 5, 6])
+        #expect(shard.rewind(stream, .seconds(2), at: 6).start.isRewindComplete == true)
+        #expect(shard.rewind(stream, .count(6), at: 303).serials == [3, 4, 5, 6])
+        #expect(shard.rewind(stream, .count(6), at: 303).start.isRewindComplete == false)
+    }
+
+    @Test("The rule of the first prefix applies")
+    func rules() {
+        let shard = Shard(
+            RecoverySettings(rules: [
+                RecoveryRule(channelPrefix: "private-orders-", messagesMax: 1),
+                RecoveryRule(channelPrefix: "private-", messagesMax: 2),
+            ])
+        )
+        for (channel, kept) in [("private-orders-7", 1), ("private-a", 2), ("a", 3)] {
+            let stream = shard.open(channel)
+            shard.append(3, to: stream)
+            #expect(shard.streams[stream].retainedCount == kept)
+        }
+    }
+
+    // MARK: - Budgets
+
+    @Test("A budget drops the oldest messages of all channels, and tells which limit")
+    func budgets() {
+        for (settings, total, limit) in [
+            (RecoverySettings(retainedBytesMax: 100), Int.max, Limit.appRetainedBytes),
+            (RecoverySettings(), 100, .retainedBytesTotal),
+        ] {
+            let shard = Shard(settings, total: total)
+            let (one, other) = (shard.open("a"), shard.open("b"))
+            for now in Int64(0)..<5 {
+                #expect(shard.append(to: one, at: now) == [nil])
+                #expect(shard.append(to: other, at: now) == [nil])
+            }
+            #expect(shard.append(to: one, at: 5) == [limit])
+            #expect(shard.streams.byteCount == 90)
+            #expect(shard.resume(one, from: 1, at: 5).1 == [2, 3, 4, 5, 6])
+            #expect(shard.resume(other, from: 1, at: 5).1 == [2, 3, 4, 5])
+            #expect(shard.resume(other, from: 0, at: 5).0 == gap(.truncated, 5))
+        }
+    }
+
+    @Test("The budget of one app drops nothing of another")
+    func budgetsOfApps() {
+        let shard = Shard(RecoverySettings(retainedBytesMax: 20))
+        let (one, other) = (shard.open("a", app: "1"), shard.open("a", app: "2"))
+        shard.append(2, to: other, at: 0)
+        shard.append(3, to: one, at: 1)
+        #expect(shard.streams[other].retainedCount == 2)
+        #expect(shard.streams[one].retainedCount <= 2)
+    }
+
+    @Test("A message larger than the budget is dropped at once")
+    func tinyBudget() {
+        let shard = Shard(total: 5)
+        let stream = shard.open("a")
+        #expect(shard.append(to: stream) == [.retainedBytesTotal])
+        #expect(shard.streams.byteCount == 0)
+        #expect(shard.resume(stream, from: 0).0 == gap(.truncated, 1))
+    }
+
+    // MARK: - Vacant channels
+
+    @Test("A channel without subscribers keeps messages for its window, then counts on")
+    func vacant() {
+        let shard = Shard()
+        let stream = shard.open("a")
+        shard.streams.becameVacant(stream, at: 0)
+        shard.append(to: stream, at: 299)
+        #expect(shard.resume(stream, from: 0, at: 299).1 == [1])
+        shard.append(to: stream, at: 301)
+        #expect(shard.resume(stream, from: 0, at: 301).0 == gap(.truncated, 2))
+        #expect(shard.resume(stream, from: 2, at: 301).0 == .recovered(replay: 0))
+        shard.streams.becameOccupied(stream)
+        shard.append(to: stream, at: 302)
+        #expect(shard.resume(stream, from: 2, at: 302).1 == [3])
+    }
+
+    @Test("A rule may keep messages of a channel that never had subscribers")
+    func always() {
+        let shard = Shard(RecoverySettings(standard: RecoveryRule(keep: .always)))
+        let stream = shard.open("a", isVacant: true)
+        shard.append(to: stream, at: 1_000)
+        #expect(shard.resume(stream, from: 0, at: 1_000).1 == [1])
+    }
+
+    @Test("A vacant channel is forgotten after a day, with a new stream behind it")
+    func forgotten() {
+        let shard = Shard()
+        let stream = shard.open("a")
+        let id = shard.streams[stream].id
+        shard.streams.becameVacant(stream, at: 0)
+        shard.streams.removeExpired(at: 86_399_000)
+        #expect(shard.has("a"))
+        shard.streams.removeExpired(at: 86_400_000)
+        #expect(!shard.has("a") && shard.streams.isEmpty)
+        let again = shard.open("a")
+        #expect(shard.streams[again].id != id)
+        #expect(shard.resume(again, from: 0, of: id).0 == gap(.unknownStream))
+    }
+
+    @Test("A channel that got subscribers again is not forgotten")
+    func returned() {
+        let shard = Shard()
+        let stream = shard.open("a")
+        shard.streams.becameVacant(stream, at: 0)
+        shard.streams.becameOccupied(stream)
+        shard.streams.removeExpired(at: 90_000_000)
+        #expect(shard.has("a"))
+        shard.streams.becameVacant(stream, at: 90_000_000)
+        shard.streams.removeExpired(at: 100_000_000)
+        #expect(shard.has("a"))
+    }
+
+    @Test("Of too many vacant channels the one vacant longest is forgotten")
+    func positions() {
+        let shard = Shard(RecoverySettings(positionsMax: 2))
+        let streams = ["a", "b", "c"].map { shard.open($0) }
+        #expect(shard.streams.becameVacant(streams[0], at: 1) == nil)
+        #expect(shard.streams.becameVacant(streams[1], at: 2) == nil)
+        #expect(shard.streams.becameVacant(streams[2], at: 3) == .recoveryPositions)
+        #expect(["a", "b", "c"].map(shard.has) == [false, true, true])
+    }
+
+    @Test("Ten thousand random steps keep the sizes exact")
+    func randomSteps() {
+        var random = SplitMix64(state: 3)
+        let rules = [
+            RecoveryRule(channelPrefix: "a", messagesMax: 3), RecoveryRule(channelPrefix: "b", ageMax: 7),
+        ]
+        let shard = Shard(
+            RecoverySettings(rules: rules, retainedBytesMax: 400, positionsMax: 3),
+            total: 600
+        )
+        let names = ["a1", "a2", "b1", "b2", "c1", "c2", "c3"]
+        var occupied: Set<String> = []
+        for step in 0..<10_000 {
+            let now = Int64(step / 20)
+            let name = names[Int.random(in: 0..<names.count, using: &random)]
+            let stream = shard.open(name, isVacant: !occupied.contains(name), at: now)
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0 where occupied.insert(name).inserted: shard.streams.becameOccupied(stream)
+            case 1 where occupied.remove(name) != nil:
+                shard.streams.becameVacant(stream, at: now * 1_000)
+            case 2: shard.streams.removeExpired(at: now * 1_000)
+            default: shard.append(to: stream, at: now)
+            }
+            let sizes = names.compactMap { name -> Int? in
+                guard shard.has(name) else { return nil }
+                return shard.streams[shard.open(name, at: now)].retainedByteCount
+            }
+            #expect(shard.streams.byteCount == sizes.reduce(0, +))
+            #expect(shard.streams.byteCount <= 400)
+        }
+        shard.streams.removeExpired(at: 100_000_000_000)
+        #expect(shard.streams.count == occupied.count && shard.streams.byteCount == 0)
+    }
+}
