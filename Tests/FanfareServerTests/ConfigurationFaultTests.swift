@@ -106,7 +106,7 @@ func faults(
                 + "client_events_per_second_max, "
                 + "subscriptions_per_second_max, requests_per_second_max, triggers_per_second_max, "
                 + "queries_per_second_max, terminations_per_second_max, "
-                + "faulty_messages_per_minute_max, features, webhooks"
+                + "faulty_messages_per_minute_max, features, recovery, webhooks"
         ),
         (
             "tls: {certificates: cert.pem}",

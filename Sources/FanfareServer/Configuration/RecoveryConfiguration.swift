@@ -93,7 +93,7 @@ extension ConfigurationKey<RecoveryConfiguration.Rule> {
         Self("channel_prefix", \.channelPrefix, .channelNamePart),
         Self("keep", \.keep, .choice),
         Self("rewind", \.allowsRewind, .yesOrNo),
-        Self("client_events", \.keepsClientEvents, .yesOrNo),
+        Self("keep_client_events", \.keepsClientEvents, .yesOrNo),
         Self(
             "messages_max",
             \.messagesMax,

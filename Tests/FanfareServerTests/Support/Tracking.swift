@@ -1,0 +1,79 @@
+import Foundation
+import PusherProtocol
+import Testing
+
+/// A client that tracks its position on one channel, by the rules of PROTOCOL.md.
+final class TrackingWire {
+    let client: WebSocketWire
+    let socketID: String
+    let channel: String
+    /// Where the subscription began.
+    let start: SubscriptionStart
+    private(set) var serial: UInt64
+
+    /// Connects and subscribes.
+    ///
+    /// - Parameters:
+    ///   - broker: The broker.
+    ///   - channel: A channel of any kind but presence.
+    ///   - former: The client that lost its connection.
+    ///   - members: Further members of the subscription's data.
+    init(
+        _ broker: TestBroker,
+        _ channel: String,
+        behind former: TrackingWire? = nil,
+        position: ChannelPosition? = nil,
+        members: String = ""
+    ) async throws {
+        self.channel = channel
+        (client, socketID) = try await broker.connected()
+        let known = position ?? former?.position
+        let text = known.map { known in
+            let socket = former.map { #","socket":"\#($0.socketID)""# } ?? ""
+            return #"{"stream":"\#(known.stream)","serial":\#(known.serial)\#(socket)}"#
+        }
+        let message = subscribeMessage(to: channel, socketID: socketID)
+        try client.send(message.dropLast(2) + #","position":\#(text ?? "{}")\#(members)}}"#)
+        let answer = try await client.nextText()
+        let parsed = try ServerMessage.parse(Array(answer.utf8).span)
+        guard case .subscriptionSucceeded(channel, let data) = parsed,
+            let start = SubscriptionStart(acknowledgement: data)
+        else {
+            Issue.record("\(answer)")
+            throw TrackingError.notTracked(answer)
+        }
+        self.start = start
+        serial = start.position.serial
+    }
+
+    var position: ChannelPosition { ChannelPosition(stream: start.position.stream, serial: serial) }
+
+    /// Reads the next message of the channel; `nil` for one that leaves this client out.
+    func next() async throws -> String? {
+        let text = try await client.nextText()
+        let message = try ServerMessage.parse(Array(text.utf8).span)
+        let (number, data): (UInt64?, String?) =
+            switch message {
+            case .event(let event): (event.serial, event.data)
+            case .position(_, let serial, _): (serial, nil)
+            default: (nil, nil)
+            }
+        #expect(number == serial + 1, "\(text)")
+        serial += 1
+        return data
+    }
+
+    /// Reads the next messages.
+    func next(_ count: Int) async throws -> [String?] {
+        var all: [String?] = []
+        for _ in 0..<count { all.append(try await next()) }
+        return all
+    }
+
+    /// Loses the connection.
+    func cut() { client.wire.reset() }
+}
+
+enum TrackingError: Error {
+    case notTracked(String)
+}
