@@ -174,6 +174,16 @@ public struct ChannelHome: Sendable {
         if stream == nil { stream = state.openKept(address, app, isVacant: false, at: now) }
     }
 
+    /// Begins to number the channel's messages for a backend that asks for its position.
+    public mutating func openStream(
+        _ address: ChannelAddress,
+        _ app: App?,
+        sharing state: inout HomeShardState,
+        at now: Int64
+    ) {
+        if stream == nil { stream = state.openStream(address, app, isVacant: isVacant, at: now) }
+    }
+
     /// Begins to number the channel's messages, if they have no numbers yet, and decides what the subscriber gets.
     private mutating func track(
         _ request: PositionRequest,

@@ -131,7 +131,7 @@ public struct HomeShardState: Sendable {
     }
 
     /// Returns the index of a channel's stream, and makes one if it has none; `nil` if the app has no recovery.
-    mutating func openStream(
+    public mutating func openStream(
         _ address: ChannelAddress,
         _ app: App?,
         isVacant: Bool,

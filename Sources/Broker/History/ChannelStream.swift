@@ -63,6 +63,37 @@ public struct ChannelStream: Sendable {
         return now - vacantSince <= Int64(rule.ageMax) * 1_000
     }
 
+    /// The kept messages that a query asks for.
+    ///
+    /// - Parameters:
+    ///   - query: The query.
+    ///   - now: The time.
+    ///   - calendar: The same moment in milliseconds since 1970.
+    ///   - headerLength: The length of what precedes the message in a frame.
+    /// - Returns: A page of at most 1 MiB, or of one message.
+    public func history(
+        _ query: HistoryQuery,
+        at now: Int64,
+        calendar: Int64,
+        headerLength: ([UInt8]) -> Int
+    ) -> HistoryPage {
+        let offset = calendar - now
+        let oldest = now - Int64(rule.ageMax) * 1_000
+        let first = max(query.since.map { $0 - offset } ?? .min, oldest)
+        let last = query.until.map { $0 - offset } ?? .max
+        let (messages, hasMore) =
+            first <= last ? ring.page(query, within: first...last, lengthMax: 1 << 20) : ([], false)
+        return HistoryPage(
+            position,
+            oldest: oldestSerial(at: now),
+            messages: messages.map { serial, time, frame in
+                let text = Array(frame[headerLength(frame)...])
+                return HistoryPage.Message(serial: serial, time: time + offset, text: text)
+            },
+            hasMore: hasMore
+        )
+    }
+
     // MARK: - Replays
 
     /// Decides where a subscription begins, and what is replayed to it: all that was missed, or nothing.

@@ -98,6 +98,37 @@ struct MessageRing: Sendable {
         return messages
     }
 
+    /// The kept messages that a query asks for, in its order.
+    ///
+    /// - Parameters:
+    ///   - query: The query; its times are not looked at.
+    ///   - times: The times to look for.
+    ///   - lengthMax: The maximum size of the frames together; at least one message is returned.
+    /// - Returns: The messages with their serials and times, and whether there are more.
+    func page(
+        _ query: HistoryQuery,
+        within times: ClosedRange<Int64>,
+        lengthMax: Int
+    ) -> (messages: [(serial: UInt64, time: Int64, frame: [UInt8])], hasMore: Bool) {
+        var found: [(serial: UInt64, time: Int64, frame: [UInt8])] = []
+        var length = 0
+        let first = max(firstSerial, query.after.map { $0 + 1 } ?? 0)
+        let last = min(end, query.before ?? .max)
+        guard first < last else { return ([], false) }
+        let count = Int(last - first)
+        for step in 0..<count {
+            let serial = query.isNewestFirst ? last - 1 - UInt64(step) : first + UInt64(step)
+            let entry = entries[index(of: serial)]
+            guard times.contains(entry.time) else { continue }
+            length += entry.frame.count
+            guard found.count < query.limit, found.isEmpty || length <= lengthMax else {
+                return (found, true)
+            }
+            found.append((serial, entry.time, entry.frame))
+        }
+        return (found, false)
+    }
+
     private func index(of serial: UInt64) -> Int { head + Int(serial - firstSerial) }
 }
 

@@ -54,6 +54,9 @@ final class APIRequest: HTTPContentReceiver {
         case .users(_, let channel):
             try ChannelsAPI(app, core)
                 .listUsers(head.pathText(channel), parameters, exchange)
+        case .history(_, let channel):
+            try ChannelsAPI(app, core)
+                .listMessages(head.pathText(channel), parameters, exchange)
         case .terminate(_, let user):
             try UsersAPI(app, core).terminate(head.pathText(user), parameters, exchange)
         case .health: break

@@ -43,7 +43,9 @@ struct ChannelsAPI {
             attributes.isOccupied = counts.isOccupied(name)
             exchange.respond(.json(APIAnswer.channel(attributes)))
         }
-        if query.info.contains(.cache) {
+        if query.info.contains(.position) {
+            core.queries.state(of: address, finish: finish)
+        } else if query.info.contains(.cache) {
             core.queries.cache(of: address, finish: finish)
         } else {
             core.queries.counts(of: [address], finish: finish)
@@ -60,6 +62,34 @@ struct ChannelsAPI {
         try UsersQuery.check(parameters, kind: name.kind)
         core.queries.users(of: ChannelAddress(app: app.id, name: name)) { users in
             exchange.respond(.json(APIAnswer.users(users.map(\.text))))
+        }
+    }
+
+    /// Answers with the messages that a channel keeps, a page at a time.
+    func listMessages(
+        _ encodedName: String,
+        _ parameters: QueryParameters,
+        _ exchange: HTTPExchange
+    ) throws(APIError) {
+        let name = try channelName(encodedName)
+        let query = try HistoryQuery(parameters)
+        guard app.recovery.isEnabled else {
+            throw APIError(
+                status: 400,
+                message: "App \(app.id) keeps no messages: recovery.enabled is false"
+            )
+        }
+        let address = ChannelAddress(app: app.id, name: name)
+        core.queries.history(query, of: address) { page in
+            guard query.stream ?? page.position.stream == page.position.stream else {
+                let error = APIError(
+                    status: 410,
+                    message: "The channel's stream is \(page.position.stream), and no longer "
+                        + (query.stream?.text ?? "")
+                )
+                return exchange.respond(Response(refusal: error))
+            }
+            exchange.respond(.json(APIAnswer.history(page, of: query)))
         }
     }
 
@@ -98,7 +128,8 @@ struct ChannelCounts {
             userCount: info.contains(.userCount) ? count?.userCount ?? 0 : nil,
             subscriptionCount: info.contains(.subscriptionCount)
                 ? count?.subscriptionCount ?? 0 : nil,
-            cache: info.contains(.cache) ? count?.cache ?? .empty : nil
+            cache: info.contains(.cache) ? count?.cache ?? .empty : nil,
+            position: info.contains(.position) ? .some(count?.position) : nil
         )
     }
 }

@@ -17,6 +17,8 @@ enum Route: Equatable {
     case channel(app: Range<Int>, name: Range<Int>)
     /// `/apps/{id}/channels/{name}/users`, the name percent-encoded.
     case users(app: Range<Int>, channel: Range<Int>)
+    /// `/apps/{id}/channels/{name}/history`, the name percent-encoded.
+    case history(app: Range<Int>, channel: Range<Int>)
     /// `/apps/{id}/users/{user}/terminate_connections`, the user percent-encoded. The official Python library omits
     /// `/apps/{id}`; then the app is the one whose key has signed.
     case terminate(app: Range<Int>?, user: Range<Int>)
@@ -57,6 +59,8 @@ enum Route: Equatable {
             self = .channel(app: app, name: name)
         case (let name?, _) where segment(resource, is: "channels") && segment(part, is: "users"):
             self = .users(app: app, channel: name)
+        case (let name?, _) where segment(resource, is: "channels") && segment(part, is: "history"):
+            self = .history(app: app, channel: name)
         case (let user?, _)
         where segment(resource, is: "users") && segment(part, is: "terminate_connections"):
             self = .terminate(app: app, user: user)
@@ -77,7 +81,7 @@ enum Route: Equatable {
     var app: Range<Int>? {
         switch self {
         case .events(let app), .batchEvents(let app), .channels(let app), .channel(let app, _),
-            .users(let app, _):
+            .users(let app, _), .history(let app, _):
             app
         case .terminate(let app, _): app
         case .health: nil
@@ -88,7 +92,7 @@ enum Route: Equatable {
     var kind: RequestAllowance.Kind? {
         switch self {
         case .events, .batchEvents: .trigger
-        case .channels, .channel, .users: .query
+        case .channels, .channel, .users, .history: .query
         case .terminate: .termination
         case .health: nil
         }
@@ -98,7 +102,7 @@ enum Route: Equatable {
     var methods: [Method] {
         switch self {
         case .events, .batchEvents, .terminate: Route.writeMethods
-        case .channels, .channel, .users, .health: Route.readMethods
+        case .channels, .channel, .users, .history, .health: Route.readMethods
         }
     }
 

@@ -38,19 +38,19 @@ public struct MonotonicTime: InstantProtocol, Sendable {
     }
 }
 
-/// Returns the seconds since 1970 (`CLOCK_REALTIME`), which may jump.
-func currentUnixTime() -> Int64 {
+/// Returns the milliseconds since 1970 (`CLOCK_REALTIME`), which may jump.
+func currentUnixMilliseconds() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec)
+    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
 }
 
 /// The clocks that a reactor reads once a turn: the kernel's, or those of a simulation.
 public struct LoopClock {
     /// Reads the monotonic time.
     let now: () -> MonotonicTime
-    /// Reads the seconds since 1970.
-    let unixTime: () -> Int64
+    /// Reads the milliseconds since 1970.
+    let unixMilliseconds: () -> Int64
     /// How late a poll may be before it counts as a pause, which timers exclude; nil if none ever does.
     let pauseTolerance: Duration?
 
@@ -60,7 +60,7 @@ public struct LoopClock {
     public static var system: LoopClock {
         LoopClock(
             now: { .current },
-            unixTime: currentUnixTime,
+            unixMilliseconds: currentUnixMilliseconds,
             pauseTolerance: .milliseconds(200)
         )
     }
@@ -79,8 +79,20 @@ public struct LoopClock {
         unixTime: @escaping () -> Int64,
         pauseTolerance: Duration? = nil
     ) {
+        self.init(
+            now: now,
+            unixMilliseconds: { unixTime() * 1_000 },
+            pauseTolerance: pauseTolerance
+        )
+    }
+
+    private init(
+        now: @escaping () -> MonotonicTime,
+        unixMilliseconds: @escaping () -> Int64,
+        pauseTolerance: Duration?
+    ) {
         self.now = now
-        self.unixTime = unixTime
+        self.unixMilliseconds = unixMilliseconds
         self.pauseTolerance = pauseTolerance
     }
 }

@@ -22,7 +22,9 @@ public final class Reactor {
         MonotonicTime(nanoseconds: monotonicTime.nanoseconds - timerClock.pausedTime)
     }
     /// Seconds since 1970, read once a turn; it may jump.
-    public var unixTime: Int64 { calendarTime }
+    public var unixTime: Int64 { calendarTime / 1_000 }
+    /// Milliseconds since 1970, read once a turn; they may jump.
+    public var unixMilliseconds: Int64 { calendarTime }
     /// The number of streams, closing ones included.
     public var streamCount: Int { liveStreamCount }
     /// Whether ``shutDown()`` was called.
@@ -131,7 +133,7 @@ public final class Reactor {
         start = clock.now()
         monotonicTime = start
         polledAt = start
-        calendarTime = clock.unixTime()
+        calendarTime = clock.unixMilliseconds()
         events = .allocate(capacity: Self.eventCountMax)
         received = .allocate(capacity: Self.receivedLength)
         received.initialize(repeating: 0)
@@ -206,7 +208,7 @@ public final class Reactor {
 
     private func readClocks() {
         monotonicTime = clock.now()
-        calendarTime = clock.unixTime()
+        calendarTime = clock.unixMilliseconds()
     }
 
     /// Begins an assisted turn (``LoopResident/assist()``), in place of ``poll(atMost:)``.

@@ -16,6 +16,8 @@ public struct ChannelAttributes: Equatable, Sendable {
     public var subscriptionCount: Int?
     /// The cached event.
     public var cache: Cache?
+    /// The position of the last message; `nil` inside for an app without recovery.
+    public var position: ChannelPosition??
 
     /// Creates the attributes of a channel.
     ///
@@ -24,12 +26,15 @@ public struct ChannelAttributes: Equatable, Sendable {
     ///   - userCount: The number of members of a presence channel.
     ///   - subscriptionCount: The number of subscribed connections.
     ///   - cache: The cached event.
+    ///   - position: The position of the last message.
     public init(
         isOccupied: Bool? = nil,
         userCount: Int? = nil,
         subscriptionCount: Int? = nil,
-        cache: Cache? = nil
+        cache: Cache? = nil,
+        position: ChannelPosition?? = nil
     ) {
+        self.position = position
         self.isOccupied = isOccupied
         self.userCount = userCount
         self.subscriptionCount = subscriptionCount
@@ -63,6 +68,10 @@ public struct ChannelAttributes: Equatable, Sendable {
             json.integer(secondsLeft)
             json.endObject()
         case nil: break
+        }
+        if let position {
+            json.name("position")
+            json.position(position)
         }
         json.endObject()
     }

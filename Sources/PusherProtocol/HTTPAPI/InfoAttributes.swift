@@ -12,6 +12,9 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
     public static let subscriptionCount = InfoAttributes(rawValue: 2)
     /// `cache`: the last event of a cache channel and its remaining lifetime.
     public static let cache = InfoAttributes(rawValue: 4)
+    /// `position`: the position of the last message of the channel's stream, which begins with the query if the channel
+    /// has none.
+    public static let position = InfoAttributes(rawValue: 8)
 
     /// Parses a list such as `user_count,subscription_count`; it may be empty.
     ///
@@ -23,10 +26,11 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
             case "user_count": attributes.insert(.userCount)
             case "subscription_count": attributes.insert(.subscriptionCount)
             case "cache": attributes.insert(.cache)
+            case "position": attributes.insert(.position)
             default:
                 throw .badRequest(
                     "Unknown info attribute: \(APIError.quote(String(name), lengthMax: 64)) "
-                        + "(known are user_count, subscription_count and cache)"
+                        + "(known are user_count, subscription_count, cache and position)"
                 )
             }
         }
@@ -47,6 +51,7 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
     /// - Throws: 400 for an attribute that a trigger cannot return.
     public func checkForTrigger(countsSubscriptions: Bool) throws(APIError) {
         guard !contains(.cache) else { throw InfoAttributes.cacheNotAllowed }
+        guard !contains(.position) else { throw InfoAttributes.positionNotAllowed }
         try checkSubscriptionCount(countsSubscriptions)
     }
 
@@ -68,6 +73,7 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
             )
         }
         guard !contains(.cache) else { throw InfoAttributes.cacheNotAllowed }
+        guard !contains(.position) else { throw InfoAttributes.positionNotAllowed }
         try checkSubscriptionCount(countsSubscriptions)
     }
 
@@ -99,6 +105,10 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
                     + "when subscription counting is enabled for the app"
             )
         }
+    }
+
+    private static var positionNotAllowed: APIError {
+        .badRequest("position may only be requested for a single channel")
     }
 
     private static var cacheNotAllowed: APIError {

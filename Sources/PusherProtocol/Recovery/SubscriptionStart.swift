@@ -30,9 +30,7 @@ public struct SubscriptionStart: Equatable, Sendable {
     /// Writes the members of the acknowledgement's data.
     public func write(to json: inout JSONWriter) {
         json.name("position")
-        json.beginObject()
-        position.writeMembers(to: &json)
-        json.endObject()
+        json.position(position)
         switch continuity {
         case .began:
             if rewound > 0 {

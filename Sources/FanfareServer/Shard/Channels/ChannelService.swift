@@ -333,6 +333,18 @@ final class ChannelService: TimerTarget {
         return channel.home.stream
     }
 
+    /// At the home: the index of the channel's stream, which begins here if the channel has none; `nil` in an app without
+    /// recovery.
+    func openStream(at address: ChannelAddress) -> Int? {
+        let (app, now) = (context.registry.apps[address.app], context.milliseconds)
+        defer { startTimers() }
+        guard let channel = table[address], !channel.home.isVacant else {
+            return state.openStream(address, app, isVacant: true, at: now)
+        }
+        channel.home.openStream(address, app, sharing: &state, at: now)
+        return channel.home.stream
+    }
+
     /// At the home: keeps a numbered message.
     func keep(_ frame: EventFrame, except: SocketID?, in stream: Int) {
         let now = context.milliseconds

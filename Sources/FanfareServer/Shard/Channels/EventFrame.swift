@@ -59,6 +59,15 @@ package struct EventFrame: Sendable {
         bytes = frame
     }
 
+    /// The length of the header of an unmasked frame (RFC 6455 §5.2).
+    static func headerLength(_ frame: [UInt8]) -> Int {
+        switch frame[1] {
+        case 126: 4
+        case 127: 10
+        default: 2
+        }
+    }
+
     /// The compressed frame, if compression makes it shorter; otherwise ``bytes``.
     func compressed(by deflater: SharedDeflater) -> [UInt8] {
         deflater.textFrame(bytes.span.extracting(Int(headerLength)...)) ?? bytes

@@ -1,4 +1,5 @@
 import Broker
+import Net
 import PusherProtocol
 
 // The answers of the homes of channels to queries.
@@ -15,6 +16,23 @@ extension ChannelService {
         case .cached(let address):
             var count = count(of: address)
             count.cache = cacheAttribute(of: address)
+            return [count]
+        case .state(let address):
+            var count = count(of: address)
+            if address.name.kind.isCache { count.cache = cacheAttribute(of: address) }
+            count.position = openStream(at: address).map { state.streams[$0].position }
+            return [count]
+        case .history(let address, let query):
+            var count = count(of: address)
+            count.history = openStream(at: address).map {
+                state.streams[$0]
+                    .history(
+                        query,
+                        at: context.milliseconds,
+                        calendar: context.reactor.unixMilliseconds,
+                        headerLength: EventFrame.headerLength
+                    )
+            }
             return [count]
         }
     }

@@ -1,5 +1,5 @@
 package import Broker
-import PusherProtocol
+package import PusherProtocol
 
 // MARK: - Queries
 
@@ -14,6 +14,10 @@ package enum ShardQuery: Sendable {
     case users(ChannelAddress)
     /// The counts of this cache channel, and its cached event.
     case cached(ChannelAddress)
+    /// The counts of this channel, its cached event, and the position of its last message.
+    case state(ChannelAddress)
+    /// Messages that this channel keeps.
+    indirect case history(ChannelAddress, HistoryQuery)
 }
 
 /// The answer of a home about one channel.
@@ -27,6 +31,10 @@ package struct ChannelCount: Sendable {
     var users: [UserID] = []
     /// The cached event, if requested.
     var cache: ChannelAttributes.Cache?
+    /// The position of the last message, if requested and numbered.
+    var position: ChannelPosition?
+    /// The kept messages, if requested.
+    var history: HistoryPage?
 }
 
 // MARK: - Lists of channels

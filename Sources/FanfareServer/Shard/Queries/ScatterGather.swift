@@ -37,6 +37,22 @@ final class ScatterGather {
         ask([(address.home(among: context.shardCount), .cached(address))], finish: finish)
     }
 
+    /// Queries the counts of a channel, its cached event and its position.
+    func state(of address: ChannelAddress, finish: @escaping ([ChannelCount]) -> Void) {
+        ask([(address.home(among: context.shardCount), .state(address))], finish: finish)
+    }
+
+    /// Queries messages that a channel of an app with recovery keeps.
+    func history(
+        _ query: HistoryQuery,
+        of address: ChannelAddress,
+        finish: @escaping (HistoryPage) -> Void
+    ) {
+        ask([(address.home(among: context.shardCount), .history(address, query))]) {
+            if let page = $0.first?.history { finish(page) }
+        }
+    }
+
     /// Queries the users of a presence channel.
     func users(of address: ChannelAddress, finish: @escaping ([UserID]) -> Void) {
         ask([(address.home(among: context.shardCount), .users(address))]) {
