@@ -3,7 +3,9 @@ import Testing
 
 @testable import Broker
 
-/// The streams of one shard, as a class, because `#expect` takes no mutating calls. Times are in seconds.
+/// The streams of one shard, as a class, because `#expect` takes no mutating calls.
+///
+/// Times are in seconds.
 private final class Shard {
     var streams: Streams
     var settings: RecoverySettings
@@ -13,7 +15,9 @@ private final class Shard {
         streams = Streams(seed: 7, retainedBytesMax: total)
     }
 
-    func open(_ channel: String, app: String = "1", isVacant: Bool = false, at now: Int64 = 0) -> Int {
+    func open(_ channel: String, app: String = "1", isVacant: Bool = false, at now: Int64 = 0)
+        -> Int
+    {
         let name = try? ChannelName(channel)
         guard let name else { preconditionFailure("not a channel: \(channel)") }
         let address = ChannelAddress(app: AppID(app), name: name)
@@ -22,7 +26,8 @@ private final class Shard {
 
     func has(_ channel: String) -> Bool {
         let name = try? ChannelName(channel)
-        return name.map { streams.index(of: ChannelAddress(app: AppID("1"), name: $0)) != nil } ?? false
+        return name.map { streams.index(of: ChannelAddress(app: AppID("1"), name: $0)) != nil }
+            ?? false
     }
 
     /// Appends messages of ten bytes, each with its serial.
@@ -75,7 +80,9 @@ private final class Shard {
     }
 }
 
-private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil) -> SubscriptionStart.Continuity {
+private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
+    -> SubscriptionStart.Continuity
+{
     .gap(RecoveryGap(reason, missed: missed))
 }
 
@@ -143,7 +150,9 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil) -> Subsc
         let kept = bytesMax / 10
         let known = UInt64(4 - kept)
         #expect(shard.resume(stream, from: known).1 == Array(Int(known) + 1..<5))
-        if known > 0 { #expect(shard.resume(stream, from: known - 1).0 == gap(.truncated, 5 - known)) }
+        if known > 0 {
+            #expect(shard.resume(stream, from: known - 1).0 == gap(.truncated, 5 - known))
+        }
     }
 
     @Test("A long message is not kept, and nothing before it is replayed")
@@ -331,7 +340,8 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil) -> Subsc
     func randomSteps() {
         var random = SplitMix64(state: 3)
         let rules = [
-            RecoveryRule(channelPrefix: "a", messagesMax: 3), RecoveryRule(channelPrefix: "b", ageMax: 7),
+            RecoveryRule(channelPrefix: "a", messagesMax: 3),
+            RecoveryRule(channelPrefix: "b", ageMax: 7),
         ]
         let shard = Shard(
             RecoverySettings(rules: rules, retainedBytesMax: 400, positionsMax: 3),

@@ -87,7 +87,9 @@ private struct Described: Decodable {
                     )
                     if let serials { #expect(page.serials == serials, "\(parameters)") }
                     #expect(page.next == next, "\(parameters)")
-                    if serials == nil { #expect(page.serials.last == 7 && page.serials.contains(4)) }
+                    if serials == nil {
+                        #expect(page.serials.last == 7 && page.serials.contains(4))
+                    }
                 }
             }
         }
@@ -120,7 +122,10 @@ private struct Described: Decodable {
         }
     }
 
-    @Test("A page that subscribes from the position of its state misses nothing", arguments: [1, 3])
+    @Test(
+        "A page that subscribes from the position of its state misses nothing",
+        arguments: [1, 3]
+    )
     func positions(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             for channel in ["a", "b", "c"] {
@@ -168,7 +173,11 @@ private struct Described: Decodable {
             #expect(try await history(broker, "a", [("stream", own)]).position.stream == own)
             for (path, info) in [("", "position")] {
                 let list = try await Wire(port: broker.port).ask(
-                    SignedRequest(method: "GET", path: "/apps/1/channels" + path, parameters: [("info", info)])
+                    SignedRequest(
+                        method: "GET",
+                        path: "/apps/1/channels" + path,
+                        parameters: [("info", info)]
+                    )
                 )
                 #expect(list.status == 400 && list.body.contains("single channel"))
             }

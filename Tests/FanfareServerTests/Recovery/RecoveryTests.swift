@@ -52,7 +52,10 @@ private let channels = ["a", "b", "c", "private-d"]
         }
     }
 
-    @Test("A client that does not track sees nothing of it but numbers in events", arguments: [1, 3])
+    @Test(
+        "A client that does not track sees nothing of it but numbers in events",
+        arguments: [1, 3]
+    )
     func stockClients(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             for channel in channels {
@@ -102,7 +105,8 @@ private let channels = ["a", "b", "c", "private-d"]
                 try sender.client.send(event + #","key":"k"}"#)
                 let receipt = ServerMessage.position(channel: channel, serial: 2, key: "k")
                 #expect(
-                    try await sender.client.nextText() == String(decoding: receipt.bytes, as: UTF8.self)
+                    try await sender.client.nextText()
+                        == String(decoding: receipt.bytes, as: UTF8.self)
                 )
                 #expect(try await reader.next() == "1")
             }
@@ -167,7 +171,10 @@ private let channels = ["a", "b", "c", "private-d"]
         }
     }
 
-    @Test("A rule may keep what comes before the first subscriber, and rewind to it", arguments: [1, 3])
+    @Test(
+        "A rule may keep what comes before the first subscriber, and rewind to it",
+        arguments: [1, 3]
+    )
     func rewinds(loops: Int) async throws {
         var rule = RecoveryConfiguration.Rule()
         rule.keep = .always

@@ -17,7 +17,9 @@ final class TrackingWire {
     ///   - broker: The broker.
     ///   - channel: A channel of any kind but presence.
     ///   - former: The client that lost its connection.
+    ///   - position: The position to resume from; `nil` for that of the former client, if there is one.
     ///   - members: Further members of the subscription's data.
+    /// - Throws: What the wire throws, or ``TrackingError``.
     init(
         _ broker: TestBroker,
         _ channel: String,

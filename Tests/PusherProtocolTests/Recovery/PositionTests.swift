@@ -46,7 +46,10 @@ import Testing
             (#","position":{"serial":1}"#, .stream),
             (#","position":{"stream":"","serial":1}"#, .stream),
             (#","position":{"stream":"a b","serial":1}"#, .stream),
-            (#","position":{"stream":"\#(String(repeating: "a", count: 65))","serial":1}"#, .stream),
+            (
+                #","position":{"stream":"\#(String(repeating: "a", count: 65))","serial":1}"#,
+                .stream
+            ),
             (#","position":{"stream":"a"}"#, .serial),
             (#","position":{"stream":"a","serial":-1}"#, .serial),
             (#","position":{"stream":"a","serial":1.5}"#, .serial),
