@@ -28,7 +28,7 @@ import Testing
             ("info=cache", true, "cache may only be requested for a single channel"),
             (
                 "info=foo", true,
-                #"Unknown info attribute: "foo" (known are user_count, subscription_count and cache)"#
+                #"Unknown info attribute: "foo" (known are user_count, subscription_count, cache and position)"#
             ),
             (
                 "filter_by_prefix=" + String(repeating: "x", count: 201), true,

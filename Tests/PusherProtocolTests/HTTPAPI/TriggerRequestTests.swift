@@ -138,7 +138,7 @@ import Testing
         ),
         (
             #"{"name":"e","data":"","channel":"c","info":"users"}"#, 400,
-            #"Unknown info attribute: "users" (known are user_count, subscription_count and cache)"#
+            #"Unknown info attribute: "users" (known are user_count, subscription_count, cache and position)"#
         ),
         (
             #"{"name":"e","data":"","channel":"c","info":7}"#, 400,
