@@ -191,6 +191,8 @@ private final class Client {
             case .send(let message): String(decoding: message.bytes, as: UTF8.self)
             case .join(let channel, let member, let request):
                 "join \(channel.text)\(member.map { " as \($0.id)" } ?? "") \(request)"
+            case .joinFrom(let position, let channel, let member, let request):
+                "join \(channel.text)\(member.map { " as \($0.id)" } ?? "") \(request) from \(position)"
             case .leave(let channel): "leave \(channel.text)"
             case .publish(let event, let channel): "publish \(event.name) on \(channel.text)"
             case .signIn, .watch, .unwatch, .claimQuota: "\(effect)"

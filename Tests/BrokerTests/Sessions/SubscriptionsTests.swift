@@ -35,7 +35,7 @@ import Testing
         let (one, other) = (try ChannelName("one"), try ChannelName("other"))
         for name in [one, other] {
             subscriptions.put(name, .awaited(request: 1))
-            subscriptions.put(name, .active)
+            subscriptions.put(name, .active(isTracked: false))
         }
         #expect(subscriptions.count == 2)
         for name in [one, other] {
