@@ -203,7 +203,7 @@ struct PostponedSubscriptionTests {
             try await bench.clock.waitForSleep(of: .seconds(3))
             bench.clock.advance(by: .seconds(3))
         }
-        guard case .send(.subscribe("private-a", _, _)) = await connection.next() else {
+        guard case .send(.subscribe("private-a", _, _, _)) = await connection.next() else {
             Issue.record("the channel should be subscribed")
             return
         }

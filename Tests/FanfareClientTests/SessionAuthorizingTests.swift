@@ -74,7 +74,7 @@ import Testing
         let error = FanfareError.authorizationFailed(channel: "private-a", failure)
         let effects = driver.session.authorized(ticket, .failure(failure))
         #expect(effects.delivered == ["pusher:subscription_error"])
-        guard case .deliver(let event) = effects[0] else { return }
+        guard case .deliver(let event, _) = effects[0] else { return }
         #expect(event.data?.hasSuffix(#""status":403}"#) == true)
         #expect(effects.refusals == [error])
         #expect(error.description.contains("403: not you"))
