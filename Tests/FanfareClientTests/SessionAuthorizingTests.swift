@@ -27,7 +27,8 @@ import Testing
                     .subscribe(
                         channel: channel,
                         auth: "app-key:signature",
-                        channelData: authorization.channelData
+                        channelData: authorization.channelData,
+                        position: PositionRequest()
                     )
                 )
             ]
@@ -116,7 +117,8 @@ import Testing
         let message = ClientMessage.subscribe(
             channel: "private-a",
             auth: "app-key:signature",
-            channelData: nil
+            channelData: nil,
+            position: PositionRequest()
         )
         #expect(driver.session.subscribe(to: "private-a", with: signed) == [.send(message)])
         _ = driver.close(4200)

@@ -8,7 +8,9 @@ extension ClientSession {
     ///   - channel: The channel.
     ///   - data: The acknowledgement's data.
     ///   - isLive: Whether the channel was subscribed before on this connection.
-    mutating func acknowledge(_ channel: String, _ data: String, isLive: Bool = false) {
+    /// - Returns: Whether the broker keeps positions.
+    @discardableResult
+    mutating func acknowledge(_ channel: String, _ data: String, isLive: Bool = false) -> Bool {
         let start = SubscriptionStart(acknowledgement: data)
         let socketID = socketID
         let continuity = subscriptions[of: channel]?.tracking.acknowledged(
@@ -16,7 +18,12 @@ extension ClientSession {
             on: socketID,
             isLive: isLive
         )
-        guard let continuity else { return }
+        guard let continuity else { return start != nil }
+        tell(continuity, of: channel)
+        return start != nil
+    }
+
+    private mutating func tell(_ continuity: Continuity, of channel: String) {
         let isAgain = subscriptions[of: channel]?.wasConfirmed == true
         subscriptions[of: channel]?.wasConfirmed = true
         var position = subscriptions[of: channel]?.tracking.position

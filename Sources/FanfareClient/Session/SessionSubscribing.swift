@@ -192,8 +192,12 @@ extension ClientSession {
             // Before the success is delivered, so that its callbacks find the members.
             let change = replaceMembers(of: channel, data)
             effects.append(.subscribed(channel: channel))
-            acknowledge(channel, data)
-            deliver(message)
+            let isTracked = acknowledge(channel, data)
+            // What the data says of the position is told as a Continuity; apps get what other brokers send, too.
+            deliver(
+                isTracked && !ChannelKind(ofName: channel).isPresence
+                    ? .subscriptionSucceeded(channel: channel, data: "{}") : message
+            )
             if let change { effects.append(.presence(channel: channel, change)) }
             decryptHeld(of: channel)
             finishReplay(of: channel, at: now)
