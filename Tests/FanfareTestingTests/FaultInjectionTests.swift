@@ -120,6 +120,7 @@ struct FaultInjectionTests {
         var told = client.channel("a").continuities().makeAsyncIterator()
         for (number, keepsHistory) in [(1, true), (2, false), (3, true)] {
             broker.restart(keepingHistory: keepsHistory)
+            try await broker.advance(by: .seconds(31))
             let continuity = try await told.next()
             let isResumed = continuity == .resumed(replayed: 0)
             #expect(isResumed == keepsHistory, "\(String(describing: continuity))")

@@ -49,6 +49,7 @@ import Testing
         #expect(model.gap == nil)
 
         broker.restart(keepingHistory: false)
+        try await broker.advance(by: .seconds(31))
         try await wait { model.state == .live && model.gap != nil }
         #expect(model.gap?.reason == .unknownStream)
         #expect(model.events.count == 2)

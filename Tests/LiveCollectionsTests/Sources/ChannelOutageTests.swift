@@ -100,6 +100,7 @@ struct ChannelOutageTests {
         }
         #expect(backend.fetchCount == count)
         broker.restart(keepingHistory: false)
+        try await broker.advance(by: .seconds(60))
         try await until { backend.fetchCount == count + 1 && list.state.isLive }
         client.disconnect()
     }

@@ -230,6 +230,7 @@ struct ChannelTextSourceTests {
         #expect(backend.requests.withLock { $0 } == Array(repeating: "send", count: 20))
         backend.requests.withLock { $0 = [] }
         broker.restart(keepingHistory: false)
+        try await broker.advance(by: .seconds(31))
         try await broker.wait(for: "the missed entries") {
             backend.requests.withLock { $0.count } == 2
                 && texts.allSatisfy { $0.status == .live && $0.string == backend.string }
