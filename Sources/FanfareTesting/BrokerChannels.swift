@@ -112,7 +112,7 @@ extension BrokerState {
     /// - Parameters:
     ///   - name: The channel.
     ///   - except: The connection that does not get the message.
-    ///   - receipt: The key under which this connection gets a receipt.
+    ///   - key: The key under which this connection gets a receipt.
     ///   - now: The time.
     ///   - message: Appends the message with a serial, or 0 for none.
     private mutating func distribute(

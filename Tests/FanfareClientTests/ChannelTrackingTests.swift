@@ -210,7 +210,8 @@ import Testing
         "A position that no broker has given is not sent, and is a gap",
         arguments: [
             ChannelPosition(stream: "", serial: 1), ChannelPosition(stream: "ä", serial: 1),
-            ChannelPosition(stream: "s1", serial: 1 << 53), ChannelPosition(stream: "s1", serial: .max),
+            ChannelPosition(stream: "s1", serial: 1 << 53),
+            ChannelPosition(stream: "s1", serial: .max),
         ]
     )
     func invalid(_ position: ChannelPosition) throws {

@@ -22,7 +22,9 @@ private final class MemoryPositions: PositionStore {
 
     func save(_ positions: [StoredPosition]) throws {
         guard !isBroken else { throw Broken() }
-        stored.withLock { stored in for position in positions { stored[position.channel] = position } }
+        stored.withLock { stored in
+            for position in positions { stored[position.channel] = position }
+        }
     }
 }
 
@@ -237,6 +239,37 @@ private final class MemoryPositions: PositionStore {
         for client in [client, other] { client.disconnect() }
     }
 
+    @Test("A cached event that a cut has prevented comes with the next subscription")
+    func openings() async throws {
+        let broker = ScriptedBroker()
+        let client = broker.client()
+        try broker.trigger("e", on: ["cache-room"], text: "cached")
+        let channel = client.channel("cache-room")
+        let (heard, told) = (Seen<String>(), Seen<Continuity>())
+        channel.bind("e") { heard.add($0.data ?? "") }
+        channel.onContinuity { told.add($0) }
+        channel.subscribe()
+        broker.inject(.cut, times: 3) { $0.event == "e" }
+        client.connect()
+        for _ in 0..<4 {
+            try await broker.settle()
+            #expect(heard.all == [] || told.all.count == 4)
+            try await broker.advance(by: .seconds(31))
+        }
+        try await broker.waitForSubscribers(to: "cache-room")
+        try broker.trigger("e", on: ["cache-room"], text: "next")
+        try await broker.settle()
+        #expect(heard.all == ["cached", "next"])
+        #expect(told.all == [.began] + (1...3).map { _ in .resumed(replayed: 0) })
+        // It has the cached event: a later cut does not bring it again.
+        broker.cut()
+        try await broker.advance(by: .seconds(31))
+        try await broker.waitForSubscribers(to: "cache-room")
+        try await broker.settle()
+        #expect(heard.all == ["cached", "next"])
+        client.disconnect()
+    }
+
     // MARK: Positions
 
     @Test("The position moves when callbacks have returned and sequences have been read")
@@ -292,7 +325,10 @@ private final class MemoryPositions: PositionStore {
         for client in [first, second] { client.disconnect() }
     }
 
-    @Test("A rewind begins with earlier events where the broker allows it", arguments: [true, false])
+    @Test(
+        "A rewind begins with earlier events where the broker allows it",
+        arguments: [true, false]
+    )
     func rewinds(isAllowed: Bool) async throws {
         var settings = ScriptedBroker.Settings()
         settings.allowsRewind = isAllowed

@@ -119,7 +119,8 @@ import Testing
         var driver = subscribed()
         _ = driver.close(1006)
         _ = connect(&driver, as: 2)
-        let ahead = #"{"position":{"stream":"s1","serial":50},"gap":{"reason":"truncated"},"opening":true}"#
+        let ahead =
+            #"{"position":{"stream":"s1","serial":50},"gap":{"reason":"truncated"},"opening":true}"#
         #expect(confirm(ahead, &driver).gaps == [Gap(.truncated)])
         _ = driver.close(1006)
         #expect(connect(&driver, as: 3).positions.map(\.wantsOpening) == [true])
@@ -183,7 +184,8 @@ import Testing
     @Test("Another acknowledgement during the subscription begins another stream")
     func liveAcknowledgements() {
         var driver = subscribed()
-        let data = #"{"position":{"stream":"s2","serial":0},"recovered":false,"gap":{"reason":"unknown_stream"}}"#
+        let data =
+            #"{"position":{"stream":"s2","serial":0},"recovered":false,"gap":{"reason":"unknown_stream"}}"#
         let effects = confirm(data, &driver)
         #expect(effects.gaps == [Gap(.unknownStream)])
         #expect(effects.delivered == [])
@@ -209,7 +211,9 @@ import Testing
 
     // MARK: Client events
 
-    @Test("Client events wait until what was missed has arrived, and are sent again without a receipt")
+    @Test(
+        "Client events wait until what was missed has arrived, and are sent again without a receipt"
+    )
     func clientEvents() throws {
         var driver = subscribed()
         _ = try driver.session.trigger(
@@ -255,7 +259,10 @@ import Testing
 
     // MARK: Users
 
-    @Test("A user's channel goes on for the same user, and begins for another one", arguments: ["ann", "bob"])
+    @Test(
+        "A user's channel goes on for the same user, and begins for another one",
+        arguments: ["ann", "bob"]
+    )
     func users(second: String) {
         var driver = SessionDriver { $0.authenticates = true }
         _ = driver.session.connect()

@@ -112,7 +112,10 @@ public struct HomeShardState: Sendable {
     ///   - address: The channel.
     ///   - app: The channel's app, if some of its channels keep messages always.
     ///   - now: The time.
-    public mutating func stream(ofVacant address: ChannelAddress, _ app: App?, at now: Int64) -> Int? {
+    /// - Returns: The index; `nil` if the message has no number.
+    public mutating func stream(ofVacant address: ChannelAddress, _ app: App?, at now: Int64)
+        -> Int?
+    {
         if let index = streams.index(of: address) { return index }
         return openKept(address, app, isVacant: true, at: now)
     }

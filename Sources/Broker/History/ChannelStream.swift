@@ -71,7 +71,9 @@ public struct ChannelStream: Sendable {
     ///   - request: The client's position.
     ///   - settings: The limits of a replay.
     ///   - now: The time.
-    func replay(for request: PositionRequest, _ settings: RecoverySettings, at now: Int64) -> Replay {
+    /// - Returns: The beginning, and the messages.
+    func replay(for request: PositionRequest, _ settings: RecoverySettings, at now: Int64) -> Replay
+    {
         guard let known = request.position else { return rewind(request.rewind, settings, at: now) }
         func gap(_ reason: RecoveryGap.Reason, missed: UInt64? = nil) -> Replay {
             Replay(SubscriptionStart(position, .gap(RecoveryGap(reason, missed: missed))))
@@ -81,7 +83,9 @@ public struct ChannelStream: Sendable {
         let missed = lastSerial - known.serial
         let oldest = oldestSerial(at: now)
         guard known.serial + 1 >= oldest else { return gap(.truncated, missed: missed) }
-        guard isAllowed(from: known.serial + 1, settings) else { return gap(.tooMuch, missed: missed) }
+        guard isAllowed(from: known.serial + 1, settings) else {
+            return gap(.tooMuch, missed: missed)
+        }
         return Replay(
             SubscriptionStart(known, .recovered(replay: Int(missed))),
             ring.messages(from: known.serial + 1, for: request.formerSocketID)

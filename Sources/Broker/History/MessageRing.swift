@@ -88,6 +88,7 @@ struct MessageRing: Sendable {
     /// - Parameters:
     ///   - serial: A serial from ``firstSerial`` on.
     ///   - socketID: A former connection of the reader: what left it out is left out again.
+    /// - Returns: The messages, in order and without gaps.
     func messages(from serial: UInt64, for socketID: SocketID?) -> [ReplayedMessage] {
         var messages = entries[index(of: serial)...].map { ReplayedMessage.frame($0.frame) }
         guard let socketID else { return messages }

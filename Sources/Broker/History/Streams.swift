@@ -74,6 +74,7 @@ public struct Streams: Sendable {
     ///   - settings: The app's settings.
     ///   - isVacant: Whether the channel has no subscribers.
     ///   - now: The time.
+    /// - Returns: The index.
     public mutating func open(
         _ address: ChannelAddress,
         _ settings: RecoverySettings,
@@ -86,7 +87,12 @@ public struct Streams: Sendable {
             streams[index]?.rule = rule
             return index
         }
-        let stream = ChannelStream(StreamID(bits: random.next()), of: address, rule, vacantSince: nil)
+        let stream = ChannelStream(
+            StreamID(bits: random.next()),
+            of: address,
+            rule,
+            vacantSince: nil
+        )
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
         indices[address] = index
@@ -188,7 +194,9 @@ public struct Streams: Sendable {
 
     /// Called when a channel has its first subscriber.
     mutating func becameOccupied(_ index: Int) {
-        guard streams[index]?.vacantSince != nil, let app = streams[index]?.address.app else { return }
+        guard streams[index]?.vacantSince != nil, let app = streams[index]?.address.app else {
+            return
+        }
         streams[index]?.vacantSince = nil
         apps[app]?.vacantCount -= 1
     }

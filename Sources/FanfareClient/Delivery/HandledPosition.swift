@@ -11,8 +11,10 @@ final class HandledPosition: Sendable {
     }
 
     private struct State {
-        /// The positions behind `position`, in order.
+        /// The positions behind `position`, in order, and before `head` some that are handled.
         var entries: [Entry] = []
+        /// The index of the first entry that is not handled: removing each one singly would be quadratic.
+        var head = 0
         /// The number of the first entry, counted from the first position of all.
         var first = 0
         var position: ChannelPosition?
@@ -41,13 +43,16 @@ final class HandledPosition: Sendable {
     fileprivate func end(_ number: Int) {
         state.withLock { state in
             state.entries[number - state.first].isHandled = true
-            let count = state.entries.prefix { $0.isHandled }.count
+            let count = state.entries[state.head...].prefix { $0.isHandled }.count
             guard count > 0 else { return }
-            let position = state.entries[count - 1].position
+            state.head += count
+            let position = state.entries[state.head - 1].position
             state.position = position
-            state.entries.removeFirst(count)
-            state.first += count
             moved(position)
+            guard state.head * 2 > state.entries.count else { return }
+            state.entries.removeFirst(state.head)
+            state.first += state.head
+            state.head = 0
         }
     }
 }

@@ -35,8 +35,10 @@ struct EventEnvelope: Equatable, Sendable {
     /// - Parameters:
     ///   - channel: The channel.
     ///   - serial: The number of the message in the channel's stream; 0 if it has none.
+    /// - Returns: The length in bytes.
     func length(for channel: ChannelName, serial: UInt64 = 0) -> Int {
-        let member = serial == 0 ? 0 : Self.serialMember.utf8CodeUnitCount + serial.decimalDigitCount
+        let member =
+            serial == 0 ? 0 : Self.serialMember.utf8CodeUnitCount + serial.decimalDigitCount
         return text.count + channel.text.utf8.count + member + 1
     }
 

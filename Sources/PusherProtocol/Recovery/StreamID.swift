@@ -22,7 +22,9 @@ public struct StreamID: Hashable, Sendable {
 
     /// Creates an ID of eleven characters from 64 random bits.
     public init(bits: UInt64) {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-".utf8)
+        let alphabet = Array(
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-".utf8
+        )
         let digits = (0..<11).map { alphabet[Int(bits >> UInt64($0 * 6) & 63)] }
         text = String(decoding: digits, as: UTF8.self)
     }

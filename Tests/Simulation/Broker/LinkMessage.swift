@@ -38,7 +38,8 @@ package struct LinkMessage {
     var channel: String? {
         switch message {
         case .subscribe(let address, _), .subscribeAsMember(let address, _, _),
-            .subscribeFrom(_, let address, _, _), .granted(let address, _, _), .refused(let address, _, _),
+            .subscribeFrom(_, let address, _, _), .granted(let address, _, _),
+            .refused(let address, _, _),
             .unsubscribe(let address, _, _), .publish(let address, _, _),
             .congestion(let address, _, _), .publishClientEvent(let address, _, _),
             .fanOut(let address, _, _), .fanOutWithReceipt(let address, _, _, _),

@@ -322,7 +322,9 @@ final class ChannelService: TimerTarget {
     func stream(of channel: Channel?, at address: ChannelAddress) -> Int? {
         if let channel, let stream = channel.home.stream { return stream }
         let keepsAlways = context.registry.keepsMessagesAlways
-        guard channel == nil ? keepsAlways || !state.streams.isEmpty : keepsAlways else { return nil }
+        guard channel == nil ? keepsAlways || !state.streams.isEmpty : keepsAlways else {
+            return nil
+        }
         let app = keepsAlways ? context.registry.apps[address.app] : nil
         guard let channel else {
             let stream = state.stream(ofVacant: address, app, at: context.milliseconds)

@@ -144,7 +144,13 @@ final class Connection: StreamDelegate {
         case .send(let message): send(message)
         case .join(let channel, let member, let request):
             membershipChangeCount &+= 1
-            delegate.connection(self, subscribesTo: channel, as: member, from: nil, request: request)
+            delegate.connection(
+                self,
+                subscribesTo: channel,
+                as: member,
+                from: nil,
+                request: request
+            )
         case .joinFrom(let position, let channel, let member, let request):
             membershipChangeCount &+= 1
             delegate.connection(
@@ -217,12 +223,13 @@ final class Connection: StreamDelegate {
         }
     }
 
-    /// The frame that the client gets in place of an event that excludes it; empty for none.
+    /// Encodes what the client gets in place of an event that excludes it.
     ///
     /// - Parameters:
     ///   - frame: The event.
     ///   - channel: The channel.
     ///   - key: The key of the event, if it is the client's own and wants a receipt.
+    /// - Returns: The frame; empty for none.
     func substitute(
         for frame: EventFrame,
         on channel: ChannelName,
