@@ -38,6 +38,14 @@ extension ScriptedBroker {
         public var dataLengthMax = 10_240
         /// The lifetime of a cache channel's event.
         public var cacheLifetime = Duration.seconds(1_800)
+        /// Whether messages are numbered and kept for clients that come back, as by Fanfare; `false` as by other brokers.
+        public var keepsHistory = true
+        /// The maximum number of kept messages of one channel; one more drops the oldest.
+        public var historyMessagesMax = 1_000
+        /// How long a message is kept.
+        public var historyAge = Duration.seconds(300)
+        /// Whether clients without a position may ask for earlier messages.
+        public var allowsRewind = false
         /// The maximum number of messages queued for one client that does not read, or whose messages are delayed; one
         /// more closes the connection with 4100.
         public var messagesWaitingMax = 10_000

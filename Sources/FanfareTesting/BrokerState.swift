@@ -26,6 +26,7 @@ struct BrokerState {
     var channels: [ChannelName: Channel] = [:]
     var homeState = HomeShardState()
     var users = UserHome()
+    private var restartCount: UInt64 = 0
     /// The channels whose subscriptions are refused, with the error.
     var refusals: [String: (type: String, message: String, status: Int)] = [:]
     private(set) var actions: [ClientAction] = []
@@ -50,8 +51,28 @@ struct BrokerState {
                 watchlist: settings.sendsWatchlistEvents,
                 cacheLifetime: Int(settings.cacheLifetime.components.seconds)
             ),
-            limits: limits
+            limits: limits,
+            recovery: RecoverySettings(
+                isEnabled: settings.keepsHistory,
+                standard: RecoveryRule(
+                    allowsRewind: settings.allowsRewind,
+                    messagesMax: settings.historyMessagesMax,
+                    ageMax: Int(settings.historyAge.components.seconds)
+                )
+            )
         )
+    }
+
+    /// Begins anew without connections, as a process that was started again.
+    mutating func restart(keepingHistory: Bool, at now: Duration) {
+        for connection in connections {
+            refuse(connection, .reconnectImmediately, "The broker is restarted")
+            removeConnection(connection, code: nil, at: now)
+        }
+        users = UserHome()
+        restartCount += 1
+        // Another seed: streams of the new run have other IDs.
+        if !keepingHistory { homeState = HomeShardState(seed: restartCount) }
     }
 
     mutating func takeOutputs() -> [(connection: Int, Output)] { exchange(&outputs, with: []) }

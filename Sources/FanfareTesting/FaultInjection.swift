@@ -1,3 +1,4 @@
+import Broker
 import PusherProtocol
 import Synchronization
 
@@ -88,6 +89,17 @@ extension ScriptedBroker {
             }
         }
     }
+
+    /// Restarts the broker: it closes all connections with 4200, and clients reconnect.
+    ///
+    /// - Parameter keepingHistory: Whether the kept messages and positions, cached events and keys outlive the restart; if
+    ///   not, clients that come back are told of a gap.
+    public func restart(keepingHistory: Bool = false) {
+        act { state, now in state.broker.restart(keepingHistory: keepingHistory, at: now) }
+    }
+
+    /// Drops all kept messages, as if they were too old: a client that has missed any is told of a gap.
+    public func forgetHistory() { act { state, _ in state.broker.homeState.dropMessages() } }
 
     /// Sends a client a raw text, such as broken JSON or an unknown event.
     ///

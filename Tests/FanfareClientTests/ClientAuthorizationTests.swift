@@ -8,7 +8,14 @@ import Testing
     private static let signed = ChannelAuthorization(auth: "app-key:signature")
 
     private func message(_ channel: String) -> ScriptedConnection.Command {
-        .send(.subscribe(channel: channel, auth: "app-key:signature", channelData: nil))
+        .send(
+            .subscribe(
+                channel: channel,
+                auth: "app-key:signature",
+                channelData: nil,
+                position: PositionRequest()
+            )
+        )
     }
 
     @Test func joinsWithTheClosuresSignature() async throws {

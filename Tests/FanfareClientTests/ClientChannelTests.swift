@@ -111,7 +111,12 @@ import Testing
         #expect(
             await connection.next()
                 == .send(
-                    .subscribe(channel: "private-a", auth: "app-key:signature", channelData: nil)
+                    .subscribe(
+                        channel: "private-a",
+                        auth: "app-key:signature",
+                        channelData: nil,
+                        position: PositionRequest()
+                    )
                 )
         )
         connection.deliver(.subscriptionSucceeded(channel: "private-a", data: "{}"))
@@ -145,7 +150,12 @@ import Testing
         #expect(
             await connection.next()
                 == .send(
-                    .subscribe(channel: "private-a", auth: "app-key:signature", channelData: nil)
+                    .subscribe(
+                        channel: "private-a",
+                        auth: "app-key:signature",
+                        channelData: nil,
+                        position: PositionRequest()
+                    )
                 )
         )
         connection.deliver(.subscriptionSucceeded(channel: "private-a", data: "{}"))

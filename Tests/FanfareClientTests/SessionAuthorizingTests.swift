@@ -27,7 +27,8 @@ import Testing
                     .subscribe(
                         channel: channel,
                         auth: "app-key:signature",
-                        channelData: authorization.channelData
+                        channelData: authorization.channelData,
+                        position: PositionRequest()
                     )
                 )
             ]
@@ -74,7 +75,7 @@ import Testing
         let error = FanfareError.authorizationFailed(channel: "private-a", failure)
         let effects = driver.session.authorized(ticket, .failure(failure))
         #expect(effects.delivered == ["pusher:subscription_error"])
-        guard case .deliver(let event) = effects[0] else { return }
+        guard case .deliver(let event, _) = effects[0] else { return }
         #expect(event.data?.hasSuffix(#""status":403}"#) == true)
         #expect(effects.refusals == [error])
         #expect(error.description.contains("403: not you"))
@@ -116,7 +117,8 @@ import Testing
         let message = ClientMessage.subscribe(
             channel: "private-a",
             auth: "app-key:signature",
-            channelData: nil
+            channelData: nil,
+            position: PositionRequest()
         )
         #expect(driver.session.subscribe(to: "private-a", with: signed) == [.send(message)])
         _ = driver.close(4200)

@@ -23,7 +23,7 @@ import Testing
     }
 
     private func texts(_ effects: [SessionEffect]) -> [String?] {
-        effects.compactMap { if case .deliver(let event) = $0 { event.data } else { nil } }
+        effects.compactMap { if case .deliver(let event, _) = $0 { event.data } else { nil } }
     }
 
     @Test func opensEvents() {

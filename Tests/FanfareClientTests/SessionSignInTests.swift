@@ -25,7 +25,8 @@ import Testing
                 .subscribe(
                     channel: "presence-x",
                     auth: signature("123.456:presence-x"),
-                    channelData: nil
+                    channelData: nil,
+                    position: PositionRequest()
                 )
             ),
         ]
@@ -48,7 +49,8 @@ import Testing
                     .subscribe(
                         channel: "private-x",
                         auth: signature("123.456:private-x"),
-                        channelData: nil
+                        channelData: nil,
+                        position: PositionRequest()
                     )
                 )
             ]

@@ -9,6 +9,7 @@ import Testing
     private let success = ServerMessage.subscriptionSucceeded(channel: "a", data: "{}")
     private let confirmation: [SessionEffect] = [
         .subscribed(channel: "a"),
+        .continuity(channel: "a", .unknown),
         .deliver(
             ChannelEvent(name: "pusher:subscription_succeeded", channel: "a", data: "{}")
         ),
@@ -51,7 +52,7 @@ import Testing
             let sent = driver.greet().dropFirst(2)
             #expect(Array(sent) == ["a", "b", "c"].map { .send(.subscribe($0)) })
             var again = confirmation
-            again.insert(.gap(channel: "a"), at: 1)
+            again.insert(.gap(channel: "a", Gap(.brokerHasNoHistory)), at: 2)
             #expect(driver.receive(success) == again)
         }
     }

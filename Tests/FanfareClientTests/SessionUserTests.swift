@@ -72,7 +72,12 @@ import Testing
         let sent = driver.receive(.signinSuccess(userData: ann)).sent
         #expect(
             sent == [
-                .subscribe(channel: "presence-a", auth: "a", channelData: nil), .subscribe(mine),
+                .subscribe(
+                    channel: "presence-a",
+                    auth: "a",
+                    channelData: nil,
+                    position: PositionRequest()
+                ), .subscribe(mine),
             ]
         )
         let data = #"{"presence":{"hash":{"ann":null}}}"#

@@ -19,21 +19,37 @@ struct FaultInjectionTests {
         return (client, received)
     }
 
+    /// A broker whose clients do not notice a lost message, because none has a number.
+    private func brokerWithoutHistory() -> ScriptedBroker {
+        var settings = ScriptedBroker.Settings()
+        settings.keepsHistory = false
+        return ScriptedBroker(settings)
+    }
+
     private func trigger(_ count: Int, _ broker: ScriptedBroker) async throws {
         for number in 1...count { try broker.trigger("e", on: "a", data: number) }
         try await broker.settle()
     }
 
     @Test func losesAMessage() async throws {
-        let broker = ScriptedBroker()
+        let broker = brokerWithoutHistory()
         let (_, received) = try await subscriber(broker)
         broker.inject(.drop) { $0.event == "e" && $0.text.contains("2") }
         try await trigger(3, broker)
         #expect(received.all.map(\.data) == ["1", "3"])
     }
 
-    @Test func duplicatesAMessage() async throws {
+    @Test func clientsNoticeLostAndRepeatedMessages() async throws {
         let broker = ScriptedBroker()
+        let (_, received) = try await subscriber(broker)
+        broker.inject(.drop) { $0.event == "e" && $0.text.contains("2") }
+        broker.inject(.duplicate, times: 3) { $0.event == "e" }
+        try await trigger(3, broker)
+        #expect(received.all.map(\.data) == ["1", "2", "3"])
+    }
+
+    @Test func duplicatesAMessage() async throws {
+        let broker = brokerWithoutHistory()
         let (_, received) = try await subscriber(broker)
         broker.inject(.duplicate, times: 2) { $0.channel == "a" }
         try await trigger(3, broker)
@@ -53,7 +69,7 @@ struct FaultInjectionTests {
     }
 
     @Test func removesPendingFaults() async throws {
-        let broker = ScriptedBroker()
+        let broker = brokerWithoutHistory()
         let (_, received) = try await subscriber(broker)
         broker.inject(.drop, times: 10)
         try await trigger(1, broker)
@@ -94,7 +110,32 @@ struct FaultInjectionTests {
         try await broker.waitForSubscribers(to: "a")
         #expect(broker.subscribers(of: "a") == ["2.1"])
         try await trigger(1, broker)
-        #expect(received.all.map(\.data) == ["1"])
+        // The message in whose place the connection was cut is replayed.
+        #expect(received.all.map(\.data) == (byMessage ? ["1", "1"] : ["1"]))
+    }
+
+    @Test func restartsWithAndWithoutItsHistory() async throws {
+        let broker = ScriptedBroker()
+        let (client, received) = try await subscriber(broker)
+        var told = client.channel("a").continuities().makeAsyncIterator()
+        for (number, keepsHistory) in [(1, true), (2, false), (3, true)] {
+            broker.restart(keepingHistory: keepsHistory)
+            try await broker.advance(by: .seconds(31))
+            let continuity = try await told.next()
+            let isResumed = continuity == .resumed(replayed: 0)
+            #expect(isResumed == keepsHistory, "\(String(describing: continuity))")
+            try await trigger(1, broker)
+            #expect(received.all.count == number)
+        }
+        broker.inject(.cut) { $0.event == "e" }
+        try await trigger(2, broker)
+        broker.forgetHistory()
+        try await broker.advance(by: .seconds(31))
+        guard case .gap(let gap) = try await told.next() else {
+            Issue.record("the loss should be told")
+            return
+        }
+        #expect(gap.reason == .truncated && gap.missed == 2)
     }
 
     @Test func closesWithACodeThatTheClientObeys() async throws {

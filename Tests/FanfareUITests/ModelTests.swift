@@ -43,10 +43,15 @@ import Testing
 
         broker.cut()
         try await wait { model.state == .offline }
+        try broker.trigger("placed", on: "orders", data: Order(id: 4))
         client.connect()
-        try await broker.waitForSubscribers(to: "orders")
+        try await wait { model.state == .live && model.events.last?.id == 4 }
+        #expect(model.gap == nil)
+
+        broker.restart(keepingHistory: false)
+        try await broker.advance(by: .seconds(31))
         try await wait { model.state == .live && model.gap != nil }
-        #expect(model.gap?.reason == .brokerHasNoHistory)
+        #expect(model.gap?.reason == .unknownStream)
         #expect(model.events.count == 2)
         model.acknowledgeGap()
         #expect(model.gap == nil)

@@ -161,6 +161,9 @@ public struct HomeShardState: Sendable {
         streams.append(frame, except: except, to: stream, at: now)
     }
 
+    /// Drops the kept messages of all streams, which count on.
+    public mutating func dropMessages() { streams.removeAllMessages() }
+
     mutating func channelBecameOccupied(_ stream: Int) { streams.becameOccupied(stream) }
 
     mutating func channelBecameVacant(_ stream: Int, at now: Int64) -> Limit? {

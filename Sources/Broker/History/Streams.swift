@@ -235,6 +235,17 @@ public struct Streams: Sendable {
         }
     }
 
+    /// Drops all kept messages, as if they were too old; the streams count on.
+    public mutating func removeAllMessages() {
+        for index in streams.indices where streams[index] != nil {
+            change(index) {
+                $0.removeAll(olderThan: .max)
+                $0.lastGrowth = -1
+            }
+        }
+        queues = [:]
+    }
+
     /// Queues the messages of a stream again whose age was changed meanwhile.
     private mutating func keepTrack(of index: Int, after former: QueueKey) {
         let stream = self[index]

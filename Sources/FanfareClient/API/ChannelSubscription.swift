@@ -27,9 +27,9 @@ public final class ChannelSubscription: Sendable {
     private let isHeld = Atomic(true)
     private let buffers = Mutex(EventBuffers<Delivery<ChannelEvent>>())
 
-    init(_ channel: Channel) {
+    init(_ channel: Channel, from origin: ChannelTracking? = nil) {
         self.channel = channel
-        channel.client.lease(channel.name)
+        channel.client.lease(channel.name, from: origin)
     }
 
     deinit { cancel() }

@@ -61,6 +61,11 @@ public struct ClientOptions: Sendable {
     ///
     /// Each client needs a store of its own.
     public var outbox: (any OutboxStore)?
+    /// Keeps the positions up to which the app has handled the events of its channels, so that a new run of the app goes on
+    /// where the last one was; `nil` for no longer than the channels are subscribed.
+    ///
+    /// A channel begins at its stored position, also after it was unsubscribed. Each client needs a store of its own.
+    public var positions: (any PositionStore)?
     /// The most client events that may wait, on all channels together; more are refused.
     public var clientEventQueueCountMax = 100
     /// The most bytes of those events' names and data, with the same consequence.

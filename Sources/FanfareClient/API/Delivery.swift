@@ -4,7 +4,7 @@ public enum Delivery<Value: Sendable>: Sendable {
     case event(Value, at: ChannelPosition?)
     /// An event whose data cannot be decoded; the sequence goes on.
     case undecodable(ChannelEvent, FanfareError)
-    /// The connection was lost, and the events missed meanwhile have been delivered.
+    /// The connection was lost, and the events missed meanwhile have been delivered: nothing is missing.
     case recovered(count: Int)
     /// Events may have been missed: load the current state, then go on.
     case gap(Gap)
@@ -61,6 +61,16 @@ public struct Gap: Hashable, Sendable {
 
         /// The connection was lost, and the broker keeps no events for clients that come back.
         public static let brokerHasNoHistory = Reason(rawValue: "broker_has_no_history")
+        /// The channel's sequence of events is another one: the broker was restarted, or has forgotten the channel.
+        public static let unknownStream = Reason(rawValue: "unknown_stream")
+        /// The first missed event is no longer kept: the client was away for too long, or missed too many events.
+        public static let truncated = Reason(rawValue: "truncated")
+        /// More was missed than the broker replays at once.
+        public static let tooMuch = Reason(rawValue: "too_much")
+        /// The position is one that the channel has not reached.
+        public static let ahead = Reason(rawValue: "ahead")
+        /// The broker keeps no events of this channel.
+        public static let notKept = Reason(rawValue: "not_kept")
         /// The sequence was not read for so long that its buffer was full.
         public static let overflow = Reason(rawValue: "overflow")
 

@@ -24,6 +24,7 @@ public final class Fanfare: Sendable {
 
     let state: Mutex<ClientState>
     let outboxWriter: OutboxWriter?
+    let positionWriter: PositionWriter?
     /// The actor of callbacks that are isolated to none.
     let callbackActor = CallbackActor()
 
@@ -60,6 +61,8 @@ public final class Fanfare: Sendable {
         var session = ClientSession(settings: settings)
         outboxWriter = options.outbox.map(OutboxWriter.init)
         session.outbox.isHeld = outboxWriter != nil
+        positionWriter = options.positions.map(PositionWriter.init)
+        session.awaitsPositions = positionWriter != nil
         state = Mutex(ClientState(session: session))
     }
 
@@ -81,6 +84,7 @@ public final class Fanfare: Sendable {
     public func connect() {
         act { $0.connect() }
         loadOutbox()
+        loadPositions()
     }
 
     /// Closes the connection or stops the attempts to open one.
@@ -92,7 +96,7 @@ public final class Fanfare: Sendable {
     /// Closes the connection until ``connect()``, for an app that goes to the background.
     ///
     /// Subscriptions, callbacks, sequences, member lists and queued client events stay; tasks that wait go on waiting.
-    /// Behind the next ``connect()``, sequences deliver what was missed or a gap. Does nothing while the client is
+    /// Behind the next ``connect()``, sequences deliver what was missed, or a gap. Does nothing while the client is
     /// disconnected or has failed.
     public func suspend() { act { $0.suspend() } }
 

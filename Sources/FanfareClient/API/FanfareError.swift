@@ -51,6 +51,8 @@ public struct FanfareError: Error, Sendable, Hashable {
         public static let clientEventsDropped = Code(rawValue: "client_events_dropped")
         /// ``ClientOptions/outbox`` cannot be read or written; its events stay in memory.
         public static let outboxFailed = Code(rawValue: "outbox_failed")
+        /// ``ClientOptions/positions`` cannot be read or written; a new run of the app may begin at older positions.
+        public static let positionsFailed = Code(rawValue: "positions_failed")
         /// The data of an event cannot be decoded as the requested type.
         public static let undecodable = Code(rawValue: "undecodable")
         /// ``Fanfare/disconnect()`` was called.

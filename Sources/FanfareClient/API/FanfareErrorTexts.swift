@@ -213,6 +213,15 @@ extension FanfareError {
         )
     }
 
+    static func positionsFailed(reason: String) -> FanfareError {
+        FanfareError(
+            .positionsFailed,
+            "the positions cannot be read or written: \(clause(reason))",
+            advice: "The client goes on from memory. Check the store.",
+            reason: reason
+        )
+    }
+
     static func undecodable(event: ChannelEvent, type: String, reason: String) -> FanfareError {
         FanfareError(
             .undecodable,

@@ -8,6 +8,8 @@ final class CallbackQueue: EventReader {
     private struct Call: Sendable {
         let token: ListenerToken
         let bytes: Int
+        /// Released when the call has returned or was skipped.
+        var handling: Handling?
         let run: @Sendable (isolated any Actor) async -> Void
     }
 
@@ -47,16 +49,18 @@ final class CallbackQueue: EventReader {
     /// - Parameters:
     ///   - token: The token.
     ///   - bytes: The approximate memory that the call holds.
+    ///   - handling: Retained until the call has returned or was skipped.
     ///   - run: The call.
     /// - Returns: The load of the queue after this.
     func post(
         for token: ListenerToken,
         bytes: Int,
+        retaining handling: Handling? = nil,
         _ run: @escaping @Sendable (isolated any Actor) async -> Void
     ) -> Load {
         pending.add(1)
         let (load, isNew) = state.withLock { state in
-            state.calls.append(Call(token: token, bytes: bytes, run: run))
+            state.calls.append(Call(token: token, bytes: bytes, handling: handling, run: run))
             state.load.count += 1
             state.load.bytes += bytes
             return (state.load, !exchange(&state.isScheduled, with: true))
@@ -71,12 +75,15 @@ final class CallbackQueue: EventReader {
     }
 
     private func runBlock(on actor: isolated any Actor) async {
-        let calls = state.withLock { state in
+        var calls = state.withLock { state in
             let calls = Array(state.calls.prefix(Self.callsPerBlock))
             state.calls.removeFirst(calls.count)
             return calls
         }
-        for call in calls where call.token.isActive { await call.run(actor) }
+        for index in calls.indices {
+            if calls[index].token.isActive { await calls[index].run(actor) }
+            calls[index].handling = nil
+        }
         let (load, isMore) = state.withLock { state in
             state.load.count -= calls.count
             state.load.bytes -= calls.reduce(0) { $0 + $1.bytes }

@@ -22,7 +22,7 @@ final class EventBuffer<Element: Sendable>: EventReader {
     }
 
     private struct State {
-        var waiting: [(element: Element, bytes: Int)] = []
+        var waiting: [(element: Element, bytes: Int, handling: Handling?)] = []
         /// The index of the first unread element of `waiting`: removing each one singly would be quadratic.
         var head = 0
         var bytes = 0
@@ -33,13 +33,14 @@ final class EventBuffer<Element: Sendable>: EventReader {
 
         var load: Load { Load(count: waiting.count - head, bytes: bytes) }
 
-        mutating func append(_ element: Element, _ count: Int) {
-            waiting.append((element, count))
+        mutating func append(_ element: Element, _ count: Int, _ handling: Handling?) {
+            waiting.append((element, count, handling))
             bytes += count
         }
 
         mutating func removeFirst() -> Element {
-            let (element, count) = waiting[head]
+            let (element, count, _) = waiting[head]
+            waiting[head].handling = nil
             head += 1
             bytes -= count
             if head * 2 > waiting.count {
@@ -50,7 +51,9 @@ final class EventBuffer<Element: Sendable>: EventReader {
         }
 
         mutating func replaceAll(by element: Element) {
-            (waiting, head, bytes) = ([(element, 0)], 0, 0)
+            // What is emptied is handled once its gap is.
+            let last = waiting[head...].last { $0.handling != nil }?.handling
+            (waiting, head, bytes) = ([(element, 0, last)], 0, 0)
         }
     }
 
@@ -86,26 +89,27 @@ final class EventBuffer<Element: Sendable>: EventReader {
     /// - Parameters:
     ///   - element: The element.
     ///   - bytes: The approximate memory that it holds.
+    ///   - handling: Retained until a reader has taken the element.
     /// - Returns: The load that a reader is behind with; none if there is no reader yet.
     @discardableResult
-    func send(_ element: Element, bytes: Int = 0) -> Load {
+    func send(_ element: Element, bytes: Int = 0, retaining handling: Handling? = nil) -> Load {
         let (reader, load): (Reader?, Load) = state.withLock { state in
             guard state.ending == nil else { return (nil, Load()) }
             guard state.readers.isEmpty else { return (state.readers.removeFirst().reader, Load()) }
             switch policy {
             case .keepsNewest(let limit):
                 if state.load.count == limit { _ = state.removeFirst() }
-                state.append(element, bytes)
+                state.append(element, bytes, handling)
                 return (nil, Load())
             case .reportsLoad(let limit, let byteLimit, let overflow):
                 guard !state.isRead else {
-                    state.append(element, bytes)
+                    state.append(element, bytes, handling)
                     return (nil, state.load)
                 }
                 if state.load.count >= limit || state.bytes + bytes > byteLimit {
                     state.replaceAll(by: overflow)
                 }
-                if bytes <= byteLimit { state.append(element, bytes) }
+                if bytes <= byteLimit { state.append(element, bytes, handling) }
                 return (nil, Load())
             }
         }

@@ -15,7 +15,11 @@ struct EventListeners: Sendable {
     var sequences = ListenerTable<Topic, EventBuffers<Delivery<ChannelEvent>>>()
 
     /// Sends an event to the listeners of its channel and name, its channel, its name, and all events, in this order.
-    func send(_ event: ChannelEvent, posted: (any EventReader, Load) -> Void) {
+    func send(
+        _ event: ChannelEvent,
+        _ handling: Handling? = nil,
+        posted: (any EventReader, Load) -> Void
+    ) {
         var topics = [Topic(event: event.name), Topic()]
         if let channel = event.channel {
             topics.insert(
@@ -23,31 +27,41 @@ struct EventListeners: Sendable {
                 at: 0
             )
         }
-        send(event, to: topics, posted)
+        send(event, handling, to: topics, posted)
     }
 
     /// Sends an event of the user to the listeners of its name and of all user events.
-    func sendToUser(_ event: ChannelEvent, posted: (any EventReader, Load) -> Void) {
+    func sendToUser(
+        _ event: ChannelEvent,
+        _ handling: Handling? = nil,
+        posted: (any EventReader, Load) -> Void
+    ) {
         let topics = [Topic(channel: Topic.user, event: event.name), Topic(channel: Topic.user)]
-        send(event, to: topics, posted)
+        send(event, handling, to: topics, posted)
     }
 
     private func send(
         _ event: ChannelEvent,
+        _ handling: Handling?,
         to topics: [Topic],
         _ posted: (any EventReader, Load) -> Void
     ) {
         let bytes = event.name.utf8.count + (event.data?.utf8.count ?? 0)
         for topic in topics {
-            callbacks[topic].send(event, bytes: bytes, posted: posted)
-            sequences[topic].send(.event(event, at: nil), bytes: bytes, posted: posted)
+            callbacks[topic].send(event, bytes: bytes, retaining: handling, posted: posted)
+            let delivery = Delivery.event(event, at: handling?.position)
+            sequences[topic].send(delivery, bytes: bytes, retaining: handling, posted: posted)
         }
     }
 
-    /// Tells the sequences of one channel that events may be missing.
-    func sendGap(_ gap: Gap, channel: String) {
+    /// Sends what is not an event to the sequences of one channel.
+    func send(
+        _ delivery: Delivery<ChannelEvent>,
+        toSequencesOf channel: String,
+        _ handling: Handling? = nil
+    ) {
         for topic in sequences.keys where topic.channel == channel {
-            sequences[topic].send(.gap(gap))
+            sequences[topic].send(delivery, retaining: handling)
         }
     }
 
@@ -85,12 +99,21 @@ struct Listeners<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - value: The value.
     ///   - bytes: The approximate memory that it holds.
+    ///   - handling: Retained until the callback has returned.
     ///   - posted: Called for each queue that a call was added to, with the queue's load.
-    func send(_ value: Value, bytes: Int = 0, posted: (any EventReader, Load) -> Void = { _, _ in })
-    {
+    func send(
+        _ value: Value,
+        bytes: Int = 0,
+        retaining handling: Handling? = nil,
+        posted: (any EventReader, Load) -> Void = { _, _ in }
+    ) {
         for listener in listeners {
             let callback = listener.callback
-            let load = listener.queue.post(for: listener.token, bytes: bytes) { actor in
+            let load = listener.queue.post(
+                for: listener.token,
+                bytes: bytes,
+                retaining: handling
+            ) { actor in
                 await callback.call(with: value, on: actor)
             }
             posted(listener.queue, load)
@@ -128,11 +151,12 @@ struct EventBuffers<Element: Sendable>: Sendable {
     func send(
         _ element: Element,
         bytes: Int = 0,
+        retaining handling: Handling? = nil,
         posted: (any EventReader, Load) -> Void = { _, _ in }
     ) {
         for reference in buffers {
             guard let buffer = reference.buffer else { continue }
-            posted(buffer, buffer.send(element, bytes: bytes))
+            posted(buffer, buffer.send(element, bytes: bytes, retaining: handling))
         }
     }
 

@@ -15,21 +15,21 @@ struct ChannelDecryption {
     /// The request in flight for a new key.
     var ticket: Int?
     /// The event that the key failed for, and all received since.
-    private(set) var held: [ReceivedEvent] = []
+    private(set) var held: [(event: ReceivedEvent, position: ChannelPosition?)] = []
     private var heldBytes = 0
 
     /// Holds an event; returns `false` when there is no room for it.
-    mutating func hold(_ event: ReceivedEvent) -> Bool {
+    mutating func hold(_ event: ReceivedEvent, at position: ChannelPosition?) -> Bool {
         let bytes = event.data?.utf8.count ?? 0
         guard held.count < Self.heldCountMax, heldBytes + bytes <= Self.heldBytesMax else {
             return false
         }
-        held.append(event)
+        held.append((event, position))
         heldBytes += bytes
         return true
     }
 
-    mutating func takeHeld() -> [ReceivedEvent] {
+    mutating func takeHeld() -> [(event: ReceivedEvent, position: ChannelPosition?)] {
         heldBytes = 0
         return exchange(&held, with: [])
     }
@@ -43,12 +43,16 @@ extension ClientSession {
     }
 
     /// Decrypts and delivers an event, or holds it while a new key is requested.
-    mutating func receiveEncrypted(_ event: ReceivedEvent, _ channel: String) {
+    mutating func receiveEncrypted(
+        _ event: ReceivedEvent,
+        _ channel: String,
+        at position: ChannelPosition?
+    ) {
         guard delivers(channel) else { return }
         if subscriptions[of: channel]?.decryption.ticket == nil {
-            decrypt(event, channel, mayRequestKey: true)
+            decrypt(event, channel, at: position, mayRequestKey: true)
         } else {
-            hold(event, channel)
+            hold(event, channel, at: position)
         }
     }
 
@@ -78,11 +82,11 @@ extension ClientSession {
     /// The first of them requests no other key, since this one was requested for it.
     mutating func decryptHeld(of channel: String, mayRequestKey: Bool = false) {
         let held = subscriptions[of: channel]?.decryption.takeHeld() ?? []
-        for (index, event) in held.enumerated() {
+        for (index, (event, position)) in held.enumerated() {
             if subscriptions[of: channel]?.decryption.ticket == nil {
-                decrypt(event, channel, mayRequestKey: mayRequestKey && index > 0)
+                decrypt(event, channel, at: position, mayRequestKey: mayRequestKey && index > 0)
             } else {
-                hold(event, channel)
+                hold(event, channel, at: position)
             }
         }
     }
@@ -90,6 +94,7 @@ extension ClientSession {
     private mutating func decrypt(
         _ event: ReceivedEvent,
         _ channel: String,
+        at position: ChannelPosition?,
         mayRequestKey: Bool
     ) {
         guard let decrypter = settings.decrypter, let socketID else { return }
@@ -97,16 +102,17 @@ extension ClientSession {
         do throws(DecryptionFailure) {
             let text = try decrypter.open(event.data ?? "", sharedSecret: secret)
             deliver(
-                ChannelEvent(name: event.name, channel: channel, data: text, userID: event.userID)
+                ChannelEvent(name: event.name, channel: channel, data: text, userID: event.userID),
+                at: position
             )
         } catch {
             // A new key does not help with an event that is not encrypted at all.
             guard error.mayHaveAnotherKey, mayRequestKey, settings.authorizes,
                 mayRequestNow(channel)
-            else { return skip(event, "\(error)") }
+            else { return skip(event, at: position, "\(error)") }
             let ticket = tickets.add(.secret(channel))
             subscriptions[of: channel]?.decryption.ticket = ticket
-            hold(event, channel)
+            hold(event, channel, at: position)
             effects.append(
                 .requestKey(ticket: ticket, channel: channel, socketID: socketID.description)
             )
@@ -124,15 +130,26 @@ extension ClientSession {
         return true
     }
 
-    private mutating func hold(_ event: ReceivedEvent, _ channel: String) {
-        guard subscriptions[of: channel]?.decryption.hold(event) != true else { return }
+    private mutating func hold(
+        _ event: ReceivedEvent,
+        _ channel: String,
+        at position: ChannelPosition?
+    ) {
+        let isHeld = subscriptions[of: channel]?.decryption.hold(event, at: position)
+        guard isHeld != true else { return }
         skip(
             event,
+            at: position,
             "\(ChannelDecryption.heldCountMax) events or \(ChannelDecryption.heldBytesMax) bytes wait for a key"
         )
     }
 
-    private mutating func skip(_ event: ReceivedEvent, _ reason: String) {
+    private mutating func skip(
+        _ event: ReceivedEvent,
+        at position: ChannelPosition?,
+        _ reason: String
+    ) {
+        if let position, let channel = event.channel { pass(position, on: channel) }
         guard let event = ChannelEvent(.event(event)) else { return }
         effects.append(.report(.undecryptable(event: event, reason: reason)))
     }

@@ -29,6 +29,7 @@ extension Fanfare {
             let old = state.session.status
             var previous = old
             for effect in input(&state.session) { perform(effect, &previous, &state) }
+            state.handling = nil
             startRequests(&state)
             return exchange(&state.log, with: [])
         }
@@ -67,17 +68,33 @@ extension Fanfare {
         case .authenticate(let ticket, let socketID):
             state.requests.add(ticket, channel: nil, socketID: socketID)
         case .cancel(let tickets): state.requests.cancel(tickets)
-        case .deliver(let event):
+        case .deliver(let event, let position):
+            let handling = handle(position, of: event.channel, &state)
             let listeners = state.events
-            send(&state) { listeners.send(event, posted: $0) }
-        case .deliverToUser(let event):
+            send(&state) { listeners.send(event, handling, posted: $0) }
+        case .deliverToUser(let event, let position):
+            let handling = handle(position, of: event.channel, &state)
             let listeners = state.events
-            send(&state) { listeners.sendToUser(event, posted: $0) }
+            send(&state) { listeners.sendToUser(event, handling, posted: $0) }
+        case .pass(let channel, let position): _ = handle(position, of: channel, &state)
+        case .continuity(let channel, let continuity, let position):
+            state.log.append((.debug, "\(channel): \(continuity)"))
+            let handling = handle(position, of: channel, &state)
+            let (callbacks, sequences) = (
+                state.continuities[channel], state.continuitySequences[channel]
+            )
+            send(&state) {
+                callbacks.send(continuity, retaining: handling, posted: $0)
+                sequences.send(continuity, retaining: handling, posted: $0)
+            }
         case .presence(let channel, let change):
             state.rosters[channel].send(change.roster)
             let listeners = state.presence[channel]
             send(&state) { listeners.send(change, bytes: change.byteCount, posted: $0) }
-        case .gap(let channel): state.events.sendGap(Gap(.brokerHasNoHistory), channel: channel)
+        case .gap(let channel, let gap):
+            state.events.send(.gap(gap), toSequencesOf: channel, state.handling?.handling)
+        case .recovered(let channel, let count):
+            state.events.send(.recovered(count: count), toSequencesOf: channel)
         case .watchlist(let change):
             state.watchlistSequences.send(change.watchlist)
             let listeners = state.watchlists
@@ -111,9 +128,12 @@ extension Fanfare {
             if error.code == .unsubscribed {
                 state.events.finish(channel: channel)
                 state.rosters[channel].finish()
+                state.continuitySequences[channel].finish()
+                forgetPosition(of: channel, &state)
             } else {
                 state.events.finish(channel: channel, throwing: error)
                 state.rosters[channel].finish(throwing: error)
+                state.continuitySequences[channel].finish(throwing: error)
                 state.log.append((.warning, error.description))
                 state.errors.send(error)
             }
@@ -153,6 +173,9 @@ extension Fanfare {
             state.events.finish(throwing: error)
             for channel in Array(state.rosters.keys) {
                 state.rosters[channel].finish(throwing: error)
+            }
+            for channel in Array(state.continuitySequences.keys) {
+                state.continuitySequences[channel].finish(throwing: error)
             }
             endWaiting(error, &state)
         case .waiting:

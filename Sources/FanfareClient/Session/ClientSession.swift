@@ -59,6 +59,10 @@ struct ClientSession {
     var tickets = Tickets()
     var signIn = SignIn()
     var outbox: Outbox
+    /// The positions that the app's store has kept, for channels that are not subscribed.
+    var storedPositions: [String: ChannelPosition] = [:]
+    /// Whether subscriptions wait for the positions of the app's store.
+    var awaitsPositions = false
 
     /// Creates a disconnected session.
     ///

@@ -15,6 +15,12 @@ struct ClientState: Sendable {
     /// The readers that are behind; while there are any, reading from the connection is paused.
     var overloaded: Set<ObjectIdentifier> = []
     var events = EventListeners()
+    var continuities = ListenerTable<String, Listeners<Continuity>>()
+    var continuitySequences = ListenerTable<String, EventBuffers<Continuity>>()
+    /// What the app has handled, by channel.
+    var handled: [String: HandledPosition] = [:]
+    /// The message that was delivered last by the current input.
+    var handling: (channel: String, handling: Handling)?
     var statuses = Listeners<StatusChange>()
     var statusSequences = EventBuffers<ConnectionStatus>()
     var errors = Listeners<FanfareError>()

@@ -38,7 +38,11 @@ package struct LocalSigner: Sendable {
     /// Returns the message that subscribes to a channel, with a signature if the channel requires one.
     ///
     /// A presence channel is joined as the signed-in user.
-    func subscribe(to channel: String, _ socketID: SocketID) -> ClientMessage {
+    func subscribe(
+        to channel: String,
+        _ socketID: SocketID,
+        from position: PositionRequest? = nil
+    ) -> ClientMessage {
         let isSigned = ChannelKind(ofName: channel).requiresSignature
         return .subscribe(
             channel: channel,
@@ -49,7 +53,8 @@ package struct LocalSigner: Sendable {
                     key: key,
                     secret: secret
                 ) : nil,
-            channelData: nil
+            channelData: nil,
+            position: position
         )
     }
 }

@@ -87,7 +87,12 @@ extension ClientSession {
 
     /// Sends queued events of subscribed channels, within the rate limit.
     mutating func sendClientEvents(at now: Duration) {
-        func isOpen(_ channel: String) -> Bool { subscriptions[channel] == .subscribed }
+        // While missed events arrive, none is sent: those of this connection are left out of its successor's replay, which
+        // names one connection only.
+        func isOpen(_ channel: String) -> Bool {
+            subscriptions[channel] == .subscribed
+                && subscriptions[of: channel]?.tracking.isReplaying != true
+        }
         while outbox.hasNext(where: isOpen) {
             guard outbox.takeToken(at: now) else {
                 guard !outbox.isWaiting else { return }

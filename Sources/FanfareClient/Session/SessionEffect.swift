@@ -27,14 +27,21 @@ enum SessionEffect: Equatable {
     case cancel(tickets: [Int])
     /// Report the new status.
     case status(ConnectionStatus)
-    /// Deliver an event to its listeners.
-    case deliver(ChannelEvent)
+    /// Deliver an event to its listeners, and its position in the channel's stream.
+    case deliver(ChannelEvent, at: ChannelPosition? = nil)
     /// Deliver an event to the listeners of the user's events.
-    case deliverToUser(ChannelEvent)
+    case deliverToUser(ChannelEvent, at: ChannelPosition? = nil)
+    /// Record a position whose message is not for this client: there is nothing to deliver.
+    case pass(channel: String, ChannelPosition)
+    /// Tell the listeners of a channel's continuity how a subscription relates to what was received before; with the
+    /// position that it begins at, if that is another one.
+    case continuity(channel: String, Continuity, at: ChannelPosition? = nil)
     /// Report a change of a presence channel's members.
     case presence(channel: String, PresenceChange)
     /// Tell the sequences of a channel that events may have been missed.
-    case gap(channel: String)
+    case gap(channel: String, Gap)
+    /// Tell the sequences of a channel that all missed events have been delivered.
+    case recovered(channel: String, count: Int)
     /// Report a change of the watchlist.
     case watchlist(WatchlistChange)
     /// Report an error to the error listeners.

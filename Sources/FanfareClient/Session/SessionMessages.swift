@@ -66,7 +66,7 @@ extension ClientSession {
         change(to: .connected(socketID: socketID.description))
         // Before the subscriptions, some of which may require the signed-in user.
         beginSignIn(socketID)
-        for channel in subscriptions.channels { requestSubscription(to: channel) }
+        requestSubscriptions()
     }
 
     private mutating func receiveNext(_ message: ServerMessage, at now: Duration) {
@@ -97,8 +97,10 @@ extension ClientSession {
         case .signinSuccess(let userData): completeSignIn(userData, message)
         case .watchlist(let online, let offline):
             updateWatchlist(online: online, offline: offline, message)
-        case .event(let event): receive(event)
-        case .position(let channel, _, let key): if let key { receiveReceipt(key, on: channel) }
+        case .event(let event): receive(event, at: now)
+        case .position(let channel, let serial, let key):
+            receivePosition(serial, on: channel, at: now)
+            if let key { receiveReceipt(key, on: channel) }
         case .cacheMiss: deliver(message)
         case .connectionEstablished, .pong: break
         }
@@ -117,19 +119,24 @@ extension ClientSession {
         deliver(event)
     }
 
-    mutating func deliver(_ event: ChannelEvent) {
+    mutating func deliver(_ event: ChannelEvent, at position: ChannelPosition? = nil) {
         if let channel = event.channel, !delivers(channel) { return }
-        effects.append(.deliver(event))
+        effects.append(.deliver(event, at: position))
         if let channel = event.channel, channel == signIn.channel, !event.isFromProtocol {
-            effects.append(.deliverToUser(event))
+            effects.append(.deliverToUser(event, at: position))
         }
     }
 
-    private mutating func receive(_ event: ReceivedEvent) {
-        if let channel = event.channel, isEncrypted(channel), !event.name.hasPrefix("pusher") {
-            receiveEncrypted(event, channel)
-        } else {
-            deliver(.event(event))
+    private mutating func receive(_ event: ReceivedEvent, at now: Duration) {
+        var position: ChannelPosition?
+        if let channel = event.channel {
+            guard advance(channel, to: event.serial, &position) else { return }
         }
+        if let channel = event.channel, isEncrypted(channel), !event.name.hasPrefix("pusher") {
+            receiveEncrypted(event, channel, at: position)
+        } else if let event = ChannelEvent(.event(event)) {
+            deliver(event, at: position)
+        }
+        if let channel = event.channel { finishReplay(of: channel, at: now) }
     }
 }

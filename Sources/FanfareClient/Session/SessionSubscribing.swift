@@ -10,10 +10,12 @@ extension ClientSession {
     /// - Parameters:
     ///   - channel: The channel's name.
     ///   - token: A signature for this connection; `nil` to request one if the channel requires it.
+    ///   - origin: Where the subscription begins, unless the channel is subscribed; `nil` for the position that is known.
     /// - Returns: The effects.
     mutating func subscribe(
         to channel: String,
-        with token: ChannelAuthorization? = nil
+        with token: ChannelAuthorization? = nil,
+        from origin: ChannelTracking? = nil
     ) -> [SessionEffect] {
         switch subscriptions[channel] {
         case .pending, .subscribed: return []
@@ -23,11 +25,20 @@ extension ClientSession {
         // The answer in flight applies to the new subscription.
         case .leaving:
             subscriptions[channel] = .pending
+            let next = origin ?? storedTracking(of: channel)
+            subscriptions[of: channel]?.nextTracking = next
             return []
         case .postponed: effects.append(.stopAlarm(.subscription(channel)))
         case nil, .wanted, .refused: break
         }
+        let isNew = subscriptions[channel] == nil
         subscriptions[channel] = .wanted
+        if let origin {
+            subscriptions[of: channel]?.tracking = origin
+            subscriptions[of: channel]?.hasOrigin = true
+        } else if isNew, let stored = storedTracking(of: channel) {
+            subscriptions[of: channel]?.tracking = stored
+        }
         if let token {
             let validity = socketID == nil ? InlineToken.Validity.next : .current
             let inline = InlineToken(authorization: token, validity: validity)
@@ -50,6 +61,8 @@ extension ClientSession {
         case .pending:
             subscriptions[channel] = .leaving
             subscriptions[of: channel]?.roster = nil
+            subscriptions[of: channel]?.tracking = ChannelTracking()
+            subscriptions[of: channel]?.nextTracking = nil
         case .subscribed:
             cancelTickets(of: channel)
             subscriptions[channel] = nil
@@ -68,10 +81,11 @@ extension ClientSession {
 
     /// Starts a subscription on the current connection.
     mutating func requestSubscription(to channel: String) {
-        guard let socketID else { return }
+        guard let socketID, !awaitsPositions else { return }
         if let signer = settings.signer {
             subscriptions[channel] = .pending
-            return effects.append(.send(signer.subscribe(to: channel, socketID)))
+            let position = subscriptions[of: channel]?.tracking.request
+            return effects.append(.send(signer.subscribe(to: channel, socketID, from: position)))
         }
         let kind = ChannelKind(ofName: channel)
         if kind == .serverToUser, signIn.isUnderWay {
@@ -151,7 +165,14 @@ extension ClientSession {
     mutating func join(_ channel: String, auth: String?, channelData: String?) {
         subscriptions[channel] = .pending
         effects.append(
-            .send(.subscribe(channel: channel, auth: auth, channelData: channelData))
+            .send(
+                .subscribe(
+                    channel: channel,
+                    auth: auth,
+                    channelData: channelData,
+                    position: subscriptions[of: channel]?.tracking.request
+                )
+            )
         )
     }
 
@@ -162,6 +183,8 @@ extension ClientSession {
         at now: Duration
     ) {
         switch subscriptions[channel] {
+        case .pending where subscriptions[of: channel]?.nextTracking != nil:
+            beginAgain(channel)
         case .pending, .refused:
             subscriptions[channel] = .subscribed
             subscriptions[of: channel]?.refusal = nil
@@ -169,33 +192,31 @@ extension ClientSession {
             // Before the success is delivered, so that its callbacks find the members.
             let change = replaceMembers(of: channel, data)
             effects.append(.subscribed(channel: channel))
-            reportGap(of: channel)
-            deliver(message)
+            let isTracked = acknowledge(channel, data)
+            // What the data says of the position is told as a Continuity; apps get what other brokers send, too.
+            deliver(
+                isTracked && !ChannelKind(ofName: channel).isPresence
+                    ? .subscriptionSucceeded(channel: channel, data: "{}") : message
+            )
             if let change { effects.append(.presence(channel: channel, change)) }
             decryptHeld(of: channel)
+            finishReplay(of: channel, at: now)
             sendClientEvents(at: now)
+        case .subscribed:
+            acknowledge(channel, data, isLive: true)
+            finishReplay(of: channel, at: now)
         case .leaving:
             subscriptions[channel] = nil
             effects.append(.send(.unsubscribe(channel: channel)))
-        case nil, .wanted, .authorizing, .awaitingUser, .postponed, .subscribed: break
-        }
-    }
-
-    /// Reports that events may have been missed, unless this is the first subscription.
-    private mutating func reportGap(of channel: String) {
-        if subscriptions[of: channel]?.wasConfirmed == true {
-            effects.append(.gap(channel: channel))
-        }
-        subscriptions[of: channel]?.wasConfirmed = true
-        guard channel == signIn.channel else { return }
-        if exchange(&signIn.wasConfirmed, with: true) {
-            effects.append(.gap(channel: Topic.user))
+        case nil, .wanted, .authorizing, .awaitingUser, .postponed: break
         }
     }
 
     mutating func brokerRefused(_ channel: String, _ message: ServerMessage, _ error: FanfareError)
     {
         switch subscriptions[channel] {
+        case .pending where subscriptions[of: channel]?.nextTracking != nil:
+            subscribeFromNext(channel)
         case .pending:
             deliver(message)
             if FanfareError.isOverload(error.status) {

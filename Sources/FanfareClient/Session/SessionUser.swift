@@ -22,6 +22,8 @@ struct SignIn {
     var ownsChannel = false
     /// Whether the broker has confirmed the subscription to a user's channel before.
     var wasConfirmed = false
+    /// The last subscription to a user's channel that the session made, for a sign-in as the same user.
+    var former: (channel: String, tracking: ChannelTracking, wasConfirmed: Bool)?
     /// Whether the alarm for the broker's answer is running.
     var isTimed = false
     /// The watched users.
@@ -116,6 +118,14 @@ extension ClientSession {
         signIn.channel = channel
         guard subscriptions[channel] == nil else { return }
         signIn.ownsChannel = true
+        subscriptions[channel] = .wanted
+        if let former = signIn.former, former.channel == channel {
+            subscriptions[of: channel]?.tracking = former.tracking
+            subscriptions[of: channel]?.wasConfirmed = former.wasConfirmed
+        } else if let stored = storedTracking(of: channel) {
+            subscriptions[of: channel]?.tracking = stored
+        }
+        guard !awaitsPositions else { return }
         join(channel, auth: nil, channelData: nil)
     }
 
@@ -155,7 +165,12 @@ extension ClientSession {
         stopSignInAlarm()
         signIn.state = .idle
         signIn.watchlist = Watchlist()
-        if signIn.ownsChannel, let channel = signIn.channel { subscriptions[channel] = nil }
+        if signIn.ownsChannel, let channel = signIn.channel {
+            signIn.former = subscriptions[of: channel].map {
+                (channel, $0.tracking, $0.wasConfirmed)
+            }
+            subscriptions[channel] = nil
+        }
         signIn.ownsChannel = false
         signIn.channel = nil
     }

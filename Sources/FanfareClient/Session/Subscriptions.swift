@@ -33,6 +33,12 @@ struct Subscription {
     var failures = 0
     /// Whether the broker has confirmed it before, on this connection or an earlier one.
     var wasConfirmed = false
+    /// The position in the channel's stream.
+    var tracking = ChannelTracking()
+    /// Whether the app has said where the subscription begins, rather than the store of positions.
+    var hasOrigin = false
+    /// The position to subscribe from once the subscription before it, which the app has cancelled, is answered.
+    var nextTracking: ChannelTracking?
     /// The number of subscribed connections, if the broker reports it.
     var count: Int?
     /// The members of a presence channel, once received.
@@ -105,6 +111,10 @@ struct Subscriptions {
             subscriptions[channel]?.count = nil
             subscriptions[channel]?.failures = 0
             subscriptions[channel]?.decryption.ticket = nil
+            if let next = subscriptions[channel]?.nextTracking.take() {
+                subscriptions[channel]?.tracking = next
+            }
+            subscriptions[channel]?.tracking.subscriptionEnded()
             if subscriptions[channel]?.token?.validity == .current {
                 subscriptions[channel]?.token?.validity = .outdated
             }

@@ -36,15 +36,13 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
             switch delivery {
             case .event(let event, _):
                 if event.name == "pusher:subscription_succeeded" {
-                    // Later ones follow a gap, or the recovery of the missed events.
+                    // Later ones follow a gap, or precede the missed events.
                     if !hasBegun.load(ordering: .relaxed) { await begin() }
                 } else if let converted = read(event) {
                     await handler(converted)
                 }
             case .gap: await begin()
-            case .recovered:
-                isAway.store(false, ordering: .relaxed)
-                await handler(.resumed)
+            case .recovered: await resume()
             case .undecodable: break
             }
         }
@@ -56,22 +54,31 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
         await handler(.subscribed)
     }
 
+    /// Tells the list that nothing was missed; the rows are not fetched.
+    private func resume() async {
+        guard hasBegun.load(ordering: .relaxed) else { return await begin() }
+        isAway.store(false, ordering: .relaxed)
+        await handler(.resumed)
+    }
+
     /// Tells the list that there is no connection.
     ///
     /// Signals and events are two sequences, read by two tasks: so the current state decides, not the one of the signal.
     ///
     ///     this task                       the reader of the events
     ///     isSubscribed is false
-    ///                                     the connection is back: handler(.subscribed)
+    ///                                     the connection is back: handler(.resumed) or (.subscribed)
     ///     handler(.offline)
     ///     isSubscribed is true:
-    ///     handler(.subscribed) again
+    ///     handler(.resumed)
+    ///
+    /// The reader of the events alone decides whether something was missed.
     private func reportOutages(_ outages: Outages) async {
         for await error in outages.signals where !channel.isSubscribed {
             guard let reason = error ?? reason() else { continue }
             isAway.store(true, ordering: .relaxed)
             await handler(.offline(reason))
-            if channel.isSubscribed { await begin() }
+            if channel.isSubscribed { await resume() }
         }
     }
 

@@ -3,8 +3,9 @@ public import FanfareClient
 /// A source with a channel for the changes and a backend for the rows and edits.
 ///
 /// The list's events contain a revision, a mutation and operations by id, as JSON:
-/// `{"revision":13,"mutation":"…","operations":[{"op":"move","id":7,"after":3}]}`. After each
-/// subscription, when a revision is missing and when an event cannot be read, all rows are fetched.
+/// `{"revision":13,"mutation":"…","operations":[{"op":"move","id":7,"after":3}]}`. At the
+/// beginning, behind a gap, when a revision is missing and when an event cannot be read, all rows are fetched; a cut after
+/// which the broker has replayed what was missed costs no request.
 ///
 /// The channel is subscribed while a list uses the source, whoever else subscribes and unsubscribes. While the client is
 /// not connected the list is ``ListState/offline(_:)``; a refused subscription is tried again.

@@ -46,6 +46,8 @@ public struct ChannelTextSource: TextSource {
 
     /// The channel's events from now on; the channel is subscribed while they are read.
     ///
+    /// Behind a cut without a gap the text is ``TextSourceEvent/resumed``, and nothing is loaded.
+    ///
     /// A reader that is more than 256 events behind gets ``TextSourceEvent/gap`` instead of them. The events go on
     /// after `disconnect()` or `suspend()` of the client, and a refused subscription is tried again after a delay.
     public func news() -> AsyncStream<TextSourceEvent> {

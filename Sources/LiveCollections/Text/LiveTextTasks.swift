@@ -42,12 +42,9 @@ extension LiveText {
     private func handle(_ event: TextSourceEvent) {
         switch event {
         case .connected:
-            isConnected = true
             session.reconnected()
-            failures.connection = nil
-            // The backend can probably be reached again, too.
-            sending.wake(endsDelay: true)
-            fetching.wake(endsDelay: true)
+            connected()
+        case .resumed: connected()
         case .disconnected(let reason):
             isConnected = false
             failures.connection = reason
@@ -62,6 +59,14 @@ extension LiveText {
             if session.unsent.isEmpty { failures.sending = nil }
             if session.fetch != nil { fetching.wake() }
         }
+    }
+
+    private func connected() {
+        isConnected = true
+        failures.connection = nil
+        // The backend can probably be reached again, too.
+        sending.wake(endsDelay: true)
+        fetching.wake(endsDelay: true)
     }
 
     // MARK: Fetching

@@ -39,7 +39,7 @@ final class TextChannelReader: Sendable {
             case .connecting, .connected: continue
             }
             // This task may be behind the other one, which has already reported the next connection.
-            if channel.isSubscribed { buffer.send(.connected) }
+            if channel.isSubscribed { buffer.send(.resumed) }
         }
     }
 
@@ -52,13 +52,19 @@ final class TextChannelReader: Sendable {
         var delay = resubscriptionDelay.lowerBound
         while true {
             // Subscribed before: then no event of the subscription follows.
-            if channel.isSubscribed { buffer.send(.connected) }
+            var hasBegun = channel.isSubscribed
+            if hasBegun { buffer.send(.connected) }
             var reason = "the channel was unsubscribed"
             do throws(FanfareError) {
                 for try await delivery in deliveries {
-                    let event = TextSourceEvent(delivery)
-                    if event == .connected { delay = resubscriptionDelay.lowerBound }
-                    if let event { buffer.send(event) }
+                    guard let event = TextSourceEvent(delivery, isFirst: !hasBegun) else {
+                        continue
+                    }
+                    if event == .connected { hasBegun = true }
+                    if event == .connected || event == .resumed {
+                        delay = resubscriptionDelay.lowerBound
+                    }
+                    buffer.send(event)
                 }
             } catch {
                 reason = error.description
@@ -76,15 +82,22 @@ final class TextChannelReader: Sendable {
 
 extension TextSourceEvent {
     /// Converts an event of the channel; `nil` for one that does not concern the text.
-    fileprivate init?(_ delivery: Delivery<ChannelEvent>) {
+    ///
+    /// - Parameters:
+    ///   - delivery: The event.
+    ///   - isFirst: Whether no confirmation of the subscription preceded it; later ones follow a gap, or precede the missed
+    ///     events.
+    fileprivate init?(_ delivery: Delivery<ChannelEvent>, isFirst: Bool) {
         switch delivery {
         case .event(let event, _) where event.name == "pusher:subscription_succeeded":
+            guard isFirst else { return nil }
             self = .connected
         case .event(let event, _) where event.name == ChannelTextSource.event.text:
             // An entry that cannot be decoded is fetched, like a missed one.
             self = (try? event.decode(TextEntry.self)).map { .entry($0) } ?? .gap
         case .gap: self = .connected
-        case .event, .undecodable, .recovered: return nil
+        case .recovered: self = .resumed
+        case .event, .undecodable: return nil
         }
     }
 }

@@ -62,7 +62,7 @@ final class TextEventBuffer: Sendable {
 extension TextSourceEvent {
     fileprivate var isAboutConnection: Bool {
         switch self {
-        case .connected, .disconnected: true
+        case .connected, .resumed, .disconnected: true
         case .entry, .gap: false
         }
     }

@@ -4,7 +4,8 @@
 public protocol TextSource: Sendable {
     /// Returns the backend's events from now on, until the reading task is cancelled.
     ///
-    /// ``TextSourceEvent/connected`` comes first, and again after each interruption: entries may have been missed. Limit
+    /// ``TextSourceEvent/connected`` comes first, and again after each interruption: entries may have been missed. If
+    /// none was, ``TextSourceEvent/resumed`` comes instead. Limit
     /// the stream's buffer, and send ``TextSourceEvent/gap`` for what is dropped. A stream that ends is requested anew
     /// after a delay.
     func news() -> AsyncStream<TextSourceEvent>
@@ -35,7 +36,9 @@ public protocol TextSource: Sendable {
 public enum TextSourceEvent: Sendable, Hashable {
     /// Entries are sent from now on.
     case connected
-    /// No entries are sent until the next `connected`.
+    /// Entries are sent again after `disconnected`, and none was missed.
+    case resumed
+    /// No entries are sent until the next `connected` or `resumed`.
     case disconnected(reason: String)
     /// A log entry.
     case entry(TextEntry)

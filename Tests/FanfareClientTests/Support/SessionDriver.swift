@@ -118,7 +118,7 @@ extension [SessionEffect] {
 
     /// The names of the delivered events.
     var delivered: [String] {
-        compactMap { if case .deliver(let event) = $0 { event.name } else { nil } }
+        compactMap { if case .deliver(let event, _) = $0 { event.name } else { nil } }
     }
 
     /// The reported errors.
@@ -134,6 +134,9 @@ extension [SessionEffect] {
 
 extension ClientMessage {
     static func subscribe(_ channel: String) -> ClientMessage {
-        .subscribe(channel: channel, auth: nil, channelData: nil)
+        .subscribe(channel: channel, auth: nil, channelData: nil, position: PositionRequest())
     }
 }
+
+/// The SDK's type, not the protocol's.
+typealias ChannelPosition = FanfareClient.ChannelPosition

@@ -29,7 +29,12 @@ private final class Backend: Sendable {
 
 @Suite("Lists over a channel that fails", .timeLimit(.minutes(2))) @MainActor
 struct ChannelOutageTests {
-    private let broker = ScriptedBroker()
+    /// A broker that keeps nothing for clients that come back: then every connection costs a request.
+    private let broker: ScriptedBroker = {
+        var settings = ScriptedBroker.Settings()
+        settings.keepsHistory = false
+        return ScriptedBroker(settings)
+    }()
     private let backend = Backend()
 
     private func live(
@@ -73,6 +78,31 @@ struct ChannelOutageTests {
         try await until { list.state.isOffline }
         try await broker.advance(by: .seconds(60))
         try await until { list.state.isLive }
+    }
+
+    @Test("With recovery a list survives cuts without a request, and loads its rows behind a gap")
+    func resumes() async throws {
+        let broker = ScriptedBroker()
+        let client = broker.client()
+        let list = LiveList(backend.source(client.channel("players")), options: impatient)
+        client.connect()
+        try await until { list.state.isLive }
+        let count = backend.fetchCount
+        for revision in 6...25 {
+            broker.cut()
+            try await until { list.state.isOffline }
+            let id = revision * 10
+            let json =
+                #"{"revision":\#(revision),"operations":[{"op":"put","row":{"id":\#(id),"name":"a"},"after":null}]}"#
+            try broker.trigger("list_changed", on: ["players"], text: json)
+            try await broker.advance(by: .seconds(60))
+            try await until { list.state.isLive && list.rows.count == revision - 4 }
+        }
+        #expect(backend.fetchCount == count)
+        broker.restart(keepingHistory: false)
+        try await broker.advance(by: .seconds(60))
+        try await until { backend.fetchCount == count + 1 && list.state.isLive }
+        client.disconnect()
     }
 
     @Test("A close after which the client reconnects at once makes the list offline meanwhile")

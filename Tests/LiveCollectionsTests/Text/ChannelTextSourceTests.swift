@@ -12,12 +12,13 @@ private struct EventReader {
 
     init(_ source: ChannelTextSource) { news = source.news().makeAsyncIterator() }
 
-    /// Returns the next event; repeated `connected` events count as one.
+    /// Returns the next event; repeated reports of the connection count as one.
     mutating func next() async -> TextSourceEvent? {
         repeat {
             let next = await news.next()
             defer { last = next }
-            if next != .connected || last != .connected { return next }
+            let isRepeated = next == last || (next == .resumed && last == .connected)
+            if !isRepeated || (next != .connected && next != .resumed) { return next }
         } while true
     }
 }
@@ -79,13 +80,13 @@ struct ChannelTextSourceTests {
         }
         #expect(!reason.isEmpty)
         try await broker.advance(by: .seconds(60))
-        #expect(await news.next() == .connected)
+        #expect(await news.next() == .resumed)
         try broker.tell(entry(3))
         #expect(await news.next() == .entry(entry(3)))
         client.disconnect()
         #expect(await news.next() == .disconnected(reason: "the client is disconnected"))
         client.connect()
-        #expect(await news.next() == .connected)
+        #expect(await news.next() == .resumed)
         try broker.tell(entry(4))
         #expect(await news.next() == .entry(entry(4)))
         client.disconnect()
@@ -202,6 +203,42 @@ struct ChannelTextSourceTests {
         client.disconnect()
     }
 
+    @Test("A text survives cuts without a request, and loads what a gap has left out")
+    func resumes() async throws {
+        let broker = ScriptedBroker()
+        let backend = try TextBackend(broker)
+        let clients = [broker.client(), broker.client()]
+        let texts = clients.map { LiveText(from: backend.source($0), options: Self.options) }
+        for (client, text) in zip(clients, texts) {
+            text.start()
+            client.connect()
+        }
+        try await broker.wait(for: "both texts") { texts.allSatisfy { $0.status == .live } }
+        backend.requests.withLock { $0 = [] }
+        for round in 1...20 {
+            try broker.cut(#require(clients[0].socketID))
+            try await broker.wait(for: "the cut") { texts[0].status != .live }
+            try texts[1].replace(0..<0, with: "b")
+            try await broker.wait(for: "the other edit") {
+                backend.string.utf16.count == round && texts[1].unsent.isEmpty
+            }
+            try await broker.advance(by: .seconds(31))
+            try await broker.wait(for: "one text") {
+                texts[0].status == .live && texts[0].string == backend.string
+            }
+        }
+        #expect(backend.requests.withLock { $0 } == Array(repeating: "send", count: 20))
+        backend.requests.withLock { $0 = [] }
+        broker.restart(keepingHistory: false)
+        try await broker.advance(by: .seconds(31))
+        try await broker.wait(for: "the missed entries") {
+            backend.requests.withLock { $0.count } == 2
+                && texts.allSatisfy { $0.status == .live && $0.string == backend.string }
+        }
+        #expect(backend.requests.withLock { $0.allSatisfy { $0.hasPrefix("recovery") } })
+        for client in clients { client.disconnect() }
+    }
+
     @Test("The last report about the connection is the current one")
     func ordersReports() async throws {
         let broker = ScriptedBroker()
@@ -217,7 +254,7 @@ struct ChannelTextSourceTests {
                 last = event
             }
             // A late report of the loss is followed by another of the connection.
-            while last != .connected { last = await news.next() }
+            while last != .connected, last != .resumed { last = await news.next() }
             client.disconnect()
             client.connect()
         }

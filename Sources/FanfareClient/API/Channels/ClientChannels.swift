@@ -15,16 +15,22 @@ extension Fanfare {
     /// Ends what ``subscribe(_:)`` began; as ``Channel/unsubscribe()``.
     public func unsubscribe(_ name: String) { channel(name).unsubscribe() }
 
-    func subscribe(to channel: String, with token: ChannelAuthorization?) {
-        act(if: { $0.leases.beginOwn(channel) }) { $0.subscribe(to: channel, with: token) }
+    func subscribe(
+        to channel: String,
+        with token: ChannelAuthorization?,
+        from origin: ChannelTracking? = nil
+    ) {
+        act(if: { $0.leases.beginOwn(channel) }) {
+            $0.subscribe(to: channel, with: token, from: origin)
+        }
     }
 
     func unsubscribe(from channel: String) {
         act(if: { $0.leases.endOwn(channel) }) { $0.unsubscribe(from: channel) }
     }
 
-    func lease(_ channel: String) {
-        act(if: { $0.leases.begin(channel) }) { $0.subscribe(to: channel) }
+    func lease(_ channel: String, from origin: ChannelTracking? = nil) {
+        act(if: { $0.leases.begin(channel) }) { $0.subscribe(to: channel, from: origin) }
     }
 
     func endLease(_ channel: String) {

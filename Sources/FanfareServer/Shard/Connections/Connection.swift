@@ -223,7 +223,7 @@ final class Connection: StreamDelegate {
         }
     }
 
-    /// The frame that the client gets in place of an event that excludes it; empty for none.
+    /// Encodes what the client gets in place of an event that excludes it.
     ///
     /// - Parameters:
     ///   - frame: The event.

@@ -1,0 +1,127 @@
+import FanfareOutbox
+import Synchronization
+
+/// Keeps the positions of a client's channels in its store: one call at a time, the newest position of each channel.
+final class PositionWriter: Sendable {
+    /// The positions that are not stored yet, by channel.
+    private final class Waiting: Sendable {
+        let positions = Mutex<[String: ChannelPosition]>([:])
+    }
+
+    private let store: any PositionStore
+    private let waiting = Waiting()
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+    private let writing = Mutex<Task<Void, Never>?>(nil)
+
+    init(_ store: any PositionStore) {
+        self.store = store
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    // Without cancellation: what was handled before is written.
+    deinit { signal.finish() }
+
+    /// Stores a position, behind all earlier ones of the channel.
+    func save(_ position: ChannelPosition, of channel: String) {
+        waiting.positions.withLock { $0[channel] = position }
+        signal.yield()
+    }
+
+    /// Reads the stored positions, then writes all changes; does nothing when called again.
+    ///
+    /// - Parameters:
+    ///   - loaded: Receives the positions by channel; none if they cannot be read.
+    ///   - failed: Receives the reason when a call of the store fails.
+    func start(
+        loaded: @escaping @Sendable ([String: ChannelPosition]) -> Void,
+        failed: @escaping @Sendable (any Error) -> Void
+    ) {
+        writing.withLock { writing in
+            guard writing == nil else { return }
+            writing = Task { [store, waiting, signals] in
+                do {
+                    let stored = try await store.positions().map {
+                        ($0.channel, ChannelPosition(stream: $0.stream, serial: $0.serial))
+                    }
+                    loaded(Dictionary(stored) { _, last in last })
+                } catch {
+                    failed(error)
+                    loaded([:])
+                }
+                for await _ in signals { await Self.write(waiting, to: store, failed) }
+                await Self.write(waiting, to: store, failed)
+            }
+        }
+    }
+
+    private static func write(
+        _ waiting: Waiting,
+        to store: any PositionStore,
+        _ failed: @Sendable (any Error) -> Void
+    ) async {
+        let positions = waiting.positions.withLock { exchange(&$0, with: [:]) }
+        guard !positions.isEmpty else { return }
+        do {
+            try await store.save(
+                positions.map { channel, position in
+                    StoredPosition(
+                        channel: channel,
+                        stream: position.stream,
+                        serial: position.serial
+                    )
+                }
+            )
+        } catch {
+            // The next position of the channel is stored instead.
+            failed(error)
+        }
+    }
+}
+
+/// The positions of a client's channels.
+extension Fanfare {
+    /// The positions up to which the app has handled the events of its channels, by channel; as ``Channel/position``.
+    public var positions: [String: ChannelPosition] {
+        state.withLock { $0.handled.compactMapValues(\.position) }
+    }
+
+    func position(of channel: String) -> ChannelPosition? {
+        state.withLock { $0.handled[channel]?.position }
+    }
+
+    /// Reads the stored positions once; subscriptions wait for them.
+    func loadPositions() {
+        positionWriter?.start(
+            loaded: { [weak self] positions in self?.act { $0.restore(positions) } },
+            failed: { [weak self] in self?.report(.positionsFailed(reason: "\($0)")) }
+        )
+    }
+
+    /// Begins to handle the message at a position; `nil` without a position.
+    func handle(
+        _ position: ChannelPosition?,
+        of channel: String?,
+        _ state: inout ClientState
+    ) -> Handling? {
+        guard let position, let channel else { return nil }
+        // An event of the user has two kinds of listeners, a gap too.
+        if let last = state.handling, last.channel == channel, last.handling.position == position {
+            return last.handling
+        }
+        let handled =
+            state.handled[channel]
+            ?? HandledPosition { [positionWriter] in positionWriter?.save($0, of: channel) }
+        state.handled[channel] = handled
+        let handling = handled.begin(position)
+        state.handling = (channel, handling)
+        return handling
+    }
+
+    /// Forgets the position of a channel that is no longer in use, unless the app stores it.
+    func forgetPosition(of channel: String, _ state: inout ClientState) {
+        let position = state.handled.removeValue(forKey: channel)?.position
+        guard positionWriter != nil, let position else { return }
+        state.session.storedPositions[channel] = position
+    }
+}

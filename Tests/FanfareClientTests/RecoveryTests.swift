@@ -1,0 +1,400 @@
+import FanfareTesting
+import Synchronization
+import Testing
+
+@testable import FanfareClient
+
+/// Positions in memory, as an app's store.
+private final class MemoryPositions: PositionStore {
+    struct Broken: Error {}
+
+    private let stored = Mutex<[String: StoredPosition]>([:])
+    private let isBroken: Bool
+
+    init(isBroken: Bool = false) { self.isBroken = isBroken }
+
+    func serial(of channel: String) -> UInt64? { stored.withLock { $0[channel]?.serial } }
+
+    func positions() throws -> [StoredPosition] {
+        guard !isBroken else { throw Broken() }
+        return stored.withLock { Array($0.values) }
+    }
+
+    func save(_ positions: [StoredPosition]) throws {
+        guard !isBroken else { throw Broken() }
+        stored.withLock { stored in
+            for position in positions { stored[position.channel] = position }
+        }
+    }
+}
+
+@Suite("Recovery behind lost connections", .timeLimit(.minutes(2))) struct RecoveryTests {
+    /// What happens to the connection.
+    enum Interruption: CaseIterable, Sendable {
+        case cut, closed, disconnect, suspend, restart
+
+        fileprivate func apply(to client: Fanfare, _ broker: ScriptedBroker) throws {
+            switch self {
+            case .cut: broker.cut()
+            case .closed: try broker.close(code: 4200)
+            case .disconnect: client.disconnect()
+            case .suspend: client.suspend()
+            case .restart: broker.restart(keepingHistory: true)
+            }
+        }
+    }
+
+    private static let channels = [
+        "room", "private-room", "presence-room", "cache-room", "private-cache-room",
+        "presence-cache-room", "private-encrypted-room", "private-encrypted-cache-room",
+    ]
+
+    private func client(_ broker: ScriptedBroker) -> Fanfare {
+        broker.client(as: "ann") {
+            $0.decrypter = ReversingDecrypter()
+            $0.channelAuthorizer = ChannelAuthorizer { request, channel in
+                let member = channel.hasPrefix("presence-") ? #"{"user_id":"ann"}"# : nil
+                return ChannelAuthorization(
+                    auth: try broker.authorization(
+                        of: request.socketID,
+                        for: channel,
+                        as: member
+                    ),
+                    channelData: member,
+                    sharedSecret: "secret"
+                )
+            }
+        }
+    }
+
+    private func trigger(_ number: Int, on channel: String, _ broker: ScriptedBroker) throws {
+        let isEncrypted = channel.contains("encrypted")
+        let text = isEncrypted ? "secret:" + String("\(number)".reversed()) : "\(number)"
+        try broker.trigger("e", on: [channel], text: text)
+    }
+
+    @Test(
+        "What was missed is delivered in order and once, and no gap is told",
+        arguments: channels,
+        Interruption.allCases
+    )
+    func recovers(name: String, interruption: Interruption) async throws {
+        let broker = ScriptedBroker()
+        let client = client(broker)
+        let channel = client.channel(name)
+        let (continuities, called) = (Seen<Continuity>(), Seen<String>())
+        channel.onContinuity { continuities.add($0) }
+        channel.bind("e") { called.add($0.data ?? "") }
+        var events = channel.subscription().deliveries("e").makeAsyncIterator()
+        client.connect()
+        try await broker.waitForSubscribers(to: name)
+        var number = 0
+        for round in 0..<4 {
+            if round > 0 {
+                broker.reception = .unreachable(reason: "The test keeps the client away")
+                try interruption.apply(to: client, broker)
+                try await broker.waitForConnections(0)
+                for _ in 0..<round {
+                    number += 1
+                    try trigger(number, on: name, broker)
+                }
+                try await broker.settle()
+                broker.reception = .accept
+                client.connect()
+                try await broker.waitForSubscribers(to: name)
+                for expected in (number - round + 1)...number {
+                    #expect(try await events.event()?.data == "\(expected)")
+                }
+                guard case .recovered(count: round) = try await events.next() else {
+                    Issue.record("the recovery should be told")
+                    return
+                }
+            }
+            number += 1
+            try trigger(number, on: name, broker)
+            #expect(try await events.event()?.data == "\(number)")
+        }
+        try await broker.settle()
+        #expect(called.all == (1...number).map { "\($0)" })
+        #expect(continuities.all == [.began] + (1...3).map { .resumed(replayed: $0) })
+        client.disconnect()
+    }
+
+    @Test("A loss that cannot be helped is told with its reason and count")
+    func gaps() async throws {
+        var settings = ScriptedBroker.Settings()
+        settings.historyMessagesMax = 5
+        let broker = ScriptedBroker(settings)
+        let client = broker.client()
+        let channel = client.channel("room")
+        var told = channel.continuities().makeAsyncIterator()
+        var events = channel.subscription().deliveries("e").makeAsyncIterator()
+        client.connect()
+        #expect(try await told.next() == .began)
+
+        /// Triggers events while the client is away, and returns what it is told.
+        func miss(_ count: Int, _ meanwhile: () -> Void = {}) async throws -> Continuity? {
+            client.suspend()
+            try await broker.waitForConnections(0)
+            for number in 0..<count { try broker.trigger("e", on: ["room"], text: "\(number)") }
+            meanwhile()
+            client.connect()
+            return try await told.next()
+        }
+        #expect(try await miss(5) == .resumed(replayed: 5))
+        for _ in 0..<5 { _ = try await events.event() }
+        #expect(try await events.next() == .recovered(count: 5))
+        #expect(try await miss(6) == .gap(Gap(.truncated, missed: 6)))
+        #expect(try await events.next() == .gap(Gap(.truncated, missed: 6)))
+        #expect(try await miss(3) { broker.forgetHistory() } == .gap(Gap(.truncated, missed: 3)))
+        #expect(try await events.next() == .gap(Gap(.truncated, missed: 3)))
+        // Nothing was missed: then nothing is lost with the history.
+        #expect(try await miss(0) { broker.forgetHistory() } == .resumed(replayed: 0))
+        #expect(try await events.next() == .recovered(count: 0))
+        let other = try await miss(2) { broker.restart(keepingHistory: false) }
+        #expect(other == .gap(Gap(.unknownStream)))
+        #expect(try await events.next() == .gap(Gap(.unknownStream)))
+        client.disconnect()
+    }
+
+    @Test("A broker without recovery is told as such; sequences get a gap from the second time on")
+    func otherBrokers() async throws {
+        var settings = ScriptedBroker.Settings()
+        settings.keepsHistory = false
+        let broker = ScriptedBroker(settings)
+        let client = broker.client()
+        let channel = client.channel("room")
+        var told = channel.continuities().makeAsyncIterator()
+        var events = channel.subscription().deliveries("e").makeAsyncIterator()
+        for round in 0..<3 {
+            client.connect()
+            #expect(try await told.next() == .unknown)
+            if round > 0 { #expect(try await events.next() == .gap(Gap(.brokerHasNoHistory))) }
+            try broker.trigger("e", on: ["room"], text: "1")
+            #expect(try await events.event()?.data == "1")
+            #expect(channel.position == nil)
+            client.suspend()
+        }
+    }
+
+    @Test("An event that is lost on the way is noticed by the next one, and asked for again")
+    func holes() async throws {
+        let broker = ScriptedBroker()
+        let client = broker.client()
+        let errors = Seen<FanfareError>()
+        client.onError { errors.add($0) }
+        let channel = client.channel("room")
+        var events = channel.subscription().deliveries("e").makeAsyncIterator()
+        client.connect()
+        try await channel.waitUntilSubscribed()
+        broker.inject(.drop, times: 2) { $0.event == "e" }
+        broker.inject(.duplicate, times: 3) { $0.event == "e" }
+        for number in 1...5 { try broker.trigger("e", on: ["room"], text: "\(number)") }
+        for number in 1...5 {
+            var delivery = try await events.next()
+            if case .recovered = delivery { delivery = try await events.next() }
+            guard case .event(let event, let position) = delivery else {
+                Issue.record("\(String(describing: delivery))")
+                return
+            }
+            #expect(event.data == "\(number)" && position?.serial == UInt64(number))
+        }
+        #expect(errors.all.map(\.code) == [.protocolViolation])
+        client.disconnect()
+    }
+
+    @Test("Events that exclude the client, and its own, leave no hole")
+    func exclusions() async throws {
+        let broker = ScriptedBroker()
+        let (client, other) = (broker.client(), broker.client())
+        let (heard, errors) = (Seen<String>(), Seen<FanfareError>())
+        client.onError { errors.add($0) }
+        let channel = client.channel("private-room").subscribe()
+        channel.bind { if !$0.isFromProtocol { heard.add($0.data ?? "") } }
+        let told = Seen<Continuity>()
+        channel.onContinuity { told.add($0) }
+        other.subscribe("private-room")
+        for client in [client, other] { client.connect() }
+        try await broker.waitForSubscribers(2, to: "private-room")
+        try await channel.waitUntilSubscribed()
+        for round in 1...3 {
+            try channel.trigger("client-own", round)
+            try broker.trigger("e", on: ["private-room"], text: "left out", except: client.socketID)
+            try other.channel("private-room").trigger("client-other", round)
+            try await broker.settle()
+            let socketID = try #require(client.socketID)
+            try broker.cut(socketID)
+            // Still left out: it excludes the connection that the client had.
+            try broker.trigger("e", on: ["private-room"], text: "left out", except: socketID)
+            try broker.trigger("e", on: ["private-room"], text: "missed \(round)")
+            try await broker.advance(by: .seconds(60))
+            try await broker.waitForSubscribers(2, to: "private-room")
+            try await channel.waitUntilSubscribed()
+            try await broker.settle()
+        }
+        #expect(heard.all == (1...3).flatMap { ["\($0)", "missed \($0)"] })
+        #expect(told.all == [.began] + (1...3).map { _ in .resumed(replayed: 2) })
+        #expect(errors.all == [])
+        #expect(channel.position?.serial == 15)
+        for client in [client, other] { client.disconnect() }
+    }
+
+    @Test("A cached event that a cut has prevented comes with the next subscription")
+    func openings() async throws {
+        let broker = ScriptedBroker()
+        let client = broker.client()
+        try broker.trigger("e", on: ["cache-room"], text: "cached")
+        let channel = client.channel("cache-room")
+        let (heard, told) = (Seen<String>(), Seen<Continuity>())
+        channel.bind("e") { heard.add($0.data ?? "") }
+        channel.onContinuity { told.add($0) }
+        channel.subscribe()
+        broker.inject(.cut, times: 3) { $0.event == "e" }
+        client.connect()
+        for _ in 0..<4 {
+            try await broker.settle()
+            #expect(heard.all == [] || told.all.count == 4)
+            try await broker.advance(by: .seconds(31))
+        }
+        try await broker.waitForSubscribers(to: "cache-room")
+        try broker.trigger("e", on: ["cache-room"], text: "next")
+        try await broker.settle()
+        #expect(heard.all == ["cached", "next"])
+        #expect(told.all == [.began] + (1...3).map { _ in .resumed(replayed: 0) })
+        // It has the cached event: a later cut does not bring it again.
+        broker.cut()
+        try await broker.advance(by: .seconds(31))
+        try await broker.waitForSubscribers(to: "cache-room")
+        try await broker.settle()
+        #expect(heard.all == ["cached", "next"])
+        client.disconnect()
+    }
+
+    // MARK: Positions
+
+    @Test("The position moves when callbacks have returned and sequences have been read")
+    func handledPositions() async throws {
+        let broker = ScriptedBroker()
+        let client = broker.client()
+        let channel = client.channel("room")
+        let called = Seen<String>()
+        channel.bind("e") { called.add($0.data ?? "") }
+        var events: Deliveries<ChannelEvent>.AsyncIterator? = channel.subscription()
+            .deliveries("e").makeAsyncIterator()
+        client.connect()
+        try await channel.waitUntilSubscribed()
+        #expect(channel.position?.serial == 0)
+        for number in 1...3 { try broker.trigger("e", on: ["room"], text: "\(number)") }
+        try await broker.settle()
+        #expect(called.all.count == 3)
+        for number in 0..<3 as Range<UInt64> {
+            #expect(channel.position?.serial == number)
+            _ = try await events?.event()
+        }
+        #expect(channel.position?.serial == 3)
+        #expect(client.positions == ["room": try #require(channel.position)])
+        try broker.trigger("e", on: ["room"], text: "4")
+        try await broker.settle()
+        #expect(channel.position?.serial == 3)
+        // The reader is released with what it has not read, and the lease with it.
+        channel.subscribe()
+        events = nil
+        await eventually("the last event") { channel.position?.serial == 4 }
+        channel.unsubscribe()
+        #expect(channel.position == nil && client.positions.isEmpty)
+        client.disconnect()
+    }
+
+    @Test("An app goes on from a position of its own")
+    func givenPositions() async throws {
+        let broker = ScriptedBroker()
+        let first = broker.client()
+        let channel = first.subscribe("room")
+        first.connect()
+        try await channel.waitUntilSubscribed()
+        for number in 1...3 { try broker.trigger("e", on: ["room"], text: "\(number)") }
+        try await broker.settle()
+        let position = try #require(channel.position)
+        for number in 4...6 { try broker.trigger("e", on: ["room"], text: "\(number)") }
+        let second = broker.client()
+        var told = second.channel("room").continuities().makeAsyncIterator()
+        let deliveries = second.channel("room").subscription(from: position).deliveries("e")
+        second.connect()
+        #expect(try await told.next() == .resumed(replayed: 3))
+        #expect(try await deliveries.texts(3) == ["4", "5", "6"])
+        for client in [first, second] { client.disconnect() }
+    }
+
+    @Test(
+        "A rewind begins with earlier events where the broker allows it",
+        arguments: [true, false]
+    )
+    func rewinds(isAllowed: Bool) async throws {
+        var settings = ScriptedBroker.Settings()
+        settings.allowsRewind = isAllowed
+        let broker = ScriptedBroker(settings)
+        let first = broker.client()
+        first.subscribe("room")
+        first.connect()
+        try await broker.waitForSubscribers(to: "room")
+        for number in 1...5 { try broker.trigger("e", on: ["room"], text: "\(number)") }
+        let second = broker.client()
+        let seen = Seen<String>()
+        second.channel("room").bind("e") { seen.add($0.data ?? "") }
+        let channel = second.channel("room").subscribe(from: nil, rewind: .count(2))
+        second.connect()
+        try await broker.waitForSubscribers(2, to: "room")
+        try broker.trigger("e", on: ["room"], text: "6")
+        try await broker.settle()
+        #expect(seen.all == (isAllowed ? ["4", "5", "6"] : ["6"]))
+        #expect(channel.position?.serial == 6)
+        for client in [first, second] { client.disconnect() }
+    }
+
+    @Test("With a store, a new run of the app goes on where the last one was")
+    func storedPositions() async throws {
+        let broker = ScriptedBroker()
+        let store = MemoryPositions()
+        var number = 0
+        for run in 1...4 {
+            let client = broker.client { $0.positions = store }
+            let seen = Seen<String>()
+            client.channel("room").bind("e") { seen.add($0.data ?? "") }
+            let channel = client.subscribe("room")
+            client.connect()
+            try await broker.waitForSubscribers(to: "room")
+            number += 1
+            try broker.trigger("e", on: ["room"], text: "\(number)")
+            await seen.wait(for: run == 1 ? 1 : 3)
+            #expect(seen.all == (run == 1 ? ["1"] : (number - 2...number).map { "\($0)" }))
+            if run == 3 {
+                // Unsubscribed and subscribed again: it goes on, too.
+                channel.unsubscribe()
+                channel.subscribe()
+                try await broker.waitForSubscribers(to: "room")
+            }
+            let last = UInt64(number)
+            await eventually("the stored position") { store.serial(of: "room") == last }
+            client.disconnect()
+            try await broker.waitForSubscribers(0, to: "room")
+            for _ in 0..<2 {
+                number += 1
+                try broker.trigger("e", on: ["room"], text: "\(number)")
+            }
+        }
+    }
+
+    @Test("A store that fails is reported, and the client goes on")
+    func brokenStores() async throws {
+        let broker = ScriptedBroker()
+        let client = broker.client { $0.positions = MemoryPositions(isBroken: true) }
+        let errors = Seen<FanfareError>()
+        client.onError { errors.add($0) }
+        let channel = client.subscribe("room")
+        client.connect()
+        try await channel.waitUntilSubscribed()
+        await errors.wait(for: 2)
+        #expect(errors.all.allSatisfy { $0.code == .positionsFailed })
+        client.disconnect()
+    }
+}
