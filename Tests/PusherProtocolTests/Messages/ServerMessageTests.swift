@@ -140,7 +140,7 @@ import Testing
             ),
             (
                 #"{"event":"x","channel":"c","data":{"a": 1},"serial":7,"user_id":null}"#,
-                .event(ReceivedEvent(name: "x", channel: "c", data: #"{"a": 1}"#))
+                .event(ReceivedEvent(name: "x", channel: "c", data: #"{"a": 1}"#, serial: 7))
             ),
             (
                 #"{"event":"x","channel":"c","data":null}"#,
