@@ -103,7 +103,7 @@ public final class SQLiteOutbox: OutboxStore {
     /// - Parameters:
     ///   - event: The event.
     ///   - database: The database, in the transaction.
-    /// - Throws: An ``OutboxFull``, or a `DatabaseError` of GRDB.
+    /// - Throws: An `OutboxFull`, or a `DatabaseError` of GRDB.
     public func append(_ event: OutboxEvent, in database: Database) throws {
         let name = table.quotedDatabaseIdentifier
         let count = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM \(name)") ?? 0

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-readonly modules=(Fanfare FanfareEncryption PusherSwift BrokerAPI FanfareTesting
+readonly modules=(FanfareClient FanfareEncryption PusherSwift FanfareAPI FanfareStorage FanfareUI FanfareTesting
     LiveRows LiveCollections LiveQueries LiveTables)
 
 docc=$(command -v docc || true)
