@@ -11,6 +11,8 @@ import { doneRows, openRows } from "./queries.js";
 
 /** Times in milliseconds. */
 const UNDO_TIME = 8_000;
+/** The longest time between the events of two lists about one row. */
+const CHANGE_TIME = 2_000;
 const MINUTE = 60_000;
 
 const open = new LiveList({ base: "/to-do/open", channel: "to-do-open" });
@@ -94,8 +96,18 @@ function announce(query, operations) {
 const listOf = (id) => [open, done].find((list) => list.row(id));
 const toDo = (id) => open.row(id) ?? done.row(id);
 
-function edit(id, fields) {
-  listOf(id)?.edit([update({ id, ...fields })]);
+/** Calls with the list of a row, or with nothing if it is gone: a row that changes lists is briefly in neither. */
+function withListOf(id, body) {
+  const list = listOf(id);
+  if (list) body(list);
+  else setTimeout(() => body(listOf(id)), CHANGE_TIME);
+}
+
+function edit({ id, title }, fields) {
+  withListOf(id, (list) => {
+    if (list) list.edit([update({ id, ...fields })]);
+    else notice(`“${title}” was deleted on another screen.`);
+  });
 }
 
 element("add").addEventListener("submit", (event) => {
@@ -114,7 +126,7 @@ element("rows").addEventListener("change", ({ target }) => {
   const row = target.matches(".check") && id && toDo(id);
   if (!row) return;
   focusNeighbour(id);
-  edit(id, { isDone: target.checked });
+  edit(row, { isDone: target.checked });
   if (target.checked) offerUndo(row);
   else element("undo").hidden = true;
 });
@@ -139,14 +151,14 @@ function focusNeighbour(id) {
 
 let undoTimer = null;
 
-function offerUndo({ id, title }) {
+function offerUndo(row) {
   clearTimeout(undoTimer);
   const bar = element("undo");
   bar.hidden = false;
-  bar.querySelector("span").textContent = `“${title}” is done.`;
+  bar.querySelector("span").textContent = `“${row.title}” is done.`;
   bar.querySelector("button").onclick = () => {
     bar.hidden = true;
-    edit(id, { isDone: false });
+    edit(row, { isDone: false });
   };
   undoTimer = setTimeout(() => { bar.hidden = true; }, UNDO_TIME);
 }
@@ -173,7 +185,7 @@ editor.addEventListener("close", () => {
   const due = element("edit-due").value || null;
   // Only the changed fields: the others may have been changed elsewhere.
   const fields = { ...(title && title !== row.title && { title }), ...(due !== row.due && { due }) };
-  if (Object.keys(fields).length > 0) edit(row.id, fields);
+  if (Object.keys(fields).length > 0) edit(row, fields);
 });
 
 element("edit-cancel").addEventListener("click", () => editor.close("cancel"));
@@ -182,12 +194,11 @@ editor.addEventListener("cancel", () => { editor.returnValue = "cancel"; });
 function closeEditorOfGone() {
   if (!edited || toDo(edited.id)) return;
   const { id, title } = edited;
-  // A row that changes lists is briefly in neither result.
-  setTimeout(() => {
-    if (edited?.id !== id || toDo(id)) return;
+  withListOf(id, (list) => {
+    if (edited?.id !== id || list) return;
     editor.close("cancel");
     notice(`“${title}” was deleted on another screen.`);
-  }, 500);
+  });
 }
 
 // The filter
