@@ -151,19 +151,22 @@ extension BrokerState {
             let author = channel.home.author(Self.socketID(connection), on: name)
         else { return }
         if let key = event.key {
-            let (verdict, _) = homeState.check(
-                key,
-                digest: event.digest,
-                on: ChannelAddress(app: app.id, name: name),
-                of: app,
-                at: now.wholeMilliseconds
-            )
-            guard verdict != .conflicting else {
+            let (address, time) = (ChannelAddress(app: app.id, name: name), now.wholeMilliseconds)
+            switch homeState.check(key, digest: event.digest, on: address, at: time) {
+            case .new:
+                _ = homeState.remember(
+                    key,
+                    digest: event.digest,
+                    position: nil,
+                    on: address,
+                    of: app,
+                    at: time
+                )
+            case .repeated:
+                return send(.receipt(channel: name.text, key: key.text), connection)
+            case .conflicting:
                 let message = "Client event rejected - another event was sent under its key"
                 return send(.error(code: .clientEventRejected, message: message), connection)
-            }
-            guard verdict == .new else {
-                return send(.receipt(channel: name.text, key: key.text), connection)
             }
         }
         let userID = author.user.map { JSONWriter.token($0.text) }

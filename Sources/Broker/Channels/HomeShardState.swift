@@ -180,32 +180,52 @@ public struct HomeShardState: Sendable {
     /// The number of remembered keys, expired ones included until ``removeExpired(at:)``.
     public var keyCount: Int { keys.count }
 
-    /// Checks the key of an event before it is sequenced, and remembers it if it is new.
+    /// Checks the key of an event before it is sequenced.
     ///
     /// - Parameters:
     ///   - key: The key.
     ///   - digest: The event's digest.
     ///   - address: The event's channel.
-    ///   - app: The channel's app; `nil` if it is no longer served.
     ///   - now: The time.
-    /// - Returns: The verdict, and the effects to perform.
+    /// - Returns: The verdict.
     public mutating func check(
         _ key: IdempotencyKey,
         digest: Int,
         on address: ChannelAddress,
+        at now: Int64
+    ) -> PublishedKeys.Verdict {
+        keys.check(key, digest: digest, on: address, at: now)
+    }
+
+    /// Remembers the new key of an event that is sequenced.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - digest: The event's digest.
+    ///   - position: The event's position, if it is numbered.
+    ///   - address: The event's channel.
+    ///   - app: The channel's app; `nil` if it is no longer served.
+    ///   - now: The time.
+    /// - Returns: The effects to perform.
+    public mutating func remember(
+        _ key: IdempotencyKey,
+        digest: Int,
+        position: ChannelPosition?,
+        on address: ChannelAddress,
         of app: App?,
         at now: Int64
-    ) -> (verdict: PublishedKeys.Verdict, effects: [ChannelHome.Effect]) {
-        guard let app else { return (.new, []) }
-        let (verdict, isFull) = keys.check(
+    ) -> [ChannelHome.Effect] {
+        guard let app else { return [] }
+        let isFull = keys.remember(
             key,
             digest: digest,
             on: address,
+            position: position,
             at: now,
             age: Int64(app.features.idempotencyAge) * 1_000,
             keysMax: (app.limits.idempotencyKeysMax + shardCount - 1) / shardCount
         )
-        return (verdict, isFull ? [.limitMet(.idempotencyKeys)] : [])
+        return isFull ? [.limitMet(.idempotencyKeys)] : []
     }
 
     // MARK: - Counts

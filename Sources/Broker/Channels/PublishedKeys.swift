@@ -1,4 +1,4 @@
-import PusherProtocol
+public import PusherProtocol
 
 /// The idempotency keys of the events that one home shard has published lately.
 ///
@@ -6,11 +6,11 @@ import PusherProtocol
 /// milliseconds of one steady clock.
 public struct PublishedKeys: Sendable {
     /// What a key says about an event.
-    public enum Verdict: Sendable {
+    public enum Verdict: Sendable, Equatable {
         /// The key is new: the event is to be published.
         case new
-        /// The same event was published under this key: it is not published again.
-        case repeated
+        /// The same event was published under this key, at this position if it was numbered: it is not published again.
+        case repeated(ChannelPosition?)
         /// Another event was published under this key: this one is refused.
         case conflicting
     }
@@ -20,9 +20,15 @@ public struct PublishedKeys: Sendable {
         let key: IdempotencyKey
     }
 
+    /// What was published under a key.
+    private struct Event {
+        let digest: Int
+        let position: ChannelPosition?
+    }
+
     /// The keys of one app.
     private struct Store {
-        var digests: [Place: Int] = [:]
+        var events: [Place: Event] = [:]
         /// The keys in the order of their events, which is that of their expiry.
         var line: [(place: Place, expiry: Int64)] = []
         var lineStart = 0
@@ -30,7 +36,7 @@ public struct PublishedKeys: Sendable {
         var first: Int64? { lineStart < line.count ? line[lineStart].expiry : nil }
 
         mutating func dropFirst() {
-            digests[line[lineStart].place] = nil
+            events[line[lineStart].place] = nil
             lineStart += 1
             if lineStart * 2 > line.count {
                 line.removeFirst(lineStart)
@@ -45,40 +51,56 @@ public struct PublishedKeys: Sendable {
     public var isEmpty: Bool { stores.isEmpty }
 
     /// The number of keys, expired ones included until ``expire(at:)``.
-    public var count: Int { stores.values.reduce(0) { $0 + $1.digests.count } }
+    public var count: Int { stores.values.reduce(0) { $0 + $1.events.count } }
 
-    /// Checks the key of an event, and remembers it if it is new.
+    /// Checks the key of an event that is to be published.
     ///
     /// - Parameters:
     ///   - key: The key.
     ///   - digest: The event's digest.
     ///   - address: The event's channel.
     ///   - now: The time.
-    ///   - age: How long to remember the key, in milliseconds.
-    ///   - keysMax: The maximum number of keys of the app.
-    /// - Returns: The verdict, and whether an older key was forgotten before its time.
+    /// - Returns: The verdict.
     mutating func check(
         _ key: IdempotencyKey,
         digest: Int,
         on address: ChannelAddress,
+        at now: Int64
+    ) -> Verdict {
+        expire(at: now)
+        let place = Place(channel: address.name, key: key)
+        guard let known = stores[address.app]?.events[place] else { return .new }
+        return known.digest == digest ? .repeated(known.position) : .conflicting
+    }
+
+    /// Remembers the new key of an event that was published.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - digest: The event's digest.
+    ///   - address: The event's channel.
+    ///   - position: The event's position, if it is numbered.
+    ///   - now: The time.
+    ///   - age: How long to remember the key, in milliseconds.
+    ///   - keysMax: The maximum number of keys of the app.
+    /// - Returns: Whether an older key was forgotten before its time, or this one is not remembered.
+    mutating func remember(
+        _ key: IdempotencyKey,
+        digest: Int,
+        on address: ChannelAddress,
+        position: ChannelPosition?,
         at now: Int64,
         age: Int64,
         keysMax: Int
-    ) -> (verdict: Verdict, isFull: Bool) {
-        expire(at: now)
+    ) -> Bool {
+        guard keysMax > 0, age > 0 else { return true }
         let place = Place(channel: address.name, key: key)
-        if let known = stores[address.app]?.digests[place] {
-            return (known == digest ? .repeated : .conflicting, false)
-        }
-        guard keysMax > 0, age > 0 else { return (.new, true) }
-        var isFull = false
-        if stores[address.app]?.digests.count ?? 0 >= keysMax {
-            stores[address.app]?.dropFirst()
-            isFull = true
-        }
-        stores[address.app, default: Store()].digests[place] = digest
+        let isFull = stores[address.app]?.events.count ?? 0 >= keysMax
+        if isFull { stores[address.app]?.dropFirst() }
+        let event = Event(digest: digest, position: position)
+        stores[address.app, default: Store()].events[place] = event
         stores[address.app, default: Store()].line.append((place, now + age))
-        return (.new, isFull)
+        return isFull
     }
 
     /// Removes expired keys.

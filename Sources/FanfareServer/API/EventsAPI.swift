@@ -64,15 +64,17 @@ struct EventsAPI {
         _ outcome: PendingTrigger.Outcome,
         _ exchange: HTTPExchange
     ) {
-        guard let isRepeated = isRepeated(outcome, exchange) else { return }
+        if let refusal = refusal(of: outcome) { return exchange.respond(refusal) }
+        let isRepeated = outcome.isRepeated
         guard !publication.info.isEmpty else {
             return exchange.respond(isRepeated ? EventsAPI.repeated : EventsAPI.accepted)
         }
         count([publication]) { counts in
+            var positions = outcome.positions
             let channels = publication.channels.map {
-                (name: $0, attributes: counts.attributes(publication.info, of: $0))
+                (name: $0, attributes: counts.attributes(of: publication, on: $0, &positions))
             }
-            exchange.respond(.json(APIAnswer.channels(channels)))
+            exchange.respond(.json(APIAnswer.channels(channels, isRepeated: isRepeated)))
         }
     }
 
@@ -96,39 +98,41 @@ struct EventsAPI {
         _ outcome: PendingTrigger.Outcome,
         _ exchange: HTTPExchange
     ) {
-        guard isRepeated(outcome, exchange) != nil else { return }
+        if let refusal = refusal(of: outcome) { return exchange.respond(refusal) }
         count(publications) { counts in
+            var positions = outcome.positions
             let events = publications.map { publication in
                 publication.info.isEmpty
-                    ? nil : counts.attributes(publication.info, of: publication.channels[0])
+                    ? nil
+                    : counts.attributes(of: publication, on: publication.channels[0], &positions)
             }
-            exchange.respond(.json(APIAnswer.batch(events)))
+            exchange.respond(.json(APIAnswer.batch(events, isRepeated: outcome.isRepeated)))
         }
     }
 
     private func check(_ publication: Publication) throws(APIError) {
         try publication.info.checkForTrigger(countsSubscriptions: app.countsSubscriptions)
+        guard publication.ifPosition == nil || app.recovery.isEnabled else {
+            throw APIError(
+                status: 400,
+                message: "App \(app.id) has no positions: recovery.enabled is false"
+            )
+        }
     }
 
-    /// Answers a trigger that is refused.
-    ///
-    /// - Returns: Whether the events were published before; `nil` for a refused trigger.
-    private func isRepeated(
-        _ outcome: PendingTrigger.Outcome,
-        _ exchange: HTTPExchange
-    ) -> Bool? {
+    /// The answer to a trigger that is refused; `nil` if its events are published.
+    private func refusal(of outcome: PendingTrigger.Outcome) -> Response? {
         switch outcome {
-        case .accepted: return false
-        case .repeated: return true
-        case .refused(let limit): exchange.respond(Response(refusal: core.refusal(of: limit)))
+        case .accepted, .repeated, .positioned: return nil
+        case .refused(let limit): return Response(refusal: core.refusal(of: limit))
         case .conflicting:
             let error = APIError(
                 status: 422,
                 message: "Another event was published under this idempotency_key"
             )
-            exchange.respond(Response(refusal: error))
+            return Response(refusal: error)
+        case .outdated(let position): return Response(outdatedBehind: position)
         }
-        return nil
     }
 
     /// Refuses a trigger because a limit is reached, after ``ChannelService/refusalDelay``.
@@ -143,7 +147,9 @@ struct EventsAPI {
         _ publications: [Publication],
         finish: @escaping (ChannelCounts) -> Void
     ) {
-        let channels = Set(publications.lazy.filter { !$0.info.isEmpty }.flatMap(\.channels))
+        // The homes have told the positions already.
+        let counted = publications.lazy.filter { !$0.info.subtracting(.position).isEmpty }
+        let channels = Set(counted.flatMap(\.channels))
         let addresses = channels.map { ChannelAddress(app: app.id, name: $0) }
         core.queries.counts(of: addresses) { finish(ChannelCounts($0)) }
     }
@@ -167,6 +173,43 @@ extension ShardCore {
                 + "second",
             limit: limit
         )
+    }
+}
+
+extension Response {
+    /// The response to a trigger with `if_position` whose channel has gone on.
+    ///
+    /// - Parameter position: The channel's last position.
+    fileprivate init(outdatedBehind position: ChannelPosition?) {
+        let error = APIError(
+            status: 412,
+            message: "The event is not published: the channel's last position is "
+                + "\(position.map { "\($0)" } ?? "unknown"), not if_position; load what has "
+                + "changed and trigger again from there"
+        )
+        self.init(refusal: error)
+        if let position { fields.append(Field("Fanfare-Position", "\(position)")) }
+    }
+}
+
+extension ChannelCounts {
+    /// The attributes that an event's publisher requested of one of its channels.
+    ///
+    /// - Parameters:
+    ///   - publication: The event.
+    ///   - channel: The channel.
+    ///   - positions: The positions of the events that are not answered yet.
+    /// - Returns: The attributes.
+    fileprivate func attributes(
+        of publication: Publication,
+        on channel: ChannelName,
+        _ positions: inout PublishedPositions
+    ) -> ChannelAttributes {
+        var attributes = attributes(publication.info, of: channel)
+        if publication.info.contains(.position) {
+            attributes.position = .some(positions.popFirst(on: channel))
+        }
+        return attributes
     }
 }
 

@@ -85,12 +85,18 @@ public enum APIAnswer {
     public static let repeated = Array(#"{"repeated":true}"#.utf8)
 
     /// The response to a trigger with `info`: `{"channels":{"NAME":{…}}}`.
+    ///
+    /// - Parameters:
+    ///   - channels: The attributes of each channel.
+    ///   - isRepeated: Whether the event was published before: then `"repeated":true` follows.
+    /// - Returns: The content.
     public static func channels(
-        _ channels: [(name: ChannelName, attributes: ChannelAttributes)]
+        _ channels: [(name: ChannelName, attributes: ChannelAttributes)],
+        isRepeated: Bool = false
     ) -> [UInt8] {
         var list = ChannelList()
         for (name, attributes) in channels { list.append(name, attributes) }
-        return list.end()
+        return list.end(isRepeated: isRepeated)
     }
 
     /// The response to a list of channels, written incrementally: `{"channels":{"NAME":{…}}}`.
@@ -118,10 +124,16 @@ public enum APIAnswer {
 
         /// Ends the list.
         ///
-        /// - Parameter nextCursor: Where a list that was cut short goes on; written as `next_cursor`.
+        /// - Parameters:
+        ///   - nextCursor: Where a list that was cut short goes on; written as `next_cursor`.
+        ///   - isRepeated: Whether the trigger that is answered was published before; written as `repeated`.
         /// - Returns: The content of the response.
-        public consuming func end(nextCursor: String? = nil) -> [UInt8] {
+        public consuming func end(nextCursor: String? = nil, isRepeated: Bool = false) -> [UInt8] {
             json.endObject()
+            if isRepeated {
+                json.name("repeated")
+                json.boolean(true)
+            }
             if let nextCursor {
                 json.name("next_cursor")
                 json.string(nextCursor)
@@ -133,14 +145,23 @@ public enum APIAnswer {
 
     /// The response to a batch: one object for each event, in the order of the request; `{}` when none requested
     /// attributes.
-    public static func batch(_ events: [ChannelAttributes?]) -> [UInt8] {
-        guard events.contains(where: { $0 != nil }) else { return empty }
+    ///
+    /// - Parameters:
+    ///   - events: The requested attributes of each event's channel.
+    ///   - isRepeated: Whether all events were published before: then `"repeated":true` follows.
+    /// - Returns: The content.
+    public static func batch(_ events: [ChannelAttributes?], isRepeated: Bool = false) -> [UInt8] {
+        guard events.contains(where: { $0 != nil }) else { return isRepeated ? repeated : empty }
         var json = JSONWriter()
         json.beginObject()
         json.name("batch")
         json.beginArray()
         for attributes in events { (attributes ?? ChannelAttributes()).write(to: &json) }
         json.endArray()
+        if isRepeated {
+            json.name("repeated")
+            json.boolean(true)
+        }
         json.endObject()
         return json.bytes
     }

@@ -12,8 +12,8 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
     public static let subscriptionCount = InfoAttributes(rawValue: 2)
     /// `cache`: the last event of a cache channel and its remaining lifetime.
     public static let cache = InfoAttributes(rawValue: 4)
-    /// `position`: the position of the last message of the channel's stream, which begins with the query if the channel
-    /// has none.
+    /// `position`: the position of the last message of the channel's stream, or of a triggered event; the stream begins
+    /// with the request if the channel has none.
     public static let position = InfoAttributes(rawValue: 8)
 
     /// Parses a list such as `user_count,subscription_count`; it may be empty.
@@ -51,7 +51,6 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
     /// - Throws: 400 for an attribute that a trigger cannot return.
     public func checkForTrigger(countsSubscriptions: Bool) throws(APIError) {
         guard !contains(.cache) else { throw InfoAttributes.cacheNotAllowed }
-        guard !contains(.position) else { throw InfoAttributes.positionNotAllowed }
         try checkSubscriptionCount(countsSubscriptions)
     }
 
@@ -108,7 +107,7 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
     }
 
     private static var positionNotAllowed: APIError {
-        .badRequest("position may only be requested for a single channel")
+        .badRequest("position may only be requested for a single channel, or by a trigger")
     }
 
     private static var cacheNotAllowed: APIError {

@@ -7,6 +7,8 @@ struct EventFields {
     private var socketID: JSONValue?
     private var info: JSONValue?
     private var key: JSONValue?
+    private var ifPosition: JSONValue?
+    private var ephemeral: JSONValue?
     /// Whether the event is one of a batch, which has a single channel.
     private let isInBatch: Bool
 
@@ -31,6 +33,10 @@ struct EventFields {
             info = value
         } else if name.equals("idempotency_key", in: text) {
             key = value
+        } else if name.equals("if_position", in: text) {
+            ifPosition = value
+        } else if name.equals("ephemeral", in: text) {
+            ephemeral = value
         }
     }
 
@@ -39,13 +45,27 @@ struct EventFields {
         in text: Span<UInt8>,
         limits: ProtocolLimits
     ) throws(APIError) -> Publication {
-        Publication(
+        let publication = Publication(
             try envelope(in: text, limits),
             channels: try channelNames(in: text, limits),
             except: try excludedSocket(in: text),
             info: try attributes(in: text),
-            key: try idempotencyKey(in: text)
+            key: try idempotencyKey(in: text),
+            ifPosition: try expectedPosition(in: text),
+            isEphemeral: try isEphemeral()
         )
+        guard publication.ifPosition == nil || publication.channels.count == 1 else {
+            throw .badRequest(
+                "if_position needs a single channel (\(publication.channels.count) are given)"
+            )
+        }
+        guard !publication.isEphemeral || !publication.needsPosition else {
+            throw .badRequest(
+                "An ephemeral event has no position: leave out "
+                    + (publication.ifPosition == nil ? "info=position" : "if_position")
+            )
+        }
+        return publication
     }
 
     /// Returns the elements of an array that has been validated.
@@ -184,6 +204,24 @@ struct EventFields {
             throw .invalidIdempotencyKey
         }
         return valid
+    }
+
+    private func expectedPosition(in text: Span<UInt8>) throws(APIError) -> ChannelPosition? {
+        guard let ifPosition else { return nil }
+        guard let position = ChannelPosition(ifPosition, in: text) else {
+            throw .badRequest(
+                "if_position must be an object with the stream and the serial of a position"
+            )
+        }
+        return position
+    }
+
+    private func isEphemeral() throws(APIError) -> Bool {
+        guard let ephemeral else { return false }
+        guard case .boolean(let isEphemeral) = ephemeral.kind else {
+            throw .badRequest("ephemeral must be true or false")
+        }
+        return isEphemeral
     }
 
     private func attributes(in text: Span<UInt8>) throws(APIError) -> InfoAttributes {

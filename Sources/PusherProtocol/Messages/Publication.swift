@@ -11,20 +11,31 @@ public struct Publication: Equatable, Sendable {
     public let info: InfoAttributes
     /// The key under which the publisher may repeat the event; `nil` if it has none.
     public var key: IdempotencyKey?
+    /// The last position of the only channel, at which alone the event is to be published; `nil` for no condition.
+    public let ifPosition: ChannelPosition?
+    /// Whether the event is for present subscribers alone: it is not numbered, kept or cached.
+    public let isEphemeral: Bool
 
     init(
         _ envelope: EventEnvelope,
         channels: [ChannelName],
         except: SocketID?,
         info: InfoAttributes,
-        key: IdempotencyKey? = nil
+        key: IdempotencyKey? = nil,
+        ifPosition: ChannelPosition? = nil,
+        isEphemeral: Bool = false
     ) {
         self.envelope = envelope
+        self.ifPosition = ifPosition
+        self.isEphemeral = isEphemeral
         self.channels = channels
         self.except = except
         self.info = info
         self.key = key
     }
+
+    /// Whether the event needs a number: its publisher asks for its position, or states the one that precedes it.
+    public var needsPosition: Bool { info.contains(.position) || ifPosition != nil }
 
     /// A digest of the event, by which a process distinguishes a repetition from another event under the same key.
     public var digest: Int { envelope.digest }

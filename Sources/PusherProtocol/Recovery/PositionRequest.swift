@@ -137,6 +137,14 @@ extension PositionRequest {
 }
 
 extension ChannelPosition {
+    /// Reads an object with `stream` and `serial`; `nil` for any other value.
+    init?(_ value: JSONValue, in text: Span<UInt8>) {
+        guard value.kind == .object, let members = try? MessageData(value.token(in: text)),
+            let position = try? ChannelPosition(members)
+        else { return nil }
+        self = position
+    }
+
     /// Reads the members `stream` and `serial`.
     init(_ members: MessageData) throws(PositionError) {
         guard let stream = members.string("stream").flatMap(StreamID.init) else { throw .stream }

@@ -18,23 +18,29 @@ import Testing
         _ digest: Int = 1,
         on address: ChannelAddress? = nil,
         at now: Int64 = 0,
-        keysMax: Int = 10
+        keysMax: Int = 10,
+        position: ChannelPosition? = nil
     ) throws -> PublishedKeys.Verdict {
         let key = try #require(IdempotencyKey(key))
-        return keys.check(
+        let address = address ?? news
+        let verdict = keys.check(key, digest: digest, on: address, at: now)
+        guard verdict == .new else { return verdict }
+        _ = keys.remember(
             key,
             digest: digest,
-            on: address ?? news,
+            on: address,
+            position: position,
             at: now,
             age: 1_000,
             keysMax: keysMax
-        ).verdict
+        )
+        return verdict
     }
 
     @Test func areOfOneChannelAndOneEvent() throws {
         var keys = PublishedKeys()
         #expect(try check(&keys, "a") == .new)
-        #expect(try check(&keys, "a") == .repeated)
+        #expect(try check(&keys, "a") == .repeated(nil))
         #expect(try check(&keys, "a", 2) == .conflicting)
         #expect(try check(&keys, "a", on: sport) == .new)
         #expect(keys.count == 2)
@@ -44,9 +50,9 @@ import Testing
         var keys = PublishedKeys()
         #expect(try check(&keys, "a", at: 0) == .new)
         #expect(try check(&keys, "b", at: 500) == .new)
-        #expect(try check(&keys, "a", at: 999) == .repeated)
+        #expect(try check(&keys, "a", at: 999) == .repeated(nil))
         #expect(try check(&keys, "a", at: 1_000) == .new)
-        #expect(try check(&keys, "b", at: 1_499) == .repeated)
+        #expect(try check(&keys, "b", at: 1_499) == .repeated(nil))
         keys.expire(at: 5_000)
         #expect(keys.isEmpty)
     }
@@ -55,9 +61,24 @@ import Testing
         var keys = PublishedKeys()
         for number in 0..<1_000 { #expect(try check(&keys, "\(number)") == .new) }
         #expect(keys.count == 10)
-        #expect(try check(&keys, "999") == .repeated)
+        #expect(try check(&keys, "999") == .repeated(nil))
         #expect(try check(&keys, "0") == .new)
         var none = PublishedKeys()
         for _ in 0..<2 { #expect(try check(&none, "a", keysMax: 0) == .new) }
+    }
+
+    @Test func haveThePositionOfTheirEvent() throws {
+        var keys = PublishedKeys()
+        let position = ChannelPosition(stream: StreamID(bits: 7), serial: 3)
+        #expect(try check(&keys, "a", position: position) == .new)
+        #expect(try check(&keys, "a") == .repeated(position))
+        #expect(try check(&keys, "a", 2) == .conflicting)
+    }
+
+    @Test func areNotKnownBeforeTheirEventIsPublished() throws {
+        var keys = PublishedKeys()
+        let key = try #require(IdempotencyKey("a"))
+        for _ in 0..<2 { #expect(keys.check(key, digest: 1, on: news, at: 0) == .new) }
+        #expect(keys.isEmpty)
     }
 }

@@ -304,16 +304,25 @@ final class ChannelService: TimerTarget {
         digest: Int,
         at address: ChannelAddress
     ) -> PublishedKeys.Verdict {
-        let (verdict, effects) = state.check(
+        state.check(key, digest: digest, on: address, at: context.milliseconds)
+    }
+
+    /// At the home: remembers the new idempotency key of an event that is sequenced.
+    func remember(
+        _ key: IdempotencyKey,
+        digest: Int,
+        position: ChannelPosition?,
+        at address: ChannelAddress
+    ) {
+        let effects = state.remember(
             key,
             digest: digest,
+            position: position,
             on: address,
             of: context.registry.apps[address.app],
             at: context.milliseconds
         )
         perform(effects, on: nil, at: address)
-        startTimers()
-        return verdict
     }
 
     // MARK: - Streams

@@ -13,8 +13,14 @@ package final class PendingTrigger {
         case accepted
         /// All of its events were published before, under the same idempotency keys.
         case repeated
+        /// All of its events are sequenced, and some were asked for their positions.
+        ///
+        /// Indirect, so that the outcome of nearly every trigger stays small.
+        indirect case positioned(PublishedPositions)
         /// An event is not published, because another one was published under its idempotency key.
         case conflicting
+        /// Its only event is not published, because the channel's last position is another one.
+        indirect case outdated(ChannelPosition?)
         /// Its only event is not published, because a limit is reached at the home of the channel.
         case refused(Limit)
     }
@@ -58,14 +64,62 @@ package final class PendingTrigger {
 }
 
 extension PendingTrigger.Outcome {
+    /// The outcome of one event on one channel that is published, or was before.
+    static func published(
+        _ publication: Publication,
+        on channel: ChannelName,
+        at position: ChannelPosition?,
+        isRepeated: Bool
+    ) -> PendingTrigger.Outcome {
+        guard publication.info.contains(.position) else {
+            return isRepeated ? .repeated : .accepted
+        }
+        return .positioned(
+            PublishedPositions(positions: [channel: [position]], isRepeated: isRepeated)
+        )
+    }
+
     /// The outcome of a request from those of its events.
     func combined(with other: PendingTrigger.Outcome) -> PendingTrigger.Outcome {
         switch (self, other) {
-        case (.refused, _), (.conflicting, _): self
-        case (_, .refused), (_, .conflicting): other
-        case (.repeated, .repeated): .repeated
-        case (.accepted, _), (_, .accepted): .accepted
+        case (.refused, _), (.conflicting, _), (.outdated, _): return self
+        case (_, .refused), (_, .conflicting), (_, .outdated): return other
+        case (.repeated, .repeated): return .repeated
+        case (.positioned, _), (_, .positioned):
+            var all = positions
+            all.positions.merge(other.positions.positions) { $0 + $1 }
+            all.isRepeated = isRepeated && other.isRepeated
+            return .positioned(all)
+        case (.accepted, _), (_, .accepted): return .accepted
         }
+    }
+
+    /// Whether all events were published before.
+    var isRepeated: Bool {
+        switch self {
+        case .repeated: true
+        case .positioned(let positions): positions.isRepeated
+        case .accepted, .conflicting, .outdated, .refused: false
+        }
+    }
+
+    /// The positions of the events that were asked for them.
+    var positions: PublishedPositions {
+        if case .positioned(let positions) = self { positions } else { PublishedPositions() }
+    }
+}
+
+/// The positions of the events of a request that were asked for them.
+package struct PublishedPositions: Sendable {
+    /// The positions on each channel, in the order of its events; `nil` for an event without a number.
+    var positions: [ChannelName: [ChannelPosition?]] = [:]
+    /// Whether all events of the request were published before.
+    var isRepeated = false
+
+    /// Removes and returns the position of the next event on a channel.
+    mutating func popFirst(on channel: ChannelName) -> ChannelPosition? {
+        guard positions[channel]?.isEmpty == false else { return nil }
+        return positions[channel]?.removeFirst() ?? nil
     }
 }
 

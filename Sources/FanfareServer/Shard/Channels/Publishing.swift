@@ -101,7 +101,7 @@ extension ChannelService {
     ///   - publication: The event.
     ///   - channel: The channel; `nil` if it has no subscribers.
     ///   - address: The channel's address.
-    /// - Returns: The outcome; an event under a known idempotency key is not published.
+    /// - Returns: The outcome; an event under a known idempotency key, or on another condition, is not published.
     func sequence(
         _ publication: Publication,
         on channel: Channel?,
@@ -110,20 +110,46 @@ extension ChannelService {
         if let key = publication.key {
             switch check(key, digest: publication.digest, at: address) {
             case .new: break
-            case .repeated: return .repeated
+            case .repeated(let position):
+                return .published(publication, on: address.name, at: position, isRepeated: true)
             case .conflicting: return .conflicting
             }
         }
+        let stream = stream(of: publication, on: channel, at: address)
+        if let expected = publication.ifPosition {
+            let last = stream.map { state.streams[$0].position }
+            guard expected == last else { return .outdated(last) }
+        }
         context.publishedCount &+= 1
         context.notify(.published, on: address, .published(publication))
-        if address.name.kind.isCache { cache(publication, on: channel, at: address) }
-        let stream = stream(of: channel, at: address)
-        guard channel != nil || stream != nil else { return .accepted }
-        let serial = stream.map { state.streams.nextSerial($0) } ?? 0
-        let frame = EventFrame(publication, channel: address.name, serial: serial)
-        if let stream { keep(frame, except: publication.except, in: stream) }
-        if let channel { distribute(frame, on: channel, at: address, except: publication.except) }
-        return .accepted
+        if address.name.kind.isCache, !publication.isEphemeral {
+            cache(publication, on: channel, at: address)
+        }
+        if channel != nil || stream != nil {
+            let serial = stream.map { state.streams.nextSerial($0) } ?? 0
+            let frame = EventFrame(publication, channel: address.name, serial: serial)
+            if let stream { keep(frame, except: publication.except, in: stream) }
+            if let channel {
+                distribute(frame, on: channel, at: address, except: publication.except)
+            }
+        }
+        guard publication.key != nil || publication.needsPosition else { return .accepted }
+        let position = stream.map { state.streams[$0].position }
+        if let key = publication.key {
+            remember(key, digest: publication.digest, position: position, at: address)
+        }
+        return .published(publication, on: address.name, at: position, isRepeated: false)
+    }
+
+    /// At the home: the index of the stream that an event belongs to, if any.
+    private func stream(
+        of publication: Publication,
+        on channel: Channel?,
+        at address: ChannelAddress
+    ) -> Int? {
+        guard !publication.isEphemeral else { return nil }
+        return publication.needsPosition
+            ? openStream(at: address) : stream(of: channel, at: address)
     }
 
     /// At the home: assigns a client event its place in the channel's order, and sends it to the shards with
@@ -161,6 +187,10 @@ extension ChannelService {
             except: author.socketID,
             receiptOf: event.key
         )
+        if let key = event.key {
+            let position = stream.map { state.streams[$0].position }
+            remember(key, digest: event.digest, position: position, at: address)
+        }
     }
 
     // MARK: - Receipts
