@@ -143,7 +143,7 @@ def test_too_many_client_events_are_an_error_and_no_end(clients):
     ann, bob, _ = clients
     for client in (ann, bob):
         client.room("private-notes", "client-note")
-    ann.run("for (let i = 0; i < 15; i += 1) fanfare.subscribe('private-notes').trigger('client-note', i)")
+    ann.run("for (let i = 0; i < 15; i += 1) fanfare.subscribe('private-notes').trigger('client-note', i, { transient: true })")
     await_true(lambda: [error["code"] for kind, error, *_ in ann.heard if kind == "error"][:1] == [4301], "4301")
     await_true(lambda: [data for _, data, *_ in bob.heard] == list(range(10)), "the first ten")
 
@@ -216,3 +216,29 @@ def test_everything_comes_back_with_the_broker(browsers, demos):
         clients[1].await_subscribed(ROOM)
         await_true(lambda: clients[0].trigger(ROOM, "client-typing", 1), "that it can be sent")
         await_true(lambda: clients[1].heard[-1:] == [["client-typing", 1, "ann"]], "the event")
+
+
+def test_what_was_missed_arrives_in_order_and_the_state_is_not_loaded_again(clients, publisher):
+    ann = clients[0]
+    ann.room("news", "new", "pusher:continuity")
+    ann.run("window.loads = 0; fanfare.subscribe('news').state(async () => { loads += 1; })")
+    await_true(lambda: ann.run("return fanfare.subscribe('news').isLive"), "the state")
+    ann.run("fanfare.suspend()")
+    for number in range(12):
+        publisher.trigger("news", "new", number)
+    assert ann.run("return heard.filter(([event]) => event === 'new')") == []
+    ann.run("fanfare.connect()")
+    resumed = ["pusher:continuity", {"kind": "resumed", "replayed": 12}, None]
+    await_true(lambda: ann.heard[-1:] == [resumed], "that it has resumed")
+    assert [data for event, data, _ in ann.heard if event == "new"] == list(range(12))
+    assert ann.run("return loads") == 1
+
+
+def test_client_events_over_the_rate_wait_and_all_arrive_in_order(clients):
+    ann, bob, _ = clients
+    for client in (ann, bob):
+        client.room("private-notes", "client-note")
+    ann.run("for (let i = 0; i < 15; i += 1) fanfare.subscribe('private-notes').trigger('client-note', i)")
+    ann.run("fanfare.suspend(); fanfare.connect()")
+    await_true(lambda: [data for _, data, *_ in bob.heard] == list(range(15)), "all of them, once")
+    assert ann.heard == []
