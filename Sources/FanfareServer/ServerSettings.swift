@@ -36,7 +36,7 @@ package final class ServerSettings: Sendable {
     /// The maximum size of all messages that the broker keeps for clients that come back, in bytes.
     let retainedBytesMax: Int
     /// Random bits, for the IDs of streams.
-    let streamSeed = UInt64.random(in: .min ... .max)
+    let streamSeed: UInt64
     /// The number of channels that a closed connection leaves at a time.
     let leaving: LeaveQueue.Settings
     /// The maximum time in which a closing stream sends its last bytes and receives the peer's end.
@@ -48,7 +48,8 @@ package final class ServerSettings: Sendable {
         _ configuration: Configuration,
         shardCount: Int = 1,
         smallPresenceChannelMax: Int = 100,
-        leaving: LeaveQueue.Settings = LeaveQueue.Settings()
+        leaving: LeaveQueue.Settings = LeaveQueue.Settings(),
+        streamSeed: UInt64 = .random(in: .min ... .max)
     ) {
         // Each shard gets an equal share and need not know the counts of the others. The kernel spreads connections
         // evenly.
@@ -63,6 +64,7 @@ package final class ServerSettings: Sendable {
         triggerTimeout = .seconds(configuration.triggerTimeout)
         self.smallPresenceChannelMax = smallPresenceChannelMax
         self.leaving = leaving
+        self.streamSeed = streamSeed
         admissionControl = AdmissionControl(configuration)
         pathPrefix = configuration.pathPrefix
         requiresProtocolVersion = configuration.requiresProtocolVersion

@@ -1,3 +1,5 @@
+import PusherProtocol
+
 /// An item of a channel's order, as a number that is the same for all subscribers.
 struct Token: Hashable {
     private let number: Int
@@ -73,6 +75,13 @@ final class ChannelModel {
     var lastEvents: [Publication] = []
     /// Events that are not settled, in the order of their requests.
     var open: [Publication] = []
+    /// All events ever, in the order of their requests.
+    var published: [Publication] = []
+    /// The ID of the channel's stream, once a client has got it.
+    var stream: StreamID?
+    /// The event of each number, and the number of each event.
+    var numbers: [UInt64: Int] = [:]
+    var serials: [Int: UInt64] = [:]
 
     init(app: Int, channel: ChannelProperties) {
         self.app = app
@@ -84,6 +93,7 @@ final class ChannelModel {
         subscriptions = []
         lastEvents = []
         open = []
+        published = []
     }
 
     /// The active subscriptions.
@@ -117,13 +127,19 @@ final class SubscriptionModel {
     var awaitsOpening = false
     /// The cached event with which the subscription began.
     var opening: Publication?
+    /// The device's position; `nil` if it does not track the channel.
+    let tracked: TrackedPart?
+    /// Whether it goes on behind the device's position, and so without the cached event.
+    var goesOn = false
 
     init(
         model: ChannelModel,
         client: ClientModel,
         askedAt: Int,
-        member: (user: Int, mark: Int)?
+        member: (user: Int, mark: Int)?,
+        tracked: TrackedPart?
     ) {
+        self.tracked = tracked
         self.model = model
         self.client = client
         self.askedAt = askedAt

@@ -32,7 +32,8 @@ extension ClientModel {
         }
         subscription.grantedAt = world.step
         world.reach(subscription.isLeaving ? .lateGrant : .grant)
-        subscription.awaitsOpening = subscription.model.channel.isCache
+        try receive(start: data, subscription)
+        subscription.awaitsOpening = subscription.model.channel.isCache && !subscription.goesOn
         guard subscription.model.channel.isPresence else { return }
         let members = try MemberList(data, self)
         subscription.members = members.marks
@@ -154,6 +155,7 @@ extension ClientModel {
         guard !publication.excludes(self) else {
             throw broken(.exclusion, "received event \(id), which excludes it")
         }
+        let isReplayed = try number(event, publication, subscription)
         if subscription.model.channel.isPresence, let sender = publication.sender {
             guard event.userID == sender.user.map({ Scenario.users[$0] }) else {
                 throw broken(.content, "received event \(id) of \(event.userID ?? "no user")")
@@ -161,6 +163,8 @@ extension ClientModel {
         } else if event.userID != nil {
             throw broken(.content, "received event \(id) of a user")
         }
+        // A replay has no notices, and so is not compared with what others have received.
+        guard !isReplayed else { return world.reach(.replayed) }
         guard publication.settledAt == nil else {
             throw broken(.once, "received event \(id) after its settlement")
         }
@@ -170,6 +174,7 @@ extension ClientModel {
 
     func open(_ subscription: SubscriptionModel, with publication: Publication) throws(Violation) {
         subscription.awaitsOpening = false
+        if !subscription.isLeaving { subscription.tracked?.tracking.lacksOpening = false }
         let lifetime = Scenario.cacheLifetime * 1_000
         guard subscription.model.lastEvents.contains(where: { $0 === publication }) else {
             throw broken(

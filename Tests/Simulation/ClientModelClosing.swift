@@ -3,6 +3,7 @@ extension ClientModel {
     /// Disconnects without a close frame.
     func leave(isReset: Bool) {
         guard !isGone else { return }
+        recordContact()
         if isReset {
             transport.pipe.close()
             isGone = true

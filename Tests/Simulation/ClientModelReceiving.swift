@@ -55,6 +55,8 @@ extension ClientModel {
             presences = presences.filter { watched.contains($0.key) }
         case .watchlist(let online, let offline): try receive(online: online, offline: offline)
         case .event(let event): try receive(event, message)
+        case .position(let channel, let serial?, nil):
+            try receive(number: serial, try subscription(channel, message))
         case .position:
             throw broken(.answers, "received \(message) without a key in its event")
         case .ping:

@@ -4,8 +4,8 @@ extension ClientModel {
     func send(_ action: ClientAction) {
         guard isAlive, !isMute else { return }
         switch action {
-        case .subscribe(let channel, let signature, let user):
-            subscribe(channel, signature, user)
+        case .subscribe(let channel, let signature, let user, let tracks):
+            subscribe(channel, signature, user, tracks)
         case .subscribeToInvalidName:
             send("pusher:subscribe", #""channel":"no name!""#)
             expect(
@@ -13,11 +13,11 @@ extension ClientModel {
                 .error(code: nil)
             )
         case .unsubscribe(let channel): unsubscribe(channel)
-        case .subscribeBriefly(let channel, let user, let stays):
+        case .subscribeBriefly(let channel, let user, let stays, let tracks):
             guard currentSubscription(channel) == nil else { return }
-            subscribe(channel, .right, user)
+            subscribe(channel, .right, user, tracks)
             unsubscribe(channel)
-            if stays { subscribe(channel, .right, user) }
+            if stays { subscribe(channel, .right, user, tracks) }
         case .signIn(let user, let watching, let signature): signIn(user, watching, signature)
         case .event(let channel, let length): publish(channel, length)
         case .burst(let channel):
@@ -82,7 +82,12 @@ extension ClientModel {
 
     // MARK: - Subscribing
 
-    private func subscribe(_ channel: Int, _ signature: ClientAction.Signature, _ user: Int?) {
+    private func subscribe(
+        _ channel: Int,
+        _ signature: ClientAction.Signature,
+        _ user: Int?,
+        _ tracks: Bool
+    ) {
         let properties = Scenario.channels[channel]
         let former = currentSubscription(channel)
         let undecided = currentSubscriptions.filter {
@@ -105,6 +110,12 @@ extension ClientModel {
             members += #","auth":"\#(auth)""#
         }
         if let data { members += #","channel_data":\#(quoted(data))"# }
+        var tracked: TrackedPart?
+        if tracks {
+            let request = track(channel)
+            members += request.members
+            tracked = request.tracked
+        }
         send("pusher:subscribe", members)
 
         if former != nil { return expect(.error(code: nil)) }
@@ -129,7 +140,8 @@ extension ClientModel {
             model: world.model(app, channel),
             client: self,
             askedAt: world.now,
-            member: member
+            member: member,
+            tracked: tracked
         )
         subscriptions[channel, default: []].append(subscription)
         subscription.model.subscriptions.append(subscription)
@@ -145,6 +157,7 @@ extension ClientModel {
         guard let subscription = currentSubscription(channel) else {
             return expect(.error(code: nil))
         }
+        recordContact()
         subscription.isLeaving = true
         send("pusher:ping", "")
         expect(.optionalNotSubscribed, .fence(subscription))

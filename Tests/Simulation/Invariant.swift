@@ -13,6 +13,10 @@ package enum Invariant: String, CaseIterable, Sendable {
     case closing = "closing: a connection is closed only for a reason, and then completely"
     case users = "users: watchers know whether users are online"
     case cache = "cache: a later subscriber begins with the last event"
+    case serials = "serials: a message has one number, for everybody and for ever"
+    case recovery = "recovery: a device that tracks a channel misses nothing untold"
+    case repeats = "repeats: a device that tracks a channel gets nothing twice"
+    case honesty = "honesty: a gap is told only where something is missing"
     case memory = "memory: no state is left without connections"
 }
 

@@ -17,7 +17,7 @@ struct MemberList {
             }
             if let entry { marks[index] = Self.mark(ofInfo: parts[1][entry.upperBound...]) }
         }
-        guard data.hasSuffix(#""count":\#(marks.count)}}"#) else {
+        guard data.contains(#""count":\#(marks.count)}"#) else {
             throw reader.broken(.presence, "read \(data)")
         }
     }

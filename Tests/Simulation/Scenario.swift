@@ -28,6 +28,9 @@ struct Rules {
         configuration.clientEventsPerSecondMax =
             Scenario.eventsPerSecondMax + (variant == .oneEventMore ? 1 : 0)
         configuration.cacheLifetime = Scenario.cacheLifetime
+        configuration.recovery.messagesMax = Scenario.messagesMax
+        configuration.recovery.ageMax = Scenario.messageAgeMax
+        configuration.recovery.replayMessagesMax = Scenario.replayMessagesMax
         // Time stands still while messages are delivered.
         configuration.presenceNoticeDelay = 0
         configuration.features.clientEvents = clientEvents
@@ -79,6 +82,12 @@ enum Scenario {
 
     /// The lifetime of a cached event, in seconds.
     static let cacheLifetime = 30
+    /// The limits of what a channel keeps, and of one replay.
+    static let messagesMax = 12
+    static let messageAgeMax = 40
+    static let replayMessagesMax = 9
+    /// How long the last number of a channel without subscribers is kept, in seconds.
+    static let positionAge = 86_400
     static let activityTimeout = 24
     static let pongTimeout = 9
     /// The seconds of silence after which a client must be closed, including the delays of the broker's checks.

@@ -165,9 +165,19 @@ struct StepChoice {
         ]
         switch random.pick(kinds) {
         case .subscribe:
-            return .subscribe(channel(), signature(), user: random.happens(85) ? user() : nil)
+            return .subscribe(
+                channel(),
+                signature(),
+                user: random.happens(85) ? user() : nil,
+                tracks: random.happens(60)
+            )
         case .subscribeBriefly:
-            return .subscribeBriefly(channel(), user: user(), stays: random.happens(50))
+            return .subscribeBriefly(
+                channel(),
+                user: user(),
+                stays: random.happens(50),
+                tracks: random.happens(50)
+            )
         case .invalidName: return .subscribeToInvalidName
         case .unsubscribe: return .unsubscribe(channel())
         case .signIn:

@@ -21,6 +21,7 @@ extension World {
         for model in models.values.sorted(by: { $0.name < $1.name }) {
             try model.checkOrder()
             try checkDeliveries(in: model)
+            try model.checkRecovery()
             try checkStanding(model)
         }
         try checkLimits()

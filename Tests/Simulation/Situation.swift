@@ -33,5 +33,15 @@ package struct Situation: Hashable, CustomStringConvertible, Sendable {
     package static let miss = Situation("miss of a cache channel")
     /// More was published at once than a client's send queue holds.
     package static let flood = Situation("flood")
+    /// A device has begun to track a channel.
+    package static let tracked = Situation("tracked")
+    /// A device has gone on behind its position, where it had missed nothing, or something.
+    package static let recoveredNothing = Situation("recovered nothing")
+    package static let recovered = Situation("recovered")
+    package static let replayed = Situation("replayed event")
+    /// A device got the number of an event that excludes it.
+    package static let numberAlone = Situation("number of an excluded event")
+    /// A device was told of a gap, with its reason.
+    package static func gap(_ reason: String) -> Situation { Situation("gap \(reason)") }
     package static let settlement = Situation("settlement")
 }

@@ -39,11 +39,12 @@ enum ClientAction {
         case noJSON, unknownEvent, noEvent, binary, invalidText, unmasked, reserved, tooLong
     }
 
-    case subscribe(Int, Signature, user: Int?)
+    /// Subscribes; with `tracks` from the position that the device keeps of the channel.
+    case subscribe(Int, Signature, user: Int?, tracks: Bool)
     case subscribeToInvalidName
     case unsubscribe(Int)
     /// Subscribes and unsubscribes at once, and optionally subscribes again.
-    case subscribeBriefly(Int, user: Int, stays: Bool)
+    case subscribeBriefly(Int, user: Int, stays: Bool, tracks: Bool)
     case signIn(Int, watching: [Int], Signature)
     case event(Int, length: Int)
     /// Sends more client events than a second allows.

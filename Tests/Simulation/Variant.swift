@@ -35,6 +35,14 @@ package enum Variant: String, CaseIterable, Sendable {
     case countedMembership
     /// The size of a fan-out is unlimited.
     case unboundedFanOut
+    /// A replay lacks its first or last message, or has one twice.
+    case replayWithoutFirst, replayWithoutLast, doubledReplay
+    /// A subscription begins one message later than it does.
+    case positionTooHigh
+    /// A gap is told where nothing is missing, or is not told.
+    case falseGap, untoldGap
+    /// A live event overtakes a grant with its replay.
+    case grantBehindDelivery
     /// The timers of one shard never fire.
     case stoppedClock
 
@@ -43,15 +51,21 @@ package enum Variant: String, CaseIterable, Sendable {
         switch self {
         case .lostUnsubscribe, .leakedMember: [.counts, .presence]
         case .lostNotice: [.presence, .once]
-        case .swappedDeliveries: [.order, .counts]
-        case .doubledDelivery: [.once, .presence, .counts]
-        case .lostDelivery: [.once, .presence, .counts]
+        case .swappedDeliveries: [.order, .presence, .counts, .recovery]
+        case .doubledDelivery: [.once, .presence, .counts, .repeats]
+        case .lostDelivery: [.once, .presence, .counts, .recovery]
         case .deliveryToSender: [.exclusion]
         case .lostGrant, .lostAnswer: [.answers]
         case .lostTermination: [.closing]
         case .lostReport: [.users]
         case .foreignCredential: [.authorisation]
         case .oneSubscriptionMore, .oneMemberMore, .oneConnectionMore, .oneEventMore: [.limits]
+        case .replayWithoutFirst, .replayWithoutLast: [.recovery]
+        case .doubledReplay: [.repeats]
+        case .positionTooHigh: [.recovery, .repeats]
+        case .falseGap: [.honesty]
+        case .untoldGap: [.recovery]
+        case .grantBehindDelivery: [.recovery, .once, .presence, .counts]
         case .earlyAnswer: [.order]
         case .countedMembership: [.answers]
         case .unboundedFanOut: [.closing]
@@ -77,7 +91,14 @@ package enum Variant: String, CaseIterable, Sendable {
         case .doubledDelivery:
             messages.flatMap { isAffected($0, .delivery, &random) ? [$0, $0] : [$0] }
         case .deliveryToSender: messages.map { $0.withoutExclusion() }
-        case .swappedDeliveries: swap(messages)
+        case .swappedDeliveries: swap(messages) { $0 == .delivery && $1 == .delivery }
+        case .grantBehindDelivery: swap(messages) { $0 == .granted && $1 == .delivery }
+        case .replayWithoutFirst: messages.map { $0.withoutFirstOfReplay() }
+        case .replayWithoutLast: messages.map { $0.withoutLastOfReplay() }
+        case .doubledReplay: messages.map { $0.withDoubledReplay() }
+        case .positionTooHigh: messages.map { $0.withPositionTooHigh() }
+        case .falseGap: messages.map { $0.withFalseGap() }
+        case .untoldGap: messages.map { $0.withUntoldGap() }
         default: messages
         }
     }
@@ -100,10 +121,14 @@ package enum Variant: String, CaseIterable, Sendable {
         message.subject == subject && Int.random(in: 0..<3, using: &random) == 0
     }
 
-    private func swap(_ messages: [LinkMessage]) -> [LinkMessage] {
+    /// Swaps two neighbours that belong to one channel.
+    private func swap(
+        _ messages: [LinkMessage],
+        where isRelevant: (LinkMessage.Subject, LinkMessage.Subject) -> Bool
+    ) -> [LinkMessage] {
         var messages = messages
         for index in messages.indices.dropFirst()
-        where messages[index - 1].subject == .delivery && messages[index].subject == .delivery
+        where isRelevant(messages[index - 1].subject, messages[index].subject)
             && messages[index - 1].channel == messages[index].channel
         {
             messages.swapAt(index - 1, index)

@@ -39,6 +39,8 @@ final class World {
     var allClients: [ClientModel] = []
     var exchanges: [Exchange] = []
     var models: [Int: ChannelModel] = [:]
+    /// What each device tracks.
+    var trackings: [Int: Tracking] = [:]
     var publications: [Int: Publication] = [:]
     /// Users whose connections a backend has terminated since the last settlement.
     var openTerminations: Set<AppUser> = []
@@ -88,6 +90,7 @@ final class World {
         for model in models.values { model.clear() }
         exchanges = []
         models = [:]
+        trackings = [:]
         publications = [:]
         lastAccepted = [:]
     }
@@ -135,6 +138,7 @@ final class World {
                 model.pairs.append((earlier.id, publication.id))
             }
             model.open.append(publication)
+            model.published.append(publication)
             for subscription in model.subscriptions where !subscription.isOver {
                 subscription.client.pendingBytes += length + 200
             }
@@ -245,6 +249,9 @@ final class World {
             throw left.broken(.closing, "is still connected after all clients were disconnected")
         }
         try advance(100)
+        // The last numbers of channels without subscribers are kept for a day.
+        wait(Scenario.positionAge * 1_000)
+        try advance(20)
         if let (table, count) = broker.tableSizes().growth(since: emptySizes).first {
             let sizes = broker.tableSizes()
             throw Violation(.memory, "\(count) of \(table) are left; there are \(sizes)")

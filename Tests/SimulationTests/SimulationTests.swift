@@ -23,6 +23,8 @@ import Testing
                 .grant, .lateGrant, .signIn, .watchlist, .opening, .miss, .count, .arrival,
                 .departure,
                 .fullChannel, .event, .clientEvent, .tooSoon, .flood, .settlement,
+                .tracked, .recoveredNothing, .recovered, .replayed, .numberAlone, .gap("truncated"),
+                .gap("too_much"),
             ]
         for situation in expected { #expect(situations[situation] ?? 0 > 0, "\(situation)") }
     }

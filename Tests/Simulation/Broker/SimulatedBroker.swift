@@ -49,7 +49,8 @@ package final class SimulatedBroker {
             shardCount: clocks.count,
             // So small that few members and channels exercise the code for many.
             smallPresenceChannelMax: 1,
-            leaving: LeaveQueue.Settings(atOnceMax: 1, portionMax: 2)
+            leaving: LeaveQueue.Settings(atOnceMax: 1, portionMax: 2),
+            streamSeed: random()
         )
         registry = AppRegistry(configuration.apps)
         var loops: [EventLoop] = []

@@ -1,0 +1,68 @@
+import Broker
+import FanfareServer
+import PusherProtocol
+
+/// Faults of a home's answer to a client that tracks its position.
+extension LinkMessage {
+    /// Changes the replay of a grant that has one.
+    private func withReplay(_ change: (inout Replay) -> Void) -> LinkMessage {
+        guard
+            case .granted(let address, let request, .tracked(var replay, let members, let cached)) =
+                message
+        else { return self }
+        change(&replay)
+        let grant = Grant.tracked(replay, members: members, cached: cached)
+        return LinkMessage(message: .granted(address, request, grant))
+    }
+
+    /// A replay without its oldest message.
+    func withoutFirstOfReplay() -> LinkMessage {
+        withReplay { if !$0.messages.isEmpty { $0.messages.removeFirst() } }
+    }
+
+    /// A replay that ends one message early, and says so.
+    func withoutLastOfReplay() -> LinkMessage {
+        withReplay { replay in
+            guard case .recovered(let count) = replay.start.continuity, count > 0 else { return }
+            replay.messages.removeLast()
+            replay.start.continuity = .recovered(replay: count - 1)
+        }
+    }
+
+    /// A replay whose first message comes twice.
+    func withDoubledReplay() -> LinkMessage {
+        withReplay { if let first = $0.messages.first { $0.messages.insert(first, at: 0) } }
+    }
+
+    /// A subscription that begins one message later than it does.
+    func withPositionTooHigh() -> LinkMessage {
+        withReplay { replay in
+            let position = replay.start.position
+            replay.start.position = ChannelPosition(
+                stream: position.stream,
+                serial: position.serial + 1
+            )
+        }
+    }
+
+    /// A gap in place of a replay.
+    func withFalseGap() -> LinkMessage {
+        withReplay { replay in
+            guard case .recovered(let count) = replay.start.continuity else { return }
+            let position = replay.start.position
+            replay.start = SubscriptionStart(
+                ChannelPosition(stream: position.stream, serial: position.serial + UInt64(count)),
+                .gap(RecoveryGap(.truncated, missed: UInt64(count)))
+            )
+            replay.messages = []
+        }
+    }
+
+    /// A recovery in place of a gap.
+    func withUntoldGap() -> LinkMessage {
+        withReplay { replay in
+            guard case .gap = replay.start.continuity else { return }
+            replay.start.continuity = .recovered(replay: 0)
+        }
+    }
+}
