@@ -199,6 +199,7 @@ private final class MemoryPositions: PositionStore {
             }
             #expect(event.data == "\(number)" && position?.serial == UInt64(number))
         }
+        try await broker.wait(for: "the error's callback") { !errors.all.isEmpty }
         #expect(errors.all.map(\.code) == [.protocolViolation])
         client.disconnect()
     }
