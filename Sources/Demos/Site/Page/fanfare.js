@@ -1,6 +1,32 @@
-// The position of a channel, and the state that its events follow. The client is below.
+// A client of the Pusher Channels protocol, version 7, for browsers. It reconnects automatically, restores its
+// subscriptions, and gets the events that it has missed, each once and in order, or tells that there is a gap.
+//
+//     import { Fanfare } from "/fanfare.js";
+//
+//     const fanfare = new Fanfare("app-key", { host: "127.0.0.1", port: 6001, authEndpoint: "/auth" });
+//     const users = fanfare.subscribe("userslist");
+//     users.bind("addUser", (user) => list.add(user));
+//     users.state(async () => list.show(await (await fetch("/users")).json()));
+//     fanfare.connect();
+//
+// The protocol of positions is described in PROTOCOL.md, "Positions and replays".
 
-/** Times in milliseconds. */
+export const VERSION = "0.2.0";
+
+// All times are milliseconds.
+const ESTABLISH_TIME_MAX = 10_000;
+const ACTIVITY_TIMEOUT_MAX = 120_000;
+const PONG_TIME_MAX = 30_000;
+/** The same when there is a reason for doubt: the network has changed, or the page was hidden. */
+const CHECK_TIME_MAX = 5_000;
+const FIRST_PAUSE = 1_000;
+const PAUSE_MAX = 30_000;
+const RECEIPT_TIME_MAX = 10_000;
+
+/** The maximum number of client events that wait or have no receipt, and of attempts on one connection. */
+const OUTBOX_MAX = 100;
+const ATTEMPTS_MAX = 3;
+/** The pauses before a state that failed to load is loaded again. */
 const STATE_PAUSES = [500, 1_000, 2_000, 4_000, 8_000];
 /** The maximum number of events that wait for a state. */
 const WAITING_MAX = 10_000;
@@ -226,34 +252,6 @@ function isPosition(value) {
 function pause(time) {
   return new Promise((resume) => setTimeout(resume, time));
 }
-// A client of the Pusher Channels protocol, version 7, for browsers. It reconnects automatically, restores its
-// subscriptions, and gets the events that it has missed, each once and in order, or tells that there is a gap.
-//
-//     import { Fanfare } from "/fanfare.js";
-//
-//     const fanfare = new Fanfare("app-key", { host: "127.0.0.1", port: 6001, authEndpoint: "/auth" });
-//     const users = fanfare.subscribe("userslist");
-//     users.bind("addUser", (user) => list.add(user));
-//     users.state(async () => list.show(await (await fetch("/users")).json()));
-//     fanfare.connect();
-//
-// The protocol of positions is described in PROTOCOL.md, "Positions and replays".
-
-export const VERSION = "0.2.0";
-
-// All times are milliseconds.
-const ESTABLISH_TIME_MAX = 10_000;
-const ACTIVITY_TIMEOUT_MAX = 120_000;
-const PONG_TIME_MAX = 30_000;
-/** The same when there is a reason for doubt: the network has changed, or the page was hidden. */
-const CHECK_TIME_MAX = 5_000;
-const FIRST_PAUSE = 1_000;
-const PAUSE_MAX = 30_000;
-const RECEIPT_TIME_MAX = 10_000;
-
-/** The maximum number of client events that wait or have no receipt, and of attempts on one connection. */
-const OUTBOX_MAX = 100;
-const ATTEMPTS_MAX = 3;
 
 /** The app's backend refused: thrown by `authorize`. Its other errors are retried. */
 export class NotAuthorized extends Error {}
