@@ -9,3 +9,7 @@ readonly programs='Fanfare(Command|Bench)Tests\.|AppleStubsTests'
 # Simulated time advances only on request, so a close must take effect at once, not when a child process started
 # concurrently closes its inherited descriptors: one at a time.
 readonly simulation='SimulationTests\.'
+# A message to a callback passes through several tasks, each behind those of all other tests in the process: the modules
+# with the most tests run in two groups of their own.
+readonly clients='(Fanfare(Client|API|Testing|UI)|PusherSwift|PusherSwiftMode5)Tests\.'
+readonly server='FanfareServerTests\.'

@@ -68,16 +68,15 @@ public struct ChannelStream: Sendable {
     /// - Parameters:
     ///   - query: The query.
     ///   - now: The time.
-    ///   - calendar: The same moment in milliseconds since 1970.
+    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
     ///   - headerLength: The length of what precedes the message in a frame.
     /// - Returns: A page of at most 1 MiB, or of one message.
     public func history(
         _ query: HistoryQuery,
         at now: Int64,
-        calendar: Int64,
+        calendarOffset offset: Int64,
         headerLength: ([UInt8]) -> Int
     ) -> HistoryPage {
-        let offset = calendar - now
         let oldest = now - Int64(rule.ageMax) * 1_000
         let first = max(query.since.map { $0 - offset } ?? .min, oldest)
         let last = query.until.map { $0 - offset } ?? .max

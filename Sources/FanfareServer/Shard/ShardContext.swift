@@ -64,6 +64,12 @@ package final class ShardContext {
     /// The loop's clock in milliseconds, the unit of the values in `Broker`.
     var milliseconds: Int64 { reactor.now.nanoseconds / 1_000_000 }
 
+    /// What to add to ``milliseconds`` for the milliseconds since 1970, the same unless the calendar is set.
+    var calendarOffset: Int64 {
+        calendar.update(calendar: reactor.unixMilliseconds, now: milliseconds)
+    }
+    private var calendar = CalendarOffset()
+
     /// Replaces the apps.
     func replaceApps(_ registry: AppRegistry) {
         self.registry = registry

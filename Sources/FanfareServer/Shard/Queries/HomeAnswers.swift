@@ -29,7 +29,7 @@ extension ChannelService {
                     .history(
                         query,
                         at: context.milliseconds,
-                        calendar: context.reactor.unixMilliseconds,
+                        calendarOffset: context.calendarOffset,
                         headerLength: EventFrame.headerLength
                     )
             }
