@@ -155,7 +155,7 @@ struct MissingFileTests {
         try await stage.waitForCounters { $0.delivered == 1 }
         await stage.report(.channelOccupied(channel("waiting")))
         try await eventually {
-            await stage.advance(by: 20)
+            await stage.advance(by: 500)
             return log.has(.error, "webhooks wait in memory", "app 1 http://backend.test/hooks: 1")
         }
         #expect(!stage.webhooks.counters.isOnDisk)
@@ -163,7 +163,7 @@ struct MissingFileTests {
 
         try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
         try await eventually {
-            await stage.advance(by: 20)
+            await stage.advance(by: 500)
             guard stage.webhooks.counters.isOnDisk else { return false }
             let queue = try queue(path)
             return try queue.deliveryCount() == 1 && queue.deadLetterCount() == 1
@@ -188,7 +188,7 @@ struct MissingFileTests {
         stage.transport.answer(1, .answered(status: 200))
         try await stage.expectRequests(3)
         try await eventually {
-            await stage.advance(by: 20)
+            await stage.advance(by: 500)
             return counts() == [2, 1]
         }
         stage.transport.answer(2, .answered(status: 200))
@@ -207,7 +207,7 @@ struct MissingFileTests {
         let stage = try await waitingStage()
         #expect(rename(other, path) == 0)
         try await eventually {
-            await stage.advance(by: 20)
+            await stage.advance(by: 500)
             return stage.transport.events.contains { $0.contains(#""channel":"other""#) }
         }
         try await eventually { counts() == [4, 1] }

@@ -56,6 +56,8 @@ import Testing
     func ofATriggerToACongestedChannel() async throws {
         try await TestBroker.run {
             $0.triggerTimeout = 1
+            // Slow readers are waited for in turns of a second: events that a turn's end lets in must not close it.
+            $0.queuedBytesMax = 128 << 20
             $0.apps[0].eventDataLengthMax = 200_000
         } _: { broker in
             let (client, _) = try await broker.subscribed(to: "news")
