@@ -65,6 +65,9 @@ struct EventLedger {
             - (deliveries - removed.deliveries) - discardedCount
     }
 
+    /// Whether every event is answered and no delivery is awaited; an answer may come after the last delivery.
+    var isSettled: Bool { unansweredCount == 0 && outstanding <= 0 }
+
     /// Stops waiting for outstanding deliveries; they count as lost.
     mutating func discardOutstanding() { discardedCount += outstanding }
 

@@ -101,7 +101,7 @@ final class OverloadRun: BenchRun {
         case .window(let load):
             return fillWindow(load, at: now)
         case .emptying:
-            guard readers.ledger.outstanding <= 0 || isStuck(at: now) else { return .idle }
+            guard readers.ledger.isSettled || isStuck(at: now) else { return .idle }
             readers.ledger.discardOutstanding()
             let ledger = readers.ledger
             answeredBefore = (ledger.acceptedCount, ledger.refusedCount)
@@ -181,9 +181,8 @@ final class OverloadRun: BenchRun {
     ) -> BenchStep {
         generator.progress.show("Draining", 2, of: 3, at: now, detail: progress)
         let ledger = readers.ledger
-        let isComplete = ledger.unansweredCount == 0 && ledger.outstanding <= 0
         let isStuck = isStuck(at: now)
-        guard isComplete || isStuck || readers.openCount == 0 else { return .idle }
+        guard ledger.isSettled || isStuck || readers.openCount == 0 else { return .idle }
         if let load { results.overload = measured(load, at: now) }
         results.acceptedCount = ledger.acceptedCount - answeredBefore.accepted
         results.refusedCount = ledger.refusedCount - answeredBefore.refused

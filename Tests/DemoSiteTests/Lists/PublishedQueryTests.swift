@@ -54,6 +54,14 @@ import Testing
         }
     }
 
+    /// Opens a connection of another process, which waits while the monitor of this one writes.
+    private func otherConnection() throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        configuration.busyMode = .timeout(60)
+        return try DatabaseQueue(path: database.path, configuration: configuration)
+    }
+
     /// Waits until the query returns these texts.
     private func await(_ texts: [String]) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
@@ -89,7 +97,7 @@ import Testing
     @Test func writesOfAnotherConnectionAreDetected() async throws {
         try await self.await([])
         let monitor = try ExternalChangeMonitor(database, pause: .milliseconds(20))
-        try insert("1", "from elsewhere", by: DatabaseQueue(path: database.path))
+        try insert("1", "from elsewhere", by: otherConnection())
         try await self.await(["from elsewhere"])
         withExtendedLifetime(monitor) {}
     }
@@ -98,9 +106,7 @@ import Testing
         try await self.await([])
         let pause = Duration.milliseconds(20)
         let monitor = try ExternalChangeMonitor(database, pause: pause)
-        var configuration = Configuration()
-        configuration.allowsUnsafeTransactions = true
-        let writer = try DatabaseQueue(path: database.path, configuration: configuration)
+        let writer = try otherConnection()
         try insert("1", "from elsewhere", by: writer)
         try await writer.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         // The lock also blocks the notification of the observers.
