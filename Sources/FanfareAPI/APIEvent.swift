@@ -1,5 +1,3 @@
-import PusherProtocol
-
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -20,6 +18,8 @@ public struct APIEvent: Equatable, Sendable {
     public var info: Set<ChannelAttribute>
     /// The idempotency key, at most 128 characters; `nil` for a new one with each call.
     public var key: String?
+    /// Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
+    public var isEphemeral: Bool
 
     /// Creates an event with text as its data.
     ///
@@ -30,13 +30,15 @@ public struct APIEvent: Equatable, Sendable {
     ///   - except: The socket ID of a connection to exclude.
     ///   - info: The attributes of the channel to return.
     ///   - key: The idempotency key; `nil` for a new one with each call.
+    ///   - ephemeral: Whether the event is for present subscribers alone.
     public init(
         _ name: String,
         on channel: String,
         text: String,
         except: String? = nil,
         info: Set<ChannelAttribute> = [],
-        key: String? = nil
+        key: String? = nil,
+        ephemeral: Bool = false
     ) {
         self.name = name
         self.channel = channel
@@ -44,6 +46,7 @@ public struct APIEvent: Equatable, Sendable {
         self.except = except
         self.info = info
         self.key = key
+        isEphemeral = ephemeral
     }
 
     /// Creates an event with a value, encoded as JSON.
@@ -55,6 +58,7 @@ public struct APIEvent: Equatable, Sendable {
     ///   - except: The socket ID of a connection to exclude.
     ///   - info: The attributes of the channel to return.
     ///   - key: The idempotency key; `nil` for a new one with each call.
+    ///   - ephemeral: Whether the event is for present subscribers alone.
     /// - Throws: `.encoding` when the value cannot be encoded.
     public init(
         _ name: String,
@@ -62,7 +66,8 @@ public struct APIEvent: Equatable, Sendable {
         data: some Encodable,
         except: String? = nil,
         info: Set<ChannelAttribute> = [],
-        key: String? = nil
+        key: String? = nil,
+        ephemeral: Bool = false
     ) throws(FanfareAPIError) {
         self.init(
             name,
@@ -70,7 +75,8 @@ public struct APIEvent: Equatable, Sendable {
             text: try APIEvent.json(data),
             except: except,
             info: info,
-            key: key
+            key: key,
+            ephemeral: ephemeral
         )
     }
 
@@ -83,25 +89,8 @@ public struct APIEvent: Equatable, Sendable {
         }
     }
 
-    /// Writes the members shared by a single trigger and an event of a batch.
-    static func write(
-        name: String,
-        text: String,
-        except: String?,
-        info: Set<ChannelAttribute>,
-        to json: inout JSONWriter
-    ) {
-        json.name("name")
-        json.string(name)
-        json.name("data")
-        json.string(text)
-        if let except {
-            json.name("socket_id")
-            json.string(except)
-        }
-        if !info.isEmpty {
-            json.name("info")
-            json.string(ChannelAttribute.list(info))
-        }
+    /// The members beside name and data.
+    var options: EventOptions {
+        EventOptions(except: except, info: info, key: key, isEphemeral: isEphemeral)
     }
 }

@@ -12,6 +12,8 @@ public enum ChannelAttribute: String, CaseIterable, Hashable, Sendable {
     case subscriptionCount = "subscription_count"
     /// The last event of a cache channel; only in queries of a single channel.
     case cache
+    /// The position of the channel's last message, or of the triggered event; not in lists of channels.
+    case position
 
     /// Returns the attributes as in a query, always in the same order.
     static func list(_ attributes: Set<ChannelAttribute>) -> String {
@@ -29,6 +31,20 @@ public struct ChannelState: Equatable, Sendable, Decodable {
         public var ttl: Int
     }
 
+    /// The place of a message in the channel's stream.
+    public struct Position: Hashable, Sendable, Codable {
+        /// The ID of the stream; another one means that messages were lost between the two.
+        public var stream: String
+        /// The number of the message, from 1; 0 before the first.
+        public var serial: UInt64
+
+        /// Creates a position, for example one that was stored.
+        public init(stream: String, serial: UInt64) {
+            self.stream = stream
+            self.serial = serial
+        }
+    }
+
     /// Whether the channel has subscribers; always true in a list.
     public var isOccupied: Bool
     /// The number of users on a presence channel.
@@ -37,12 +53,14 @@ public struct ChannelState: Equatable, Sendable, Decodable {
     public var subscriptionCount: Int?
     /// The last event of a cache channel; `nil` also when there is none.
     public var cache: CachedEvent?
+    /// The position of the last message, or of the triggered event; `nil` also when the broker keeps no messages.
+    public var position: Position?
 
     private enum CodingKeys: String, CodingKey {
         case isOccupied = "occupied"
         case userCount = "user_count"
         case subscriptionCount = "subscription_count"
-        case cache
+        case cache, position
     }
 
     /// Decodes the broker's object.
@@ -52,6 +70,7 @@ public struct ChannelState: Equatable, Sendable, Decodable {
         userCount = try object.decodeIfPresent(Int.self, forKey: .userCount)
         subscriptionCount = try object.decodeIfPresent(Int.self, forKey: .subscriptionCount)
         cache = try object.decodeIfPresent(CachedEvent.self, forKey: .cache)
+        position = try object.decodeIfPresent(Position.self, forKey: .position)
     }
 }
 

@@ -1,12 +1,6 @@
 package import FanfareOutbox
 import PusherProtocol
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 extension BrokerAPI {
     /// Sends an event with a value, encoded as JSON, to one channel.
     ///
@@ -17,6 +11,9 @@ extension BrokerAPI {
     ///   - except: The socket ID of a connection to exclude, such as the client that requested the change.
     ///   - info: The attributes of the channel to return.
     ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
+    ///   - position: The position that the channel must have: the event is published only if nothing was published since.
+    ///     Otherwise the call throws `.refused` with status 412.
+    ///   - ephemeral: Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -26,9 +23,18 @@ extension BrokerAPI {
         data: some Encodable,
         except: String? = nil,
         info: Set<ChannelAttribute> = [],
-        key: String? = nil
+        key: String? = nil,
+        ifPosition position: ChannelState.Position? = nil,
+        ephemeral: Bool = false
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
-        try await trigger(event, on: [channel], data: data, except: except, info: info, key: key)
+        let options = EventOptions(
+            except: except,
+            info: info,
+            key: key,
+            ifPosition: position,
+            isEphemeral: ephemeral
+        )
+        return try await send(event, on: [channel], text: try APIEvent.json(data), options)
     }
 
     /// Sends an event with a value, encoded as JSON, to several channels at once.
@@ -40,6 +46,7 @@ extension BrokerAPI {
     ///   - except: The socket ID of a connection to exclude.
     ///   - info: The attributes of the channels to return.
     ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
+    ///   - ephemeral: Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -49,17 +56,11 @@ extension BrokerAPI {
         data: some Encodable,
         except: String? = nil,
         info: Set<ChannelAttribute> = [],
-        key: String? = nil
+        key: String? = nil,
+        ephemeral: Bool = false
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
-        let text = try APIEvent.json(data)
-        return try await trigger(
-            event,
-            on: channels,
-            text: text,
-            except: except,
-            info: info,
-            key: key
-        )
+        let options = EventOptions(except: except, info: info, key: key, isEphemeral: ephemeral)
+        return try await send(event, on: channels, text: try APIEvent.json(data), options)
     }
 
     /// Sends an event with text as its data to one channel.
@@ -71,6 +72,9 @@ extension BrokerAPI {
     ///   - except: The socket ID of a connection to exclude.
     ///   - info: The attributes of the channel to return.
     ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
+    ///   - position: The position that the channel must have: the event is published only if nothing was published since.
+    ///     Otherwise the call throws `.refused` with status 412.
+    ///   - ephemeral: Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -80,9 +84,18 @@ extension BrokerAPI {
         text: String,
         except: String? = nil,
         info: Set<ChannelAttribute> = [],
-        key: String? = nil
+        key: String? = nil,
+        ifPosition position: ChannelState.Position? = nil,
+        ephemeral: Bool = false
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
-        try await trigger(event, on: [channel], text: text, except: except, info: info, key: key)
+        let options = EventOptions(
+            except: except,
+            info: info,
+            key: key,
+            ifPosition: position,
+            isEphemeral: ephemeral
+        )
+        return try await send(event, on: [channel], text: text, options)
     }
 
     /// Sends an event with text as its data to several channels at once.
@@ -94,6 +107,7 @@ extension BrokerAPI {
     ///   - except: The socket ID of a connection to exclude.
     ///   - info: The attributes of the channels to return.
     ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
+    ///   - ephemeral: Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -103,30 +117,34 @@ extension BrokerAPI {
         text: String,
         except: String? = nil,
         info: Set<ChannelAttribute> = [],
-        key: String? = nil
+        key: String? = nil,
+        ephemeral: Bool = false
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
-        try await send(
-            event,
-            on: channels,
-            prepared: try outgoing(text, on: channels),
-            except: except,
-            info: info,
-            key: key
-        )
+        let options = EventOptions(except: except, info: info, key: key, isEphemeral: ephemeral)
+        return try await send(event, on: channels, text: text, options)
     }
 
     /// Sends an event of an outbox, which is encrypted already if it has to be.
     package func send(_ event: OutboxEvent) async throws(FanfareAPIError) {
-        _ = try await send(event.name, on: [event.channel], prepared: event.data, key: event.key)
+        let options = EventOptions(key: event.key)
+        _ = try await send(event.name, on: [event.channel], prepared: event.data, options)
+    }
+
+    private func send(
+        _ event: String,
+        on channels: [String],
+        text: String,
+        _ options: EventOptions
+    ) async throws(FanfareAPIError) -> [String: ChannelState] {
+        let prepared = try outgoing(text, on: channels)
+        return try await send(event, on: channels, prepared: prepared, options)
     }
 
     private func send(
         _ event: String,
         on channels: [String],
         prepared text: String,
-        except: String? = nil,
-        info: Set<ChannelAttribute> = [],
-        key: String?
+        _ options: EventOptions
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
         var json = JSONWriter()
         json.beginObject()
@@ -134,8 +152,7 @@ extension BrokerAPI {
         json.beginArray()
         for channel in channels { json.string(channel) }
         json.endArray()
-        APIEvent.write(name: event, text: text, except: except, info: info, to: &json)
-        writeKey(key, to: &json)
+        options.write(name: event, text: text, hasKey: settings.sendsKeys, to: &json)
         json.endObject()
         let response = try await call("POST", "events", body: json.bytes, retry: triggerSafety)
         return try APIListResponse.decode(APIListResponse.self, from: response).channels ?? [:]
@@ -161,14 +178,12 @@ extension BrokerAPI {
             json.beginObject()
             json.name("channel")
             json.string(event.channel)
-            APIEvent.write(
+            event.options.write(
                 name: event.name,
                 text: try outgoing(event.text, on: event.channel),
-                except: event.except,
-                info: event.info,
+                hasKey: settings.sendsKeys,
                 to: &json
             )
-            writeKey(event.key, to: &json)
             json.endObject()
         }
         json.endArray()
@@ -182,15 +197,6 @@ extension BrokerAPI {
         return try APIListResponse.decode(APIListResponse.self, from: response).batch ?? []
     }
 
-    // MARK: - Keys
-
     /// With keys, the broker publishes an event that arrives twice once.
     private var triggerSafety: RetrySafety { settings.sendsKeys ? .idempotent : .mayDuplicate }
-
-    /// Writes the key of an event, which all attempts have in common.
-    private func writeKey(_ key: String?, to json: inout JSONWriter) {
-        guard settings.sendsKeys else { return }
-        json.name("idempotency_key")
-        json.string(key ?? UUID().uuidString.lowercased())
-    }
 }

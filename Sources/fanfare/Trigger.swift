@@ -16,6 +16,11 @@ struct Trigger: AsyncParsableCommand {
               date | fanfare trigger tick - --channel clock
               fanfare trigger hello 1 --channel news --info subscription_count
               fanfare trigger hello 1 --user ann
+              fanfare trigger cursor '{"x":7}' --channel room --ephemeral
+
+            --if-position publishes only if nothing was published on the channel since:
+              fanfare trigger moved 1 --channel news --info position
+              fanfare trigger moved 2 --channel news --if-position STREAM:SERIAL
             """
     )
 
@@ -53,44 +58,36 @@ struct Trigger: AsyncParsableCommand {
     )
     var info: [AttributeOption] = []
 
-    @OptionGroup var broker: BrokerOptions
+    @Flag(help: "For present subscribers alone: the event is not kept for those who come back.")
+    var ephemeral = false
 
-    @OptionGroup var app: AppKey
+    @Option(
+        help: ArgumentHelp(
+            "Publish only if this is the channel's last position; needs exactly one channel.",
+            valueName: "stream:serial"
+        )
+    )
+    var ifPosition: PositionOption?
 
-    @Option(help: "The app's ID (or FANFARE_APP_ID; default 1).")
-    var appID: String?
-
-    @Option(help: "The app's secret (or FANFARE_SECRET, which process listings do not show).")
-    var secret: String?
+    @OptionGroup var app: AppOptions
 
     func validate() throws {
         if channels.isEmpty, users.isEmpty {
             throw ValidationError("Name a channel with --channel, or a user with --user.")
         }
-        do {
-            _ = try BrokerAddress(broker.httpURL)
-        } catch {
-            throw ValidationError("\(error).")
+        guard ifPosition != nil else { return }
+        guard channels.count == 1, users.isEmpty else {
+            throw ValidationError("--if-position needs exactly one --channel.")
+        }
+        if ephemeral {
+            throw ValidationError("An --ephemeral event has no position: leave out --if-position.")
         }
     }
 
     func run() async throws {
         let text = data == "-" ? try Self.input() : data
         do {
-            let api = try BrokerAPI(
-                appID: variable("FANFARE_APP_ID", over: appID, default: "1"),
-                key: app.key,
-                secret: variable("FANFARE_SECRET", over: secret, default: "app-secret"),
-                url: broker.httpURL,
-                settings: settings
-            )
-            let states = try await api.trigger(
-                event,
-                on: channels + users.map { BrokerAPI.channel(ofUser: $0) },
-                text: text,
-                except: socketID,
-                info: Set(info.map(\.attribute))
-            )
+            let states = try await trigger(text)
             let receivers = channels + users.map { "user \($0)" }
             Console.print("sent \(event) to \(receivers.joined(separator: ", "))")
             for (channel, state) in states.sorted(by: { $0.key < $1.key }) {
@@ -101,11 +98,27 @@ struct Trigger: AsyncParsableCommand {
         }
     }
 
-    private var settings: BrokerAPI.Settings {
-        var settings = BrokerAPI.Settings()
-        settings.trust =
-            broker.insecure ? .insecure : broker.trust.map { .file($0) } ?? .system
-        return settings
+    private func trigger(_ text: String) async throws -> [String: ChannelState] {
+        let api = try app.api
+        let attributes = Set(info.map(\.attribute))
+        if let ifPosition {
+            return try await api.trigger(
+                event,
+                on: channels[0],
+                text: text,
+                except: socketID,
+                info: attributes,
+                ifPosition: ifPosition.position
+            )
+        }
+        return try await api.trigger(
+            event,
+            on: channels + users.map { BrokerAPI.channel(ofUser: $0) },
+            text: text,
+            except: socketID,
+            info: attributes,
+            ephemeral: ephemeral
+        )
     }
 
     /// The attributes that the broker returned for a channel.
@@ -114,6 +127,7 @@ struct Trigger: AsyncParsableCommand {
         if let count = state.subscriptionCount { facts.append("subscription_count \(count)") }
         if let count = state.userCount { facts.append("user_count \(count)") }
         if let cache = state.cache { facts.append("cache \(cache.data.debugDescription)") }
+        if let position = state.position { facts.append("position \(PositionOption(position))") }
         return facts.isEmpty ? "no attributes" : facts.joined(separator: ", ")
     }
 
@@ -127,6 +141,22 @@ struct Trigger: AsyncParsableCommand {
         }
         return text
     }
+}
+
+/// The argument of `--if-position`, and how positions are printed: `STREAM:SERIAL`.
+struct PositionOption: ExpressibleByArgument, CustomStringConvertible {
+    let position: ChannelState.Position
+
+    init(_ position: ChannelState.Position) { self.position = position }
+
+    init?(argument: String) {
+        guard let colon = argument.lastIndex(of: ":"), colon != argument.startIndex,
+            let serial = UInt64(argument[argument.index(after: colon)...])
+        else { return nil }
+        position = ChannelState.Position(stream: String(argument[..<colon]), serial: serial)
+    }
+
+    var description: String { "\(position.stream):\(position.serial)" }
 }
 
 /// The argument of `--info`.

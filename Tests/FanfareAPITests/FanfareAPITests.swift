@@ -214,6 +214,43 @@ import Testing
         try Self.verify(request)
     }
 
+    @Test("Options of recovery are written only when they are set")
+    func recoveryOptions() async throws {
+        let transport = RecordingTransport(
+            200,
+            #"{"channels":{"c":{"position":{"stream":"s.1","serial":8}}}}"#
+        )
+        let api = try Self.api(transport)
+        let states = try await api.trigger(
+            "e",
+            on: "c",
+            text: "1",
+            info: [.position],
+            key: "k",
+            ifPosition: .init(stream: "s.1", serial: .max)
+        )
+        #expect(states["c"]?.position == .init(stream: "s.1", serial: 8))
+        try await api.trigger("e", on: "c", data: 1, key: "k", ephemeral: true)
+        try await api.trigger("e", on: ["c"], data: 1, key: "k", ephemeral: true)
+        try await api.trigger("e", on: ["c"], text: "1", key: "k", ephemeral: true)
+        try await api.trigger(
+            batch: [
+                APIEvent("e", on: "c", text: "1", key: "k", ephemeral: true),
+                try APIEvent("e", on: "c", data: 1, key: "k", ephemeral: true),
+            ]
+        )
+        let bodies = transport.requests.map { String(decoding: $0.body, as: UTF8.self) }
+        #expect(
+            bodies[0] == #"{"channels":["c"],"name":"e","data":"1","info":"position","#
+                + #""if_position":{"stream":"s.1","serial":18446744073709551615},"#
+                + #""idempotency_key":"k"}"#
+        )
+        let member = #""name":"e","data":"1","ephemeral":true,"idempotency_key":"k"}"#
+        for body in bodies[1...3] { #expect(body == #"{"channels":["c"],"# + member) }
+        let event = #"{"channel":"c","# + member
+        #expect(bodies[4] == #"{"batch":["# + event + "," + event + "]}")
+    }
+
     @Test func listsUsers() async throws {
         let transport = RecordingTransport(200, #"{"users":[{"id":"1"},{"id":"u-2"}]}"#)
         #expect(try await Self.api(transport).users(on: "presence-x") == ["1", "u-2"])
@@ -225,6 +262,7 @@ import Testing
     @Test(arguments: [
         (400, "Batch too large (11 > 10)\n", "Batch too large (11 > 10)"),
         (401, "Unknown auth_key\n", "clock"), (404, "Not Found\n", "prefix"),
+        (412, "The position is a 7\n", "Load what has changed"), (410, "x\n", "anew"),
         (413, "Too much\n", "Send less data"), (429, "", "(no explanation)"),
         (503, "<html>\n<body>…", "Try again later"), (201, "{}", "201"),
     ])

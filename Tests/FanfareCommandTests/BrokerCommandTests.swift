@@ -61,6 +61,53 @@ import Testing
         #expect(await secure.end() == 0)
     }
 
+    @Test("What was triggered is shown with its serials; --if-position is refused when it is old")
+    func history() async throws {
+        let broker = try await RunningBroker()
+        func run(_ arguments: String...) async throws -> Program.Result {
+            try await Program.run(arguments + ["--url", broker.url()])
+        }
+        let first = try await run("trigger", "a", "1", "-c", "news", "--info", "position")
+        let fact = try #require(first.output.split(separator: "\n").last)
+        #expect(fact.hasPrefix("news: position ") && fact.hasSuffix(":1"), "\(first.output)")
+        let position = String(fact.dropFirst("news: position ".count))
+        let second = try await run("trigger", "b", "x\ny", "-c", "news", "--if-position", position)
+        #expect(second.code == 0, "\(second.errors)")
+        #expect(try await run("trigger", "t", "", "-c", "news", "--ephemeral").code == 0)
+        let stale = try await run("trigger", "c", "3", "-c", "news", "--if-position", position)
+        #expect(stale.code == 1)
+        #expect(stale.errors.hasPrefix("Error: The broker answered 412: "), "\(stale.errors)")
+
+        let all = try await run("history", "news")
+        #expect(all.code == 0)
+        let lines = all.output.split(separator: "\n").map { $0.split(separator: " ") }
+        #expect(lines.map { [$0[0]] + $0[2...] } == [["1", "a", "1"], ["2", "b", #"x\ny"#]])
+        #expect(all.errors == "position \(position.dropLast(2)):2\n")
+        let last = try await run("history", "news", "--last", "1", "--json")
+        #expect(last.output.hasPrefix(#"{"serial":2,"time":"20"#), "\(last.output)")
+        #expect(last.output.hasSuffix(#"Z","event":"b","data":"x\ny"}"# + "\n"))
+        #expect(try await run("history", "news", "--after", "2").output == "")
+        let unknown = try await run("history", "never-used")
+        #expect(unknown.code == 0)
+        #expect(unknown.output == "")
+    }
+
+    @Test(
+        "Options that contradict each other are refused before anything is sent",
+        arguments: [
+            (["-c", "a", "-c", "b", "--if-position", "s:1"], "exactly one --channel"),
+            (["--user", "ann", "--if-position", "s:1"], "exactly one --channel"),
+            (["-c", "a", "--ephemeral", "--if-position", "s:1"], "has no position"),
+            (["-c", "a", "--if-position", "s"], "--if-position"),
+            (["-c", "a", "--if-position", ":1"], "--if-position"),
+        ]
+    )
+    func contradictions(options: [String], part: String) async throws {
+        let result = try await Program.run(["trigger", "e", "1"] + options)
+        #expect(result.code == 64)
+        #expect(result.errors.contains(part), "\(result.errors)")
+    }
+
     @Test("The clients of a TLS-only app connect with wss; with ws they get 4000")
     func anAppForTLSOnly() async throws {
         let directory = try TemporaryDirectory()
