@@ -72,6 +72,7 @@ public struct ChannelHome: Sendable {
     ///   - address: The channel.
     ///   - app: The channel's app; `nil` if it is no longer served.
     ///   - state: The state shared by the channels of this home shard.
+    ///   - archived: Messages of the archive that precede those in memory.
     ///   - now: The time, in milliseconds of a steady clock.
     /// - Returns: The effects to perform.
     public mutating func subscribe(
@@ -79,6 +80,7 @@ public struct ChannelHome: Sendable {
         to address: ChannelAddress,
         of app: App?,
         sharing state: inout HomeShardState,
+        behind archived: ArchivedMessages = ArchivedMessages(),
         at now: Int64
     ) -> [Effect] {
         var effects: [Effect] = []
@@ -107,7 +109,7 @@ public struct ChannelHome: Sendable {
         }
         var replay: Replay?
         if let request = subscriber.position {
-            replay = track(request, address, app, &state, at: now)
+            replay = track(request, address, app, &state, behind: archived, at: now)
         }
         var opening = Grant.Opening.live
         if replay?.includesOpening(for: subscriber.position) != false {
@@ -190,11 +192,12 @@ public struct ChannelHome: Sendable {
         _ address: ChannelAddress,
         _ app: App?,
         _ state: inout HomeShardState,
+        behind archived: ArchivedMessages,
         at now: Int64
     ) -> Replay? {
         if stream == nil { stream = state.openStream(address, app, isVacant: false, at: now) }
         guard let stream, let settings = app?.recovery else { return nil }
-        return state.streams.replay(stream, for: request, settings, at: now)
+        return state.streams.replay(stream, for: request, settings, behind: archived, at: now)
     }
 
     /// The sender of a client event, with the user on a presence channel; `nil` if it is not a member.

@@ -6,17 +6,25 @@ public import PusherProtocol
 /// steady clock.
 public struct ChannelStream: Sendable {
     /// The stream's ID.
-    public let id: StreamID
+    public private(set) var id: StreamID
     /// The channel.
     public let address: ChannelAddress
     /// What the channel keeps.
     public internal(set) var rule: RecoveryRule
     /// The serial of the last message; 0 before the first.
     public private(set) var lastSerial: UInt64 = 0
+    /// The stream's number in the archive; 0 if it is in memory alone.
+    public internal(set) var row: Int64 = 0
+    /// Whether the archive has been told of the stream.
+    var isRowOpen = false
+    /// Whether the archive lacks messages, because it could not be written for a while.
+    var isVolatile = false
+    /// The number of messages that have a serial, but are not released: they are not in the archive yet.
+    var unreleasedCount: UInt64 = 0
     /// When the channel lost its last subscriber; `nil` while it has any.
     var vacantSince: Int64?
     /// The second in which the last message was kept, for ``RetentionQueue``.
-    var lastGrowth: Int64 = -1
+    var lastGrowth = Int64.min
     private(set) var ring = MessageRing()
 
     init(_ id: StreamID, of address: ChannelAddress, _ rule: RecoveryRule, vacantSince: Int64?) {
@@ -28,6 +36,12 @@ public struct ChannelStream: Sendable {
 
     /// The position of the last message.
     public var position: ChannelPosition { ChannelPosition(stream: id, serial: lastSerial) }
+
+    /// Whether messages are written to the archive before they are released.
+    public var isStored: Bool { row != 0 }
+
+    /// The serial of the next message that is given one.
+    public var nextSerial: UInt64 { lastSerial + unreleasedCount + 1 }
 
     /// The size of the kept messages, in bytes.
     public var retainedByteCount: Int { ring.byteCount }
@@ -46,13 +60,25 @@ public struct ChannelStream: Sendable {
     ///   - now: The time.
     mutating func append(_ frame: [UInt8], except: SocketID?, at now: Int64) {
         lastSerial += 1
-        guard keeps(at: now), frame.count <= rule.bytesMax, rule.messagesMax > 0 else {
+        if unreleasedCount > 0 { unreleasedCount -= 1 }
+        guard keeps(at: now), frame.count <= rule.ringBytesMax, rule.ringMessagesMax > 0 else {
             // The stream counts on, so that an old position is never taken for a covered one.
             return ring.removeAll(before: lastSerial + 1)
         }
         ring.append(frame, serial: lastSerial, except: except, at: now)
-        while ring.count > rule.messagesMax || ring.byteCount > rule.bytesMax { ring.removeFirst() }
+        while ring.count > rule.ringMessagesMax || ring.byteCount > rule.ringBytesMax {
+            ring.removeFirst()
+        }
     }
+
+    /// Continues behind the messages that an earlier run released.
+    mutating func restore(lastSerial: UInt64) {
+        self.lastSerial = lastSerial
+        ring.removeAll(before: lastSerial + 1)
+    }
+
+    /// Continues under another ID, because the archive may lack what this one's numbers stand for.
+    mutating func rename(_ id: StreamID) { self.id = id }
 
     /// Removes the messages that are older than `time`.
     mutating func removeAll(olderThan time: Int64) { ring.removeAll(olderThan: time) }
@@ -102,35 +128,46 @@ public struct ChannelStream: Sendable {
     ///   - settings: The limits of a replay.
     ///   - now: The time.
     /// - Returns: The start of the subscription, and the messages behind it.
-    func replay(for request: PositionRequest, _ settings: RecoverySettings, at now: Int64) -> Replay
-    {
-        guard let known = request.position else { return rewind(request.rewind, settings, at: now) }
+    func replay(
+        for request: PositionRequest,
+        _ settings: RecoverySettings,
+        behind archived: ArchivedMessages = ArchivedMessages(),
+        at now: Int64
+    ) -> Replay {
+        guard let known = request.position else {
+            return rewind(request.rewind, settings, behind: archived, at: now)
+        }
         func gap(_ reason: RecoveryGap.Reason, missed: UInt64? = nil) -> Replay {
             Replay(SubscriptionStart(position, .gap(RecoveryGap(reason, missed: missed))))
         }
         guard known.stream == id else { return gap(.unknownStream) }
         guard known.serial <= lastSerial else { return gap(.ahead) }
         let missed = lastSerial - known.serial
-        let oldest = oldestSerial(at: now)
+        // The archive is not asked for more.
+        guard !isStored || missed <= UInt64(settings.replayMessagesMax) else {
+            return gap(.tooMuch, missed: missed)
+        }
+        let oldest = oldestSerial(behind: archived, at: now)
         guard known.serial + 1 >= oldest else { return gap(.truncated, missed: missed) }
-        guard isAllowed(from: known.serial + 1, settings) else {
+        guard isAllowed(from: known.serial + 1, behind: archived, settings) else {
             return gap(.tooMuch, missed: missed)
         }
         return Replay(
             SubscriptionStart(known, .recovered(replay: Int(missed))),
-            ring.messages(from: known.serial + 1, for: request.formerSocketID)
+            messages(from: known.serial + 1, behind: archived, for: request.formerSocketID)
         )
     }
 
     private func rewind(
         _ rewind: PositionRequest.Rewind?,
         _ settings: RecoverySettings,
+        behind archived: ArchivedMessages,
         at now: Int64
     ) -> Replay {
         guard let rewind, rule.allowsRewind else {
             return Replay(SubscriptionStart(position, .began))
         }
-        let oldest = oldestSerial(at: now)
+        let oldest = oldestSerial(behind: archived, at: now)
         var first: UInt64
         var isComplete: Bool
         switch rewind {
@@ -138,16 +175,21 @@ public struct ChannelStream: Sendable {
             first = lastSerial + 1 - min(UInt64(count), lastSerial)
             isComplete = first >= oldest
         case .seconds(let seconds):
-            first = ring.firstSerial(since: now - Int64(seconds) * 1_000)
+            first =
+                archived.messages.first?.serial
+                ?? ring.firstSerial(since: now - Int64(seconds) * 1_000)
             isComplete = first > oldest || oldest == 1
         }
         first = max(first, oldest)
-        while !isAllowed(from: first, settings) {
+        while !isAllowed(from: first, behind: archived, settings) {
             first += 1
             isComplete = false
         }
         let start = ChannelPosition(stream: id, serial: first - 1)
-        var replay = Replay(SubscriptionStart(start, .began), ring.messages(from: first, for: nil))
+        var replay = Replay(
+            SubscriptionStart(start, .began),
+            messages(from: first, behind: archived, for: nil)
+        )
         replay.start.rewound = replay.messages.count
         replay.start.isRewindComplete = isComplete
         return replay
@@ -158,9 +200,28 @@ public struct ChannelStream: Sendable {
         max(ring.firstSerial(since: now - Int64(rule.ageMax) * 1_000), 1)
     }
 
-    private func isAllowed(from serial: UInt64, _ settings: RecoverySettings) -> Bool {
+    private func oldestSerial(behind archived: ArchivedMessages, at now: Int64) -> UInt64 {
+        archived.messages.first?.serial ?? oldestSerial(at: now)
+    }
+
+    private func isAllowed(
+        from serial: UInt64,
+        behind archived: ArchivedMessages,
+        _ settings: RecoverySettings
+    ) -> Bool {
         guard lastSerial + 1 - serial <= UInt64(settings.replayMessagesMax) else { return false }
-        return ring.byteCount(from: serial) <= settings.replayBytesMax
+        let byteCount = archived.byteCount(from: serial)
+        return byteCount + ring.byteCount(from: max(serial, ring.firstSerial))
+            <= settings.replayBytesMax
+    }
+
+    private func messages(
+        from serial: UInt64,
+        behind archived: ArchivedMessages,
+        for socketID: SocketID?
+    ) -> [ReplayedMessage] {
+        archived.replayed(from: serial, before: ring.firstSerial, for: socketID)
+            + ring.messages(from: max(serial, ring.firstSerial), for: socketID)
     }
 }
 

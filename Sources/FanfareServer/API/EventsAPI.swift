@@ -51,8 +51,9 @@ struct EventsAPI {
         )
         publication.key = publication.key ?? key
         try check(publication)
-        if let limit = core.channels.publishLimit { return refuseLater(limit, exchange) }
-        switch core.channels.publish(CollectionOfOne(publication), of: app.id) {
+        let publications = CollectionOfOne(publication)
+        if let limit = limit(of: publications) { return refuseLater(limit, exchange) }
+        switch core.channels.publish(publications, of: app.id) {
         case .settled(let outcome): answer(publication, outcome, exchange)
         case .pending(let pending):
             pending.whenSettled { [self, publication] in answer(publication, $0, exchange) }
@@ -85,7 +86,7 @@ struct EventsAPI {
             publications[index].key = try key?.ofEvent(index)
         }
         for publication in publications { try check(publication) }
-        if let limit = core.channels.publishLimit { return refuseLater(limit, exchange) }
+        if let limit = limit(of: publications) { return refuseLater(limit, exchange) }
         switch core.channels.publish(publications, of: app.id) {
         case .settled(let outcome): answer(publications, outcome, exchange)
         case .pending(let pending):
@@ -118,6 +119,18 @@ struct EventsAPI {
                 message: "App \(app.id) has no positions: recovery.enabled is false"
             )
         }
+        guard publication.isDurable else { return }
+        for channel in publication.channels where !core.context.isStored(channel, of: app) {
+            throw APIError(
+                status: 400,
+                message: "Channel \(channel.text) is kept in memory: durable needs a rule with store: sqlite"
+            )
+        }
+    }
+
+    /// The limit that prevents publishing these events at present.
+    private func limit(of publications: some Collection<Publication>) -> Limit? {
+        core.channels.publishLimit ?? core.channels.archiveLimit(of: publications, app)
     }
 
     /// The answer to a trigger that is refused; `nil` if its events are published.
@@ -132,6 +145,13 @@ struct EventsAPI {
             )
             return Response(refusal: error)
         case .outdated(let position): return Response(outdatedBehind: position)
+        case .unstored:
+            let error = APIError(
+                status: 503,
+                message: "The archive cannot be written at present: an event of the request is not published, "
+                    + "try again in a second"
+            )
+            return Response(refusal: error)
         }
     }
 

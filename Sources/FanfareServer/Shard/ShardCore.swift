@@ -1,4 +1,5 @@
-import Broker
+package import Archive
+package import Broker
 import HTTPServer
 import Net
 import PusherProtocol
@@ -50,6 +51,7 @@ package final class ShardCore: TimerTarget {
         context.reactor.relieveTargets()
         listings.advance()
         channels.advanceLeaves()
+        channels.dispatchCommits()
         // Before this shard's own fan-out, so that the other shards start theirs at the same time.
         context.links.dispatch(assists: context.reactor.wasIdle)
         flush()
@@ -59,6 +61,7 @@ package final class ShardCore: TimerTarget {
     private func flush() {
         context.reactor.flush()
         context.reactor.relieveTargets()
+        channels.dispatchCommits()
         context.links.dispatch()
     }
 
@@ -75,6 +78,7 @@ package final class ShardCore: TimerTarget {
         context.reactor.beginAssisted()
         receiveMessages()
         context.reactor.relieveTargets()
+        channels.dispatchCommits()
         context.links.dispatch()
         guard context.reactor.groupSendCount <= Self.assistedSendsMax else { return true }
         flush()
@@ -118,6 +122,7 @@ package final class ShardCore: TimerTarget {
         case .answer(let counts, let id): queries.receive(counts, of: id)
         case .listing(let message): listings.receive(message)
         case .users(let message): users.receive(message)
+        case .archive(let reply): channels.receive(reply)
         }
     }
 
@@ -134,15 +139,27 @@ package final class ShardCore: TimerTarget {
         watchLiveness()
     }
 
+    // MARK: - Archive
+
+    /// Continues the streams and keys of the archive whose home is this shard; called before anybody connects.
+    package func restore(_ contents: ArchiveFile.Contents) { channels.restore(contents) }
+
+    /// What is in memory alone, for the next start.
+    package var spooled: SpooledState { channels.spooled }
+
+    /// Continues what an earlier run had in memory; called before anybody connects.
+    package func restore(_ spooled: SpooledState) { channels.restore(spooled) }
+
     // MARK: - Apps
 
     /// Replaces the apps, unless the registry is older than the present one.
     ///
     /// The new configuration of an app applies to its connections.
     package func replaceApps(_ registry: AppRegistry) {
-        guard registry.generation > context.registry.generation else { return }
+        let former = context.registry
+        guard registry.generation > former.generation else { return }
         context.replaceApps(registry)
-        channels.appsWereReplaced()
+        channels.appsWereReplaced(former)
         connections.replaceApps(registry)
     }
 
@@ -171,6 +188,8 @@ package final class ShardCore: TimerTarget {
             ("channels", channels.table.count),
             ("pending triggers", channels.triggers.count),
             ("backlogs", channels.backlogs.count),
+            ("events that wait for the archive", channels.commits?.count ?? 0),
+            ("requests that wait for the archive", channels.archiveReads.count),
             ("closed connections with subscriptions", channels.leavingCount),
             ("cached events", channels.isCacheAtRest ? 0 : 1),
             ("counts to be announced", channels.areCountsAtRest ? 0 : 1),
@@ -250,7 +269,9 @@ extension ShardCore: ConnectionDelegate {
         publishes event: ClientEvent,
         on channel: ChannelName
     ) -> Limit? {
-        if let limit = channels.publishLimit { return limit }
+        if let limit = channels.publishLimit ?? channels.archiveLimit(of: channel, connection.app) {
+            return limit
+        }
         channels.publish(event, on: channel, of: connection)
         return nil
     }

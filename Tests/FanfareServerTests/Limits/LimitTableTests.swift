@@ -43,6 +43,7 @@ import Testing
         case .idempotencyKeys: ("Quantity", "idempotencyKeys")
         case .recoveryPositions, .appRetainedBytes, .retainedBytesTotal:
             ("Recovery", "ofKeptMessages")
+        case .unstoredBytes, .databaseBytes: ("Archive", "ofStoredMessages")
         case .relayedEvents: ("Quantity", "relayedEvents")
         case .queuedBytes: ("Queue", "bytesOfOneConnection")
         case .queuedBytesTotal, .appQueuedBytes: ("Queue", "bytesOfAll")

@@ -8,7 +8,7 @@ package struct LinkMessage {
     enum Subject: String {
         case subscribe, granted, refused, unsubscribe, publish, published, congestion, confirm,
             clientEvent, delivery, question, answer
-        case user, report, termination
+        case user, report, termination, archive
     }
 
     let message: ShardMessage
@@ -31,6 +31,7 @@ package struct LinkMessage {
         case .users(.terminate): .termination
         case .users(.report): .report
         case .users: .user
+        case .archive: .archive
         }
     }
 
@@ -45,7 +46,7 @@ package struct LinkMessage {
             .fanOut(let address, _, _), .fanOutWithReceipt(let address, _, _, _),
             .confirm(let address):
             address.name.text
-        case .published, .reply, .query, .answer, .listing, .users: nil
+        case .published, .reply, .query, .answer, .listing, .users, .archive: nil
         }
     }
 

@@ -10,7 +10,13 @@ final class ChannelService: TimerTarget {
     let connections: Connections
     // Exclusive access is not checked: the values call nothing while they change.
     @exclusivity(unchecked) var table: ChannelTable
-    @exclusivity(unchecked) private(set) var state: HomeShardState
+    @exclusivity(unchecked) var state: HomeShardState
+    /// What the archive has to write first; `nil` without an archive.
+    let commits: CommitQueue?
+    /// What waits for messages of the archive.
+    var archiveReads = ArchiveReads()
+    /// Sends the answer to a query that has waited for the archive.
+    var answerQuery: (ChannelCount, QueryID, _ asker: Int) -> Void = { _, _, _ in }
     let deflaters: SharedDeflaters
     private var leaves: LeaveQueue
     private var areTimersRunning = (cache: false, counts: false, expiry: false)
@@ -30,15 +36,29 @@ final class ChannelService: TimerTarget {
             retainedBytesMax: context.settings.retainedBytesMax
         )
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
+        commits = context.archive.map {
+            CommitQueue(
+                $0,
+                shard: context.shard,
+                continuesInMemory: context.settings.continuesInMemory
+            )
+        }
         deflaters = SharedDeflaters(options: context.settings.deflate)
         leaves = LeaveQueue(context.settings.leaving)
     }
 
     /// Called after the apps of the context were replaced.
-    func appsWereReplaced() { state.reportsCacheMisses = context.isObserved(.cacheMisses) }
+    ///
+    /// - Parameter former: The apps that were served.
+    func appsWereReplaced(_ former: AppRegistry) {
+        state.reportsCacheMisses = context.isObserved(.cacheMisses)
+        guard commits != nil else { return }
+        for id in former.ids { state.apply(context.registry.apps[id]?.recovery, to: id) }
+    }
 
     /// Drops pending triggers and queued events, when the shard has stopped.
     func dropPending() {
+        archiveReads = ArchiveReads()
         triggers.removeAll()
         backlogs = [:]
     }
@@ -76,8 +96,14 @@ final class ChannelService: TimerTarget {
         _ request: SubscriptionRequest,
         to address: ChannelAddress,
         as member: Member?,
-        from position: PositionRequest? = nil
+        from position: PositionRequest? = nil,
+        behind archived: ArchivedMessages? = nil
     ) {
+        if commits != nil,
+            waitsForArchive(request, to: address, as: member, from: position, archived)
+        {
+            return
+        }
         let channel = table.open(address)
         let subscriber = Subscriber(
             request.socketID,
@@ -90,6 +116,7 @@ final class ChannelService: TimerTarget {
             to: address,
             of: position == nil ? app(of: address) : context.registry.apps[address.app],
             sharing: &state,
+            behind: archived ?? ArchivedMessages(),
             at: context.milliseconds
         )
         perform(effects, on: channel, at: address, for: request)
@@ -164,10 +191,15 @@ final class ChannelService: TimerTarget {
         let home = address.home(among: context.shardCount)
         if let channel = table[address] {
             channel.remove(stream)
-            if home == context.shard {
+            if home == context.shard,
+                !waitsForArchive(unsubscriptionOf: id, of: context.shard, at: address)
+            {
                 removeSubscriber(id, from: channel, of: context.shard, at: address)
             }
             closeIfVacant(channel, at: address)
+        } else if home == context.shard {
+            // Before its grant the channel may not exist.
+            _ = waitsForArchive(unsubscriptionOf: id, of: context.shard, at: address)
         }
         if home != context.shard {
             context.links.send(.unsubscribe(address, shard: context.shard, id), to: home)
@@ -176,6 +208,7 @@ final class ChannelService: TimerTarget {
 
     /// At the home: removes a subscriber of another shard.
     func removeSubscriber(_ id: SocketID, of shard: Int, at address: ChannelAddress) {
+        guard !waitsForArchive(unsubscriptionOf: id, of: shard, at: address) else { return }
         guard let channel = table[address] else { return }
         removeSubscriber(id, from: channel, of: shard, at: address)
         closeIfVacant(channel, at: address)
@@ -301,7 +334,7 @@ final class ChannelService: TimerTarget {
     /// At the home: checks the idempotency key of an event.
     func check(
         _ key: IdempotencyKey,
-        digest: Int,
+        digest: UInt64,
         at address: ChannelAddress
     ) -> PublishedKeys.Verdict {
         state.check(key, digest: digest, on: address, at: context.milliseconds)
@@ -310,7 +343,7 @@ final class ChannelService: TimerTarget {
     /// At the home: remembers the new idempotency key of an event that is sequenced.
     func remember(
         _ key: IdempotencyKey,
-        digest: Int,
+        digest: UInt64,
         position: ChannelPosition?,
         at address: ChannelAddress
     ) {
