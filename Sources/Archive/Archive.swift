@@ -149,7 +149,7 @@ package final class Archive: MessageArchive {
     /// Writes what was posted, and closes the file; called when no shard posts any more.
     package func close() async {
         await onQueue { archive in
-            archive.run()
+            archive.perform(archive.inbox.withLock { exchange(&$0.requests, with: []) })
             guard let file = archive.confined.file else { return }
             (archive.confined.file, archive.confined.writer) = (nil, nil)
             do { try file.close() } catch {
@@ -197,14 +197,14 @@ package final class Archive: MessageArchive {
     // MARK: - On the queue
 
     private func run() {
-        while true {
-            let requests = inbox.withLock { inbox in
-                if inbox.requests.isEmpty { inbox.isScheduled = false }
-                return exchange(&inbox.requests, with: [])
-            }
-            guard !requests.isEmpty else { return }
-            perform(requests)
+        let requests = inbox.withLock { inbox in
+            if inbox.requests.isEmpty { inbox.isScheduled = false }
+            return exchange(&inbox.requests, with: [])
         }
+        guard !requests.isEmpty else { return }
+        perform(requests)
+        // Behind a due timer: under load there is always a request.
+        queue.async { self.run() }
     }
 
     private func perform(_ requests: [ArchiveRequest]) {

@@ -79,7 +79,9 @@ package final class ArchiveFile {
 
     /// Begins a run: another life if the end may be missing, with other IDs for its streams.
     private func begin() throws {
-        var former: (life: Int64, bootID: String, isClosed: Bool, isSynced: Bool) = (1, "", true, true)
+        var former: (life: Int64, bootID: String, isClosed: Bool, isSynced: Bool) = (
+            1, "", true, true
+        )
         try connection.forEachRow("SELECT * FROM life") { row throws(SQLiteError) in
             former = (
                 row.integer("life"), row.text("boot_id"), row.integer("is_closed") != 0,
@@ -118,6 +120,9 @@ package final class ArchiveFile {
         package var keys: [(row: Int64, serial: UInt64, key: StoredKey)] = []
         /// The first number that no stream has had.
         package var nextRow: Int64 = 1
+
+        /// Creates the contents of an empty file.
+        package init() {}
     }
 
     /// Reads the streams and keys.
@@ -244,7 +249,8 @@ extension ArchiveFile: ArchiveStorage {
             try statements.forgetChannel.run([.text(app), .text(channel), .integer(stream.row)])
         }
         try statements.open.run([
-            .integer(stream.row), .text(app), .text(channel), .text(stream.id.text), .integer(life), .integer(Int64(stream.lastSerial + 1)),
+            .integer(stream.row), .text(app), .text(channel), .text(stream.id.text), .integer(life),
+            .integer(Int64(stream.lastSerial + 1)),
             .integer(Int64(stream.lastSerial)), .integer(Int64(limits.messagesMax)),
             .integer(Int64(limits.bytesMax)), .integer(Int64(limits.ageMax) * 1_000),
         ])

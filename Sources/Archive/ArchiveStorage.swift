@@ -26,5 +26,6 @@ package protocol ArchiveStorage: AnyObject {
     ///
     /// - Parameter now: The time, in milliseconds since 1970.
     /// - Returns: Whether there are more.
+    /// - Throws: The file's error.
     func removeExpired(at now: Int64) throws -> Bool
 }

@@ -110,7 +110,9 @@ package struct SQLiteConnection {
     }
 
     /// The first column of the first row of a query; `nil` without a row, and for `NULL`.
-    package func integer(_ sql: String, _ arguments: [SQLiteValue] = []) throws(SQLiteError) -> Int64? {
+    package func integer(_ sql: String, _ arguments: [SQLiteValue] = []) throws(SQLiteError)
+        -> Int64?
+    {
         var result: Int64?
         try forEachRow(sql, arguments) { row throws(SQLiteError) in
             if result == nil { result = row.integer(at: 0) }

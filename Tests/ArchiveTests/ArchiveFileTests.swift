@@ -111,7 +111,8 @@ import Testing
         #expect(try file.serials() == [1, 2])
     }
 
-    @Test("A life that was not used keeps its number until it is") func staysOfAnOlderLife() throws {
+    @Test("A life that was not used keeps its number until it is") func staysOfAnOlderLife() throws
+    {
         do { try open().perform([opening(1), message(1)]) }
         for boot in ["second", "third"] {
             let file = try open(boot: boot)

@@ -7,7 +7,9 @@ import Testing
 
 @testable import Archive
 
-/// Files whose end is missing, or whose pages are torn. CUTS=10000 makes more of them.
+/// Files whose end is missing, or whose pages are torn.
+///
+/// CUTS=10000 makes more of them.
 @Suite("A torn archive", .timeLimit(.minutes(5))) struct ArchiveTearTests {
     private let folder: TemporaryFolder
     private let cuts: Int
@@ -92,7 +94,8 @@ import Testing
         }
     }
 
-    @Test("A database with torn pages is whole by its log, or is malformed") mutating func tornPages()
+    @Test("A database with torn pages is whole by its log, or is malformed")
+    mutating func tornPages()
         throws
     {
         let (database, log) = try write(folder.path())

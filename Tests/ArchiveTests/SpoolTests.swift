@@ -48,7 +48,9 @@ import Testing
         try await spool.write(state)
         #expect(folder.names == ["spool"])
         let read = try await spool.take()
-        #expect(read.streams == state.streams && read.keys.map(\.key.key) == state.keys.map(\.key.key))
+        #expect(
+            read.streams == state.streams && read.keys.map(\.key.key) == state.keys.map(\.key.key)
+        )
         #expect(read.keys.map(\.position) == state.keys.map(\.position))
         #expect(folder.names == [])
         #expect(try await spool.take().streams.isEmpty)

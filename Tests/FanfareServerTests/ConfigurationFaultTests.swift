@@ -84,7 +84,7 @@ func faults(
             "colour: red",
             "f.yaml:1: colour is not a key: the file may have "
                 + "listen, tls, loops, apps, clients, limits, compression, webhooks, "
-                + "metrics, shutdown, log"
+                + "recovery, metrics, shutdown, log"
         ),
         (
             "log:\n  colour: red",

@@ -126,6 +126,7 @@ public struct ChannelStream: Sendable {
     /// - Parameters:
     ///   - request: The client's position.
     ///   - settings: The limits of a replay.
+    ///   - archived: Messages of the archive that precede those in memory.
     ///   - now: The time.
     /// - Returns: The start of the subscription, and the messages behind it.
     func replay(

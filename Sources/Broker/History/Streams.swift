@@ -400,7 +400,9 @@ public struct Streams: Sendable {
             {
                 removeFirst(of: key)
                 for index in first.streams where streams[index] != nil {
-                    change(index) { $0.removeAll(olderThan: now - Int64($0.rule.ringAgeMax) * 1_000) }
+                    change(index) {
+                        $0.removeAll(olderThan: now - Int64($0.rule.ringAgeMax) * 1_000)
+                    }
                     keepTrack(of: index, after: key)
                 }
             }

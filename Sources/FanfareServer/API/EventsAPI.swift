@@ -123,7 +123,8 @@ struct EventsAPI {
         for channel in publication.channels where !core.context.isStored(channel, of: app) {
             throw APIError(
                 status: 400,
-                message: "Channel \(channel.text) is kept in memory: durable needs a rule with store: sqlite"
+                message:
+                    "Channel \(channel.text) is kept in memory: durable needs a rule with store: sqlite"
             )
         }
     }
@@ -148,7 +149,8 @@ struct EventsAPI {
         case .unstored:
             let error = APIError(
                 status: 503,
-                message: "The archive cannot be written at present: an event of the request is not published, "
+                message:
+                    "The archive cannot be written at present: an event of the request is not published, "
                     + "try again in a second"
             )
             return Response(refusal: error)

@@ -24,7 +24,8 @@ extension Configuration {
                 )
             }
             let rules = app.recovery.rules
-            if recovery.database == nil, let rule = rules.firstIndex(where: { $0.store == .sqlite }) {
+            if recovery.database == nil, let rule = rules.firstIndex(where: { $0.store == .sqlite })
+            {
                 add(
                     "recovery.rules.\(rule).store",
                     "is sqlite, but recovery.database is none: name the file to keep the messages in"

@@ -50,6 +50,8 @@ final class ScriptedStorage: ArchiveStorage {
     var serials: [UInt64] { Self.serials(written) }
 
     static func serials(_ changes: [ArchiveChange]) -> [UInt64] {
-        changes.compactMap { if case .message(_, let message, _) = $0 { message.serial } else { nil } }
+        changes.compactMap {
+            if case .message(_, let message, _) = $0 { message.serial } else { nil }
+        }
     }
 }

@@ -15,6 +15,7 @@ struct StoredBroker {
     var path: String { folder.path("history.sqlite") }
 
     /// Runs a broker over the file, and stops it.
+    @discardableResult
     func run<R>(loops: Int = 1, _ body: (TestBroker) async throws -> R) async throws -> R {
         try await TestBroker.run(
             loops: loops,
@@ -88,7 +89,10 @@ extension TestBroker {
         }
     }
 
-    @Test("Publishers get the positions of the order, also of concurrent events", arguments: [1, 3])
+    @Test(
+        "Publishers get the positions of the order, also of concurrent events",
+        arguments: [1, 3]
+    )
     func order(loops: Int) async throws {
         let stored = try StoredBroker()
         try await stored.run(loops: loops) { broker in
@@ -146,7 +150,7 @@ extension TestBroker {
                 "stored",
                 members: #","rewind":{"count":1200}"#
             )
-            #expect(rewound.start.rewound == 1_200 && rewound.start.isRewindComplete)
+            #expect(rewound.start.rewound == 1_200 && rewound.start.isRewindComplete == true)
             let page = try await broker.history("stored", [("after", "10"), ("limit", "2")])
             #expect(page.body.contains(#""oldest":1,"#), "\(page.body)")
             #expect(page.body.contains(#""serial":11"#) && page.body.contains(#""next":12"#))

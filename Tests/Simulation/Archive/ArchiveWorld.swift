@@ -378,7 +378,10 @@ package final class ArchiveWorld {
         requests.append(query)
         try settle()
         guard let answer = query.answer, answer.status == 200, let page = answer.history else {
-            throw Violation(.answers, "the history of \(channel): \(String(describing: query.answer))")
+            throw Violation(
+                .answers,
+                "the history of \(channel): \(String(describing: query.answer))"
+            )
         }
         try model.check(page.messages, of: channel, at: page.position)
         for tracker in trackers where tracker.channel == channel {

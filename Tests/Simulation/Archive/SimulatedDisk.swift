@@ -113,13 +113,12 @@ final class SimulatedDisk: ArchiveStorage {
 
     func revert(_ changes: [ArchiveChange]) throws {
         guard condition == .works else { throw Failure() }
-        for case .message(let row, let message, _) in changes {
-            content.rows[row]?.messages.removeAll { $0.serial >= message.serial }
-            content.rows[row]?.keys.removeAll { $0.serial >= message.serial }
-            content.rows[row]?.stream.lastSerial = min(
-                content.rows[row]?.stream.lastSerial ?? 0,
-                message.serial - 1
-            )
+        for case .message(let number, let message, _) in changes {
+            guard var row = content.rows[number] else { continue }
+            row.messages.removeAll { $0.serial >= message.serial }
+            row.keys.removeAll { $0.serial >= message.serial }
+            row.stream.lastSerial = min(row.stream.lastSerial, message.serial - 1)
+            content.rows[number] = row
         }
         possible.append(content)
     }

@@ -57,7 +57,13 @@ extension ChannelService {
     /// Whether a subscription waits: for what is held back of the channel, for the ID of its stream to be written, or
     /// for messages of the archive.
     ///
-    /// - Parameter archived: What the archive has answered; `nil` before it was asked.
+    /// - Parameters:
+    ///   - request: The subscription.
+    ///   - address: The channel.
+    ///   - member: The user, on a presence channel.
+    ///   - position: The position of a client that tracks the channel.
+    ///   - archived: What the archive has answered; `nil` before it was asked.
+    /// - Returns: Whether it goes on later.
     func waitsForArchive(
         _ request: SubscriptionRequest,
         to address: ChannelAddress,

@@ -19,6 +19,8 @@ final class CommitQueue {
         /// The index of the stream.
         let stream: Int
         let key: IdempotencyKey?
+        /// When it got its number, in milliseconds of the loop's clock.
+        let time: Int64
     }
 
     /// What is held back.
@@ -71,6 +73,9 @@ final class CommitQueue {
     private var head = 0
     private var held: [ChannelAddress: Held] = [:]
     private var changes: [ArchiveChange] = []
+    /// The streams to be forgotten, and those whose group is not confirmed.
+    private var forgotten: [Int64] = []
+    private var unconfirmed: [(group: UInt64, rows: [Int64])] = []
     private var isDurable = false
     /// The number of the group that gathers.
     private var group: UInt64 = 1
@@ -109,7 +114,8 @@ final class CommitQueue {
 
     /// Whether the decision on an earlier event, or on one with the same key, comes first.
     private func decides(_ key: IdempotencyKey?, _ held: Held) -> Bool {
-        held.eventRequestCount > 0 || archive.isFailing || key.map { held.keys.contains($0) } == true
+        held.eventRequestCount > 0 || archive.isFailing
+            || key.map { held.keys.contains($0) } == true
     }
 
     // MARK: - Entries
@@ -182,11 +188,15 @@ final class CommitQueue {
 
     // MARK: - Groups
 
-    /// Adds a change that nothing waits for.
-    func append(_ change: ArchiveChange) { changes.append(change) }
+    /// Has the archive forget streams, as soon as it can be written.
+    func forget(_ rows: [Int64]) { forgotten += rows }
 
     /// Posts the changes of this turn.
     func dispatch() {
+        if !forgotten.isEmpty, !archive.isFailing {
+            changes += forgotten.map { .forget(row: $0) }
+            unconfirmed.append((group, exchange(&forgotten, with: [])))
+        }
         guard !changes.isEmpty else { return }
         archive.post(
             .commit(
@@ -202,6 +212,12 @@ final class CommitQueue {
         group += 1
     }
 
+    /// Called when groups are written.
+    func confirm(_ group: UInt64) {
+        guard !unconfirmed.isEmpty else { return }
+        unconfirmed.removeAll { $0.group <= group }
+    }
+
     /// Gives up everything that is not confirmed.
     ///
     /// - Parameter epoch: The epoch that has failed.
@@ -209,8 +225,8 @@ final class CommitQueue {
     func fail(epoch: UInt64) -> [Entry] {
         guard epoch == self.epoch else { return [] }
         self.epoch += 1
-        // What was forgotten is forgotten anyway; everything else is given up.
-        changes = changes.filter { if case .forget = $0 { true } else { false } }
+        forgotten = unconfirmed.flatMap(\.rows) + forgotten
+        (unconfirmed, changes) = ([], [])
         isDurable = false
         let failed = Array(entries[head...])
         (entries, head) = ([], 0)

@@ -46,7 +46,8 @@ extension ChannelService {
         let (frame, except, key, digest, isDurable) = encode(event, at: address, serial: serial)
         var changes: [ArchiveChange] = []
         if let opening = state.mint(stream) { changes.append(.open(opening)) }
-        let now = context.milliseconds + context.calendarOffset
+        let time = context.milliseconds
+        let now = time + context.calendarOffset
         let message = StoredMessage(
             serial: serial,
             time: now,
@@ -60,7 +61,13 @@ extension ChannelService {
         changes.append(.message(row: state.streams[stream].row, message, storedKey))
         commits?
             .append(
-                CommitQueue.Message(event: event, frame: frame, stream: stream, key: key),
+                CommitQueue.Message(
+                    event: event,
+                    frame: frame,
+                    stream: stream,
+                    key: key,
+                    time: time
+                ),
                 on: address,
                 changes,
                 isDurable: isDurable
@@ -98,7 +105,7 @@ extension ChannelService {
     /// Posts what was held back in this turn.
     func dispatchCommits() {
         guard let commits else { return }
-        for row in state.takeForgottenRows() { commits.append(.forget(row: row)) }
+        commits.forget(state.takeForgottenRows())
         commits.dispatch()
     }
 
@@ -109,6 +116,7 @@ extension ChannelService {
         guard let commits else { return }
         switch reply {
         case .committed(let group):
+            commits.confirm(group)
             commits.isReleasing = true
             while let entry = commits.popFirst(confirmed: group) { release(entry) }
             commits.isReleasing = false
@@ -141,11 +149,20 @@ extension ChannelService {
                 message.frame,
                 in: message.stream,
                 on: channel,
-                at: address
+                at: address,
+                time: message.time
             )
             settle(origin, outcome)
         case .clientEvent(let event, let author):
-            complete(event, by: author, message.frame, in: message.stream, on: channel, at: address)
+            complete(
+                event,
+                by: author,
+                message.frame,
+                in: message.stream,
+                on: channel,
+                at: address,
+                time: message.time
+            )
         }
     }
 

@@ -390,8 +390,14 @@ final class ChannelService: TimerTarget {
     }
 
     /// At the home: keeps a numbered message.
-    func keep(_ frame: EventFrame, except: SocketID?, in stream: Int) {
-        let now = context.milliseconds
+    ///
+    /// - Parameters:
+    ///   - frame: The frame.
+    ///   - except: A connection that does not get it.
+    ///   - stream: The index of the stream.
+    ///   - time: When it got its number; `nil` for now.
+    func keep(_ frame: EventFrame, except: SocketID?, in stream: Int, at time: Int64? = nil) {
+        let now = time ?? context.milliseconds
         if let limit = state.keep(frame.bytes, except: except, in: stream, at: now) {
             context.limitMet(limit)
         }

@@ -156,7 +156,8 @@ extension ChannelService {
         _ frame: EventFrame?,
         in stream: Int?,
         on channel: Channel?,
-        at address: ChannelAddress
+        at address: ChannelAddress,
+        time: Int64? = nil
     ) -> PendingTrigger.Outcome {
         context.publishedCount &+= 1
         context.notify(.published, on: address, .published(publication))
@@ -164,7 +165,7 @@ extension ChannelService {
             cache(publication, on: channel, at: address)
         }
         if let frame {
-            if let stream { keep(frame, except: publication.except, in: stream) }
+            if let stream { keep(frame, except: publication.except, in: stream, at: time) }
             if let channel {
                 distribute(frame, on: channel, at: address, except: publication.except)
             }
@@ -232,7 +233,8 @@ extension ChannelService {
         _ frame: EventFrame,
         in stream: Int?,
         on channel: Channel?,
-        at address: ChannelAddress
+        at address: ChannelAddress,
+        time: Int64? = nil
     ) {
         context.publishedCount &+= 1
         context.notify(
@@ -240,7 +242,7 @@ extension ChannelService {
             on: address,
             .clientEvent(event, sender: author.socketID, userID: author.user)
         )
-        if let stream { keep(frame, except: author.socketID, in: stream) }
+        if let stream { keep(frame, except: author.socketID, in: stream, at: time) }
         if let channel {
             distribute(
                 frame,
