@@ -151,7 +151,10 @@ import Testing
 
     @Test func theOldestMessagesOfAllGoWhenTheFileIsFull() throws {
         let file = try open { $0.byteCountMax = 1 << 20 }
-        try file.perform([opening(1), opening(2, "b", bits: 2)])
+        let rule = { (rule: inout RecoveryRule) in
+            (rule.messagesMax, rule.bytesMax) = (10_000, 16 << 20)
+        }
+        try file.perform([opening(1, rule), opening(2, "b", bits: 2, rule)])
         for serial in UInt64(1)...2_000 {
             try file.perform([
                 message(serial, at: Int64(serial), length: 400),

@@ -24,7 +24,7 @@ CHANNELS = ["stored-orders", "stored-news"]
 def configuration(folder, **settings):
     """A file with the development app, whose channels `stored-…` are in the archive."""
     rule = {"channel_prefix": "stored-", "store": "sqlite", "keep": "always", "messages_max": 1000000}
-    rule.update(bytes_max="1 GiB", age_max=86400)
+    rule.update(bytes_max="1024 MiB", age_max=86400)
     app = {"id": Broker.app_id, "key": Broker.key, "secret": Broker.secret}
     app["recovery"] = {"rules": [rule], "replay_messages_max": 1000000, "replay_bytes_max": "256 MiB"}
     file = folder / "fanfare.json"  # JSON is YAML as well.

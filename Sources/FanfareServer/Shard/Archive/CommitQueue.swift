@@ -154,7 +154,9 @@ final class CommitQueue {
 
     private func append(_ content: Content, on address: ChannelAddress) {
         held[address, default: Held()].count += 1
-        entries.append(Entry(address: address, content: content, group: group))
+        // A request behind the last posted group needs no other: there may be none.
+        let last = changes.isEmpty ? group - 1 : group
+        entries.append(Entry(address: address, content: content, group: last))
     }
 
     /// Removes and returns the first entry, if its group is confirmed.
