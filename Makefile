@@ -69,6 +69,7 @@ simulate: ## Simulate the broker with SEEDS=10000 seeds and check what its clien
 	@$(scripts)/install.sh build
 	@$(scripts)/build.sh release fanfare-simulate
 	.build/release/fanfare-simulate --seeds $(SEEDS)
+	.build/release/fanfare-simulate --seeds $(SEEDS) --archive
 
 docs: ## Build the documentation of the public modules, in docs/
 	@$(scripts)/install.sh build

@@ -15,7 +15,7 @@ public struct Streams: Sendable {
     }
 
     /// The state of one app.
-    private struct AppState {
+    struct AppState {
         var byteCount = 0
         /// The channels without subscribers, in the order in which they became vacant; some have subscribers again.
         var vacant: [(stream: Int, since: Int64)] = []
@@ -24,21 +24,21 @@ public struct Streams: Sendable {
         var settings: RecoverySettings
     }
 
-    private var streams: [ChannelStream?] = []
+    var streams: [ChannelStream?] = []
     private var freeIndices: [Int] = []
-    private var indices: [ChannelAddress: Int] = [:]
-    private var apps: [AppID: AppState] = [:]
+    var indices: [ChannelAddress: Int] = [:]
+    var apps: [AppID: AppState] = [:]
     private var queues: [QueueKey: RetentionQueue] = [:]
-    private var random: SplitMix64
+    var random: SplitMix64
     /// The number of shards, which divide the budgets among themselves.
     private let shardCount: Int
     /// The maximum size of all kept messages of this shard, in bytes.
     private let byteCountMax: Int
 
     /// The numbers of streams in the archive; `nil` without an archive, where all rules keep in memory.
-    private var rows: RowNumbers?
+    var rows: RowNumbers?
     /// The numbers of forgotten streams that the archive has not been told of.
-    private var forgottenRows: [Int64] = []
+    var forgottenRows: [Int64] = []
 
     /// The size of all kept messages, in bytes.
     public private(set) var byteCount = 0
@@ -102,7 +102,7 @@ public struct Streams: Sendable {
         return insert(stream, isVacant: isVacant, at: now)
     }
 
-    private mutating func insert(_ stream: ChannelStream, isVacant: Bool, at now: Int64) -> Int {
+    mutating func insert(_ stream: ChannelStream, isVacant: Bool, at now: Int64) -> Int {
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
         indices[stream.address] = index
@@ -167,172 +167,6 @@ public struct Streams: Sendable {
         apps[stream.address.app]?.byteCount += growth
         streams[index] = stream
         return result
-    }
-
-    // MARK: - Archive
-
-    /// Begins to keep the channels of rules with ``RecoveryRule/Store/archive`` in the archive.
-    ///
-    /// - Parameter rows: The numbers of new streams.
-    public mutating func useArchive(_ rows: RowNumbers) { self.rows = rows }
-
-    /// Continues a stream of the archive.
-    ///
-    /// - Parameters:
-    ///   - stored: What the archive knows of it.
-    ///   - isCurrent: Whether nothing can be missing; if not, the stream goes on under another ID.
-    ///   - settings: The settings of the app.
-    ///   - now: The time, from which its channel counts as vacant.
-    /// - Returns: The index; `nil` if the channel is no longer in the archive, which is told to forget it.
-    @discardableResult
-    public mutating func restore(
-        _ stored: StoredStream,
-        isCurrent: Bool,
-        _ settings: RecoverySettings?,
-        at now: Int64
-    ) -> Int? {
-        guard let settings, settings.isEnabled,
-            settings.rule(of: stored.address.name).store == .archive
-        else {
-            forgottenRows.append(stored.row)
-            return nil
-        }
-        let (address, rule) = (stored.address, settings.rule(of: stored.address.name))
-        apps[address.app, default: AppState(settings: settings)].settings = settings
-        var stream = ChannelStream(stored.id, of: address, rule, vacantSince: nil)
-        stream.restore(lastSerial: stored.lastSerial)
-        stream.row = stored.row
-        stream.isRowOpen = isCurrent && stored.limits == StoredStream.Limits(rule)
-        if !isCurrent { stream.rename(StreamID(bits: random.next())) }
-        return insert(stream, isVacant: true, at: now)
-    }
-
-    /// The streams that are in memory alone.
-    ///
-    /// - Parameter offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
-    /// - Returns: The streams with their messages.
-    public func spooled(calendarOffset offset: Int64) -> [SpooledStream] {
-        indices.values.compactMap { index in
-            self[index].isStored ? nil : self[index].spooled(calendarOffset: offset)
-        }
-    }
-
-    /// Continues streams that were in memory alone, with their messages.
-    ///
-    /// - Parameters:
-    ///   - spooled: The streams.
-    ///   - settings: The settings of an app; `nil` if it is not served.
-    ///   - now: The time, from which the channels count as vacant.
-    ///   - offset: The milliseconds to add for the time since 1970.
-    public mutating func restore(
-        _ spooled: [SpooledStream],
-        _ settings: (AppID) -> RecoverySettings?,
-        at now: Int64,
-        calendarOffset offset: Int64
-    ) {
-        var messages: [(index: Int, message: StoredMessage)] = []
-        for stream in spooled where indices[stream.address] == nil {
-            let address = stream.address
-            guard let settings = settings(address.app), settings.isEnabled else { continue }
-            let rule = settings.rule(of: address.name)
-            // What is in the archive is not in a spool.
-            guard rule.store == .memory || rows == nil else { continue }
-            apps[address.app, default: AppState(settings: settings)].settings = settings
-            var restored = ChannelStream(stream.id, of: address, rule, vacantSince: nil)
-            restored.restore(
-                lastSerial: stream.messages.first.map { $0.serial - 1 } ?? stream.lastSerial
-            )
-            let index = insert(restored, isVacant: true, at: now)
-            messages += stream.messages.map { (index, $0) }
-        }
-        // The oldest messages of all go first, in the order in which they come.
-        for (index, message) in messages.sorted(by: { $0.message.time < $1.message.time }) {
-            _ = append(
-                message.frame,
-                except: message.except,
-                to: index,
-                at: message.time - offset
-            )
-        }
-    }
-
-    /// Gives a message of a stored stream its number; it is released by ``append(_:except:to:at:)``.
-    ///
-    /// - Returns: What the archive has to be told of the stream first, if anything.
-    public mutating func mint(_ index: Int) -> StoredStream? {
-        streams[index]?.unreleasedCount += 1
-        return openRow(index)
-    }
-
-    /// What the archive has to be told of a stream, once.
-    public mutating func openRow(_ index: Int) -> StoredStream? {
-        guard !self[index].isRowOpen else { return nil }
-        streams[index]?.isRowOpen = true
-        let stream = self[index]
-        return StoredStream(
-            row: stream.row,
-            stream.address,
-            stream.id,
-            lastSerial: stream.lastSerial,
-            StoredStream.Limits(stream.rule)
-        )
-    }
-
-    /// Takes back the numbers of messages that could not be written: the next ones get them.
-    public mutating func takeBack(_ index: Int) {
-        streams[index]?.unreleasedCount = 0
-        streams[index]?.isRowOpen = false
-    }
-
-    /// Continues a stream under another ID, and in the archive from here on.
-    ///
-    /// The messages between what the archive has and here may be missing: the archive forgets what it has.
-    public mutating func renew(_ index: Int) {
-        guard let stream = streams[index], stream.isStored else { return }
-        if stream.isRowOpen { forgottenRows.append(stream.row) }
-        streams[index]?.rename(StreamID(bits: random.next()))
-        streams[index]?.row = rows?.next() ?? 0
-        streams[index]?.isRowOpen = false
-    }
-
-    /// Records whether a stored stream is in memory alone for a while: it gets another ID whenever that changes.
-    public mutating func setVolatile(_ index: Int, _ isVolatile: Bool) {
-        guard let stream = streams[index], stream.isVolatile != isVolatile else { return }
-        renew(index)
-        streams[index]?.isVolatile = isVolatile
-    }
-
-    /// Continues all stored streams under other IDs.
-    public mutating func renewAll() {
-        for index in indices.values { renew(index) }
-    }
-
-    /// Applies the rules of an app's new settings to its streams.
-    ///
-    /// - Parameters:
-    ///   - settings: The settings; `nil` if the app is no longer served.
-    ///   - app: The app.
-    public mutating func apply(_ settings: RecoverySettings?, to app: AppID) {
-        guard rows != nil, let known = apps[app]?.settings, known != settings else { return }
-        if let settings { apps[app]?.settings = settings }
-        for (address, index) in indices where address.app == app {
-            let rule = settings?.rule(of: address.name) ?? RecoveryRule()
-            // What is on its way to the archive is released by it.
-            guard self[index].unreleasedCount == 0 else { continue }
-            streams[index]?.rule = rule
-            if rule.store == .archive {
-                if !self[index].isStored { streams[index]?.row = rows?.next() ?? 0 }
-            } else if self[index].isStored {
-                forgottenRows.append(self[index].row)
-                streams[index]?.row = 0
-            }
-            streams[index]?.isRowOpen = false
-        }
-    }
-
-    /// Removes and returns the numbers of forgotten streams.
-    public mutating func takeForgottenRows() -> [Int64] {
-        forgottenRows.isEmpty ? [] : exchange(&forgottenRows, with: [])
     }
 
     // MARK: - Budgets
