@@ -1,4 +1,4 @@
-public import PusherProtocol
+import PusherProtocol
 
 /// Streams in the archive, and those that a spool keeps over a stop.
 extension Streams {
