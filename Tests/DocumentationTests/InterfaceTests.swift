@@ -57,7 +57,7 @@ import Testing
     }
 
     /// The public declarations of a module, each in one line, sorted.
-    private static func declarations(of module: String) throws -> [String] {
+    static func declarations(of module: String) throws -> [String] {
         let output = FileManager.default.temporaryDirectory
             .appending(path: "fanfare-interface-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)

@@ -285,7 +285,7 @@ private struct SealReader: EventDecrypter {
         }
         for number in 1...5 { try await setting.publish(number, on: "room") }
         let client = setting.client(port: setting.port)
-        let deliveries = client.channel("room").subscription(from: nil, rewind: .count(3))
+        let deliveries = client.channel("room").subscription(rewind: .count(3))
             .deliveries("e")
         client.connect()
         #expect(try await deliveries.texts(3) == ["3", "4", "5"])

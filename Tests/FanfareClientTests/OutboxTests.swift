@@ -148,7 +148,7 @@ private struct Setting {
         await setting.stop(reader, client)
     }
 
-    @Test("A silent network is noticed by a check within its limit")
+    @Test("Behind a silent connection a check leads to a new one within five seconds")
     func silence() async throws {
         let setting = try await Setting()
         let client = setting.client(port: setting.relayPort)
@@ -156,38 +156,42 @@ private struct Setting {
         try await client.waitUntilConnected()
         var statuses = client.statuses().makeAsyncIterator()
         #expect(await statuses.next()?.isConnected == true)
-        await setting.relay.swallow(true)
+        await setting.relay.swallowFromOpenConnections()
         let start = ContinuousClock.now
-        client.checkConnection(within: .milliseconds(500))
+        client.checkConnection(within: .seconds(1))
         guard case .waiting(_, let error) = await statuses.next() else {
             Issue.record("the client should have noticed")
             return
         }
         #expect(error.code == .pingUnanswered)
-        #expect(ContinuousClock.now - start < .seconds(5))
-        await setting.relay.swallow(false)
         try await client.waitUntilConnected()
+        let elapsed = ContinuousClock.now - start
+        #expect(elapsed >= .seconds(1) && elapsed < .seconds(5))
         await setting.stop(client)
     }
 
-    @Test("A silent network is noticed within the configured time without a check")
+    @Test("Without a check a silent connection is replaced when the configured time is over")
     func silenceByItself() async throws {
         let setting = try await Setting()
         let client = setting.client(port: setting.relayPort) {
-            $0.activityTimeout = .milliseconds(300)
-            $0.pongTimeout = .milliseconds(300)
+            $0.activityTimeout = .seconds(1)
+            $0.pongTimeout = .seconds(1)
         }
         client.connect()
         try await client.waitUntilConnected()
         var statuses = client.statuses().makeAsyncIterator()
         #expect(await statuses.next()?.isConnected == true)
-        await setting.relay.swallow(true)
-        guard case .waiting = await statuses.next() else {
+        await setting.relay.swallowFromOpenConnections()
+        let start = ContinuousClock.now
+        guard case .waiting(_, let error) = await statuses.next() else {
             Issue.record("the client should have noticed")
             return
         }
-        await setting.relay.swallow(false)
+        #expect(error.code == .pingUnanswered)
         try await client.waitUntilConnected()
+        // The broker's last message may be a moment older than the silence. The rest is patience with a busy machine.
+        let elapsed = ContinuousClock.now - start
+        #expect(elapsed >= .milliseconds(1_500) && elapsed < .seconds(5))
         await setting.stop(client)
     }
 }

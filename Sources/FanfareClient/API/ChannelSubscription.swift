@@ -19,7 +19,7 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Leases of one channel share one subscription, with each other and with ``Channel/subscribe()``; the end of the last
+/// Leases of one channel share one subscription, with each other and with ``Channel/subscribe(from:rewind:)``; the end of the last
 /// one unsubscribes.
 public final class ChannelSubscription: Sendable {
     /// The channel.
@@ -27,7 +27,7 @@ public final class ChannelSubscription: Sendable {
     private let isHeld = Atomic(true)
     private let buffers = Mutex(EventBuffers<Delivery<ChannelEvent>>())
 
-    init(_ channel: Channel, from origin: ChannelTracking? = nil) {
+    init(_ channel: Channel, from origin: ChannelTracking?) {
         self.channel = channel
         channel.client.lease(channel.name, from: origin)
     }

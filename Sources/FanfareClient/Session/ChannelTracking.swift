@@ -49,6 +49,12 @@ struct ChannelTracking {
         self.rewind = rewind
     }
 
+    /// Creates the state that an app begins with; `nil` if it gives neither.
+    init?(origin position: ChannelPosition?, _ rewind: Rewind?) {
+        guard position != nil || rewind != nil else { return nil }
+        self.init(from: position, rewind: rewind)
+    }
+
     /// What a subscription asks for.
     var request: PositionRequest {
         var request = PositionRequest(position.flatMap(PusherProtocol.ChannelPosition.init))

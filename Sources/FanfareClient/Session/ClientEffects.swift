@@ -155,7 +155,7 @@ extension Fanfare {
         )
         let pending = state.queues.pending
         let receiver = ConnectionReceiver(self, number: state.connectionNumber, pending)
-        state.connection = options.transport.open(request, receiver: receiver)
+        state.connection = options.transport.opener.open(request, receiver: receiver)
         if !state.overloaded.isEmpty { state.connection?.pauseReading() }
     }
 

@@ -139,6 +139,13 @@ extension ClientSession {
 
     // MARK: Stored positions
 
+    /// The state that a new subscription begins with: at the app's position, at the one that its store has kept, or at the
+    /// present; `nil` for the last without a rewind.
+    func start(of channel: String, from origin: ChannelTracking?) -> ChannelTracking? {
+        if let origin, origin.position != nil { return origin }
+        return storedTracking(of: channel) ?? origin
+    }
+
     /// The state to begin with at the position that the app's store has kept; `nil` if there is none.
     func storedTracking(of channel: String) -> ChannelTracking? {
         storedPositions[channel].map { ChannelTracking(from: $0) }
@@ -150,9 +157,7 @@ extension ClientSession {
         awaitsPositions = false
         storedPositions = positions
         for channel in subscriptions.channels
-        where subscriptions[of: channel]?.hasOrigin == false
-            && subscriptions[of: channel]?.tracking.position == nil
-        {
+        where subscriptions[of: channel]?.tracking.position == nil {
             guard let stored = storedTracking(of: channel) else { continue }
             subscriptions[of: channel]?.tracking = stored
         }
