@@ -86,6 +86,13 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // What the broker serves to web pages: scripts, contained in the program.
+        .target(
+            name: "BrowserClient",
+            resources: [.embedInCode("Modules")],
+            swiftSettings: strict
+        ),
+
         // Modules with I/O.
         .target(
             name: "Net",
@@ -105,7 +112,8 @@ let package = Package(
             name: "FanfareServer",
             dependencies: [
                 "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                "Primitives", "Webhooks", "CYAML", .product(name: "Logging", package: "swift-log"),
+                "Primitives", "Webhooks", "BrowserClient", "CYAML",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: strict
@@ -466,8 +474,8 @@ let package = Package(
         .testTarget(
             name: "FanfareServerTests",
             dependencies: [
-                "FanfareServer", "Simulation", "Webhooks", "Net", "HTTP1", "HTTPServer",
-                "WebSocket", "PusherProtocol", "Broker", "Digests", "TestRandom",
+                "FanfareServer", "Simulation", "Webhooks", "BrowserClient", "Net", "HTTP1",
+                "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests", "TestRandom",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],

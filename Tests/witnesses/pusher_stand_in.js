@@ -20,6 +20,7 @@ class Bindings {
 
 window.Pusher = class Pusher {
   static instances = [];
+  static Runtime = { createWebSocket: (url) => new WebSocket(url) };
   connection = Object.assign(new Bindings(), { state: "initialized", socket_id: undefined });
   user = Object.assign(new Bindings(), { user_data: null });
   #channels = {};
@@ -31,13 +32,14 @@ window.Pusher = class Pusher {
     this.#url = `ws://${options.wsHost}:${options.wsPort}/app/${key}?protocol=7&client=js&version=8.4.0`;
     this.#authorize = options.channelAuthorization.customHandler;
     Pusher.instances.push(this);
+    this.connection.bind("message", (event) => this.#handle(event));
     this.connect();
   }
 
   connect() {
     if (this.socket) return;
     this.#become("connecting");
-    this.socket = new WebSocket(this.#url);
+    this.socket = Pusher.Runtime.createWebSocket(this.#url);
     this.socket.onmessage = ({ data }) => this.#receive(JSON.parse(data));
     this.socket.onclose = () => {
       this.socket = null;
@@ -45,6 +47,10 @@ window.Pusher = class Pusher {
       this.#become("connecting");
       setTimeout(() => this.connect(), 1000);
     };
+  }
+
+  channel(name) {
+    return this.#channels[name];
   }
 
   subscribe(name) {
@@ -67,8 +73,11 @@ window.Pusher = class Pusher {
     });
   }
 
-  #receive({ event, channel: name, data: text, user_id }) {
-    const data = typeof text === "string" ? JSON.parse(text) : text;
+  #receive({ event, channel, data, user_id }) {
+    this.connection.emit("message", { event, channel, data: typeof data === "string" ? JSON.parse(data) : data, user_id });
+  }
+
+  #handle({ event, channel: name, data, user_id }) {
     const channel = this.#channels[name];
     if (event === "pusher:connection_established") {
       this.connection.socket_id = data.socket_id;
@@ -90,7 +99,8 @@ window.Pusher = class Pusher {
   }
 
   #send(event, data, channel) {
-    this.socket.send(JSON.stringify({ event, data, channel }));
+    // Later, as pusher-js does.
+    setTimeout(() => this.socket?.send(JSON.stringify({ event, data, channel })));
     return true;
   }
 

@@ -1,15 +1,15 @@
-"""The demos' own JavaScript client in three browsers, against the built broker."""
+"""The browser client in three browsers, loaded from the broker as any page would."""
 
 import json
 
 import pytest
 
-from programs import Broker, Demos, await_true
+from programs import Broker, await_true
 
 # Signs in the page itself, as no app may: the secret of the development app is known to everyone.
 CONNECT = """
-    const { Fanfare, NotAuthorized } = await import("/fanfare.js");
-    const [port, user, secret] = given;
+    const [port, user, secret, options] = given;
+    const { Fanfare, NotAuthorized } = await import(`http://127.0.0.1:${port}/fanfare.js`);
     const text = new TextEncoder();
     const key = await crypto.subtle.importKey(
         "raw", text.encode(secret), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
@@ -34,10 +34,10 @@ CONNECT = """
         return { auth: await sign(`${socketID}:${channel}:${channel_data}`), channel_data };
     }
     window.heard = [];
-    window.fanfare = new Fanfare("app-key", { host: "127.0.0.1", port, authorize });
+    window.fanfare = new Fanfare("app-key", { authorize, ...options });
     fanfare.onerror = (error) => heard.push(["error", error]);
-    window.room = (name, ...events) => {
-        const channel = fanfare.subscribe(name);
+    window.room = (name, options, ...events) => {
+        const channel = fanfare.subscribe(name, options);
         for (const event of ["pusher:subscription_error", ...events]) {
             channel.bind(event, (data, { userID }) => heard.push([event, data, userID ?? null]));
         }
@@ -53,16 +53,16 @@ CONNECT = """
 class Client:
     """The client of one page."""
 
-    def __init__(self, page, broker, demos, user):
+    def __init__(self, page, broker, site, user, **options):
         self._page = page
-        page.open(demos.url + "/")
-        page.run(CONNECT, broker.port, user, broker.secret)
+        page.open(site)
+        page.run(CONNECT, broker.port, user, broker.secret, options)
 
     def run(self, script, *arguments):
         return self._page.run(script, *arguments)
 
-    def room(self, name, *events):
-        self.run("room(...given)", name, *events)
+    def room(self, name, *events, **options):
+        self.run("room(...given)", name, options, *events)
         self.await_subscribed(name)
 
     def await_subscribed(self, name):
@@ -83,15 +83,9 @@ class Client:
         return self.run("return heard")
 
 
-@pytest.fixture(scope="module")
-def demos(broker):
-    with Demos(broker.port) as demos:
-        yield demos
-
-
 @pytest.fixture
-def clients(browsers, broker, demos):
-    return [Client(page, broker, demos, user) for page, user in zip(browsers, ("ann", "bob", "cleo"))]
+def clients(browsers, broker, site):
+    return [Client(page, broker, site, user) for page, user in zip(browsers, ("ann", "bob", "cleo"))]
 
 
 ROOM = "presence-room"
@@ -150,7 +144,7 @@ def test_too_many_client_events_are_an_error_and_no_end(clients):
 
 def test_a_refusal_is_told_and_not_repeated(clients):
     ann = clients[0]
-    ann.run("room('private-closed')")
+    ann.run("room('private-closed', {})")
     error = ["pusher:subscription_error", {"type": "AuthError", "error": "not for you"}, None]
     await_true(lambda: ann.heard == [error], "the refusal")
     assert ann.run("return requests") == 1
@@ -164,9 +158,9 @@ def test_a_failure_is_tried_again(clients):
     assert ann.heard == []
 
 
-def test_a_wrong_signature_is_told(clients, browsers, broker, demos):
-    mallory = Client(browsers[0], broker_with(broker, secret="guessed"), demos, "mallory")
-    mallory.run("room('private-notes')")
+def test_a_wrong_signature_is_told(clients, browsers, broker, site):
+    mallory = Client(browsers[0], broker_with(broker, secret="guessed"), site, "mallory")
+    mallory.run("room('private-notes', {})")
     await_true(lambda: mallory.heard, "that the broker refuses it")
     assert mallory.run("return fanfare.subscribe('private-notes').isSubscribed") is False
 
@@ -198,9 +192,9 @@ def test_a_user_is_signed_in_and_sent_to(clients, publisher):
     assert clients[1].heard == [["signed in", "bob"]]
 
 
-def test_everything_comes_back_with_the_broker(browsers, demos):
+def test_everything_comes_back_with_the_broker(browsers, site):
     first = Broker()
-    clients = [Client(page, first, demos, user) for page, user in zip(browsers, ("ann", "bob"))]
+    clients = [Client(page, first, site, user) for page, user in zip(browsers, ("ann", "bob"))]
     for client in clients:
         client.room(ROOM, "client-typing")
         client.run("fanfare.signIn()")
