@@ -6,10 +6,9 @@ import threading
 import time
 import uuid
 from dataclasses import dataclass
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from browser import Page
 from programs import Program
 
 FOLDER = Path(__file__).resolve().parent
@@ -102,13 +101,16 @@ def session_token():
 class BrowserClients:
     """Clients of one kind in a page of Chromium."""
 
-    def __init__(self, page, site, kind, port, channels, count):
+    def __init__(self, page, site, kind, port, channels, count, scripts):
+        """`scripts`: the URL of the broker, which serves the scripts that are its own."""
         self._page = page
-        page.open(f"{site.url}/{kind.name}")
-        options = {"kind": kind.name, "key": "app-key", "host": "127.0.0.1", "port": port}
+        page.open(site.url + ("/pusher.html" if kind.needs_pusher_js else "/"))
         page.run(
             "const { subscribe } = await import('/subscribers.js'); window.clients = await subscribe(given[0]);",
-            {**options, "channels": channels, "clients": count},
+            {
+                **{"kind": kind.name, "key": "app-key", "host": "127.0.0.1", "port": port},
+                **{"channels": channels, "clients": count, "scripts": scripts},
+            },
         )
 
     @property
@@ -124,27 +126,24 @@ class BrowserClients:
 
 
 class Site:
-    """Serves the pages and their scripts, on an origin of their own."""
+    """Serves the page of an app, on an origin of its own, with pusher-js or without."""
 
-    def __init__(self, scripts):
-        """`scripts`: the file of each path, which a page loads as a script or a module."""
-        pages = {
-            f"/{kind.name}": "".join(f'<script src="{path}"></script>' for path in page_scripts)
-            for kind, page_scripts in (
-                (FANFARE_JS, ()),
-                (TOKEN, ("/pusher.js",)),
-                (ADD_ON, ("/pusher.js", "/fanfare-pusher.js")),
-            )
+    def __init__(self, pusher_js=None):
+        """`pusher_js`: the file of the bundle."""
+        page = "<!doctype html><title>Clients</title>"
+        contents = {
+            "/": ("text/html", page.encode()),
+            "/pusher.html": ("text/html", f'{page}<script src="/pusher.js"></script>'.encode()),
+            "/subscribers.js": ("text/javascript", (FOLDER / "subscribers.js").read_bytes()),
         }
+        if pusher_js:
+            contents["/pusher.js"] = ("text/javascript", Path(pusher_js).read_bytes())
 
-        class Handler(SimpleHTTPRequestHandler):
+        class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
-                if self.path in pages:
-                    content, kind = f"<!doctype html><title>Clients</title>{pages[self.path]}".encode(), "text/html"
-                elif self.path in scripts:
-                    content, kind = scripts[self.path].read_bytes(), "text/javascript"
-                else:
+                if self.path not in contents:
                     return self.send_error(404)
+                kind, content = contents[self.path]
                 self.send_response(200)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(content)))

@@ -18,6 +18,7 @@ KINDS = (CUT, RESET, SWALLOW)
 
 #: Damages of whole frames, which no network does: a checker must notice what they do to a client without positions.
 DROP_FRAME, REPEAT_FRAME, SWAP_FRAMES = "drop", "repeat", "swap"
+DAMAGED_EVERY = 23
 
 # Bytes: the upgrade, the subscriptions and the beginning of a replay are within these.
 UPSTREAM_START, DOWNSTREAM_START = 1_500, 20_000
@@ -35,9 +36,6 @@ class Weather:
     kinds: tuple = ()
     #: The mean time that a connection lives, in seconds.
     lifetime: float = 3.0
-    #: A damage of whole frames instead, to every so manieth frame.
-    damage: str | None = None
-    every: int = 200
 
     @property
     def is_fair(self):
@@ -53,20 +51,25 @@ class Relay:
         self.faults = Counter()
         #: The connections that the broker or its end has closed, by group.
         self.ended_by_broker = Counter()
-        self._weather = {}
+        self._weather, self._damages = {}, {}
         self._links = set()
         self._random = random.Random(seed)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
 
-    def listen(self, group):
-        """Returns the port of a group of clients."""
+    def listen(self, group, damage=None):
+        """Returns the port of a group of clients, whose frames are damaged, or not."""
         self._weather[group] = Weather()
+        self._damages[group] = damage
         return self._call(self._listen(group))
 
     async def _listen(self, group):
-        server = await self._loop.create_server(lambda: Link(self, group).near, "127.0.0.1", 0)
+        def accept():
+            damage = self._damages[group]
+            return Link(self, group, damage and FrameDamage(damage, self._random)).near
+
+        server = await self._loop.create_server(accept, "127.0.0.1", 0)
         return server.sockets[0].getsockname()[1]
 
     def set(self, group, weather):
@@ -97,11 +100,12 @@ class Relay:
 class Link:
     """A client's connection and the one to the broker that belongs to it."""
 
-    def __init__(self, relay, group):
+    def __init__(self, relay, group, damage):
         self.relay = relay
         self.group = group
         self.near = End(self, is_client=True)
         self.far = End(self, is_client=False)
+        self.far.damage = damage
         self.near.other, self.far.other = self.far, self.near
         self._timer = None
 
@@ -128,7 +132,6 @@ class Link:
         self._stop_timer()
         for end in (self.near, self.far):
             end.fault, end.budget = None, None
-            end.frames = FrameDamage(weather, generator) if weather.damage and not end.is_client else None
         if weather.is_fair:
             return
         source = generator.choice((self.near, self.far, self.far))
@@ -201,7 +204,7 @@ class End(asyncio.Protocol):
         #: The fault of what is received here, and the bytes until then; -1 for somewhere in the next ones.
         self.fault = None
         self.budget = None
-        self.frames = None
+        self.damage = None
         self._link = link
 
     def connection_made(self, transport):
@@ -213,8 +216,8 @@ class End(asyncio.Protocol):
     def data_received(self, data):
         if self.is_swallowed or self.other.is_closed:
             return
-        if self.frames:
-            data = self.frames.pass_on(data)
+        if self.damage:
+            data = self.damage.pass_on(data)
         strikes = False
         if self.fault and self.budget is not None:
             if self.budget < 0:
@@ -241,15 +244,14 @@ class End(asyncio.Protocol):
 
 
 class FrameDamage:
-    """Damages whole frames of the broker behind the upgrade: only text frames, and never the first ten."""
+    """Damages every so manieth event of a publisher, as a whole frame of the broker."""
 
-    def __init__(self, weather, generator):
-        self._weather = weather
-        self._next = 10 + generator.randrange(weather.every)
+    def __init__(self, damage, generator):
+        self._damage = damage
+        self._count = generator.randrange(DAMAGED_EVERY)
         self._pending = b""
         self._is_upgraded = False
         self._held = b""
-        self._count = 0
 
     def pass_on(self, data):
         """Returns what goes on: whole frames."""
@@ -262,23 +264,21 @@ class FrameDamage:
             passed, self._pending, self._is_upgraded = head + separator, rest, True
         while length := frame_length(self._pending):
             frame, self._pending = self._pending[:length], self._pending[length:]
-            passed += self._damage(frame)
+            passed += self._damaged(frame)
         return passed
 
-    def _damage(self, frame):
-        # An event of a publisher; everything else passes.
+    def _damaged(self, frame):
         if b'"event":"message"' not in frame:
             return frame
         if self._held:
             frame, self._held = frame + self._held, b""
             return frame
         self._count += 1
-        if self._count < self._next:
+        if self._count % DAMAGED_EVERY:
             return frame
-        self._next = self._count + self._weather.every
-        if self._weather.damage == DROP_FRAME:
+        if self._damage == DROP_FRAME:
             return b""
-        if self._weather.damage == REPEAT_FRAME:
+        if self._damage == REPEAT_FRAME:
             return frame + frame
         self._held = frame
         return b""

@@ -20,7 +20,7 @@ from .relay import KINDS, Relay, Weather
 MEMORY, SQLITE = "memory", "sqlite"
 # Seconds.
 DELIVERY_TIME_MAX = 60
-ROUND = 5
+ROUND = 3
 RESTART_PAUSE = (2.5, 5.0)
 # Longer than a session's cursors may be behind the file.
 FIRST_RESTART = 6
@@ -100,8 +100,8 @@ class Outcome:
 class Run:
     """Starts broker, relay and clients, lets the fault work until the size is reached, and checks."""
 
-    def __init__(self, fault, size, site, pages, seed, progress=lambda run: None, weather=None):
-        """`pages`: a browser for each kind that needs one. `weather`: what the relay does instead of the fault's kinds."""
+    def __init__(self, fault, size, site, pages, seed, progress=lambda run: None, damage=None):
+        """`pages`: a browser for each kind that needs one. `damage`: what the relay does to whole frames."""
         self.fault = fault
         self._size = size
         self._site = site
@@ -109,7 +109,7 @@ class Run:
         self._seed = seed
         self._random = random.Random(seed)
         self._progress = progress
-        self._weather = weather or Weather(fault.network, size.lifetime)
+        self._damage = damage
         self.restarts = 0
         channels = [f"channel-{number}" for number in range(1, size.channels + 1)]
         self._ledger = Ledger(channels)
@@ -134,14 +134,14 @@ class Run:
             stack.callback(self._relay.close)
             clients = {}
             for kind, count in self._size.clients.items():
-                port = self._relay.listen(kind)
+                port = self._relay.listen(kind, self._damage)
                 clients[kind] = self._start(kind, port, count)
                 stack.callback(clients[kind].end)
             self._publisher = Publisher(
                 self._broker, self._ledger, self._size.rate, self.fault.store == SQLITE, self._seed
             )
             self._publisher.start()
-            self._set(self._weather)
+            self._set(Weather(self.fault.network, self._size.lifetime))
             self._let_fail()
             self._set(Weather())
             self._publisher.stop()
@@ -155,7 +155,7 @@ class Run:
         if kind in (PYSHER, STOCK):
             return pysher_clients(port, channels, count, has_token=kind == PYSHER)
         assert kind in (FANFARE_JS, ADD_ON, TOKEN)
-        return BrowserClients(self._pages[kind], self._site, kind, port, channels, count)
+        return BrowserClients(self._pages[kind], self._site, kind, port, channels, count, self._broker.url)
 
     def _start_broker(self, port=0):
         file = self._folder / "fanfare.json"  # JSON is YAML as well.
@@ -231,11 +231,10 @@ def network_faults():
     return [Fault(name, network=(name,)) for name in KINDS]
 
 
-def broker_faults(has_file):
+def broker_faults():
     """Stops and kills of the broker, beside all failures of the network."""
-    stores = (MEMORY, SQLITE) if has_file else (MEMORY,)
     return [
         Fault(f"{verb}, {store}", network=KINDS, signal=number, store=store)
-        for store in stores
+        for store in (MEMORY, SQLITE)
         for verb, number in (("stop", signal.SIGTERM), ("kill", signal.SIGKILL))
     ]

@@ -1,9 +1,9 @@
 // Clients in a page, which record what they get; `checker.py` describes the entries of a log.
 //
-//     const page = await subscribe({ kind, key, host, port, channels, clients });
+//     const page = await subscribe({ kind, key, host, port, channels, clients, scripts });
 //
-// `kind` is "fanfare.js", "add-on" (pusher-js with fanfare-pusher.js), "token" (stock pusher-js with a session token), or
-// "stock" (pusher-js alone).
+// `kind` is "fanfare.js", "add-on" (pusher-js with fanfare-pusher.js) or "token" (stock pusher-js with a session token);
+// `scripts` is the URL that the broker serves its scripts at.
 
 /** What one client has got, by channel. */
 class Log {
@@ -32,8 +32,8 @@ class Log {
   }
 }
 
-async function followFanfare({ key, host, port, channels }, log) {
-  const { Fanfare } = await import("./fanfare.js");
+async function followFanfare({ key, host, port, channels, scripts }, log) {
+  const { Fanfare } = await import(`${scripts}/fanfare.js`);
   const client = new Fanfare(key, { host, port });
   const isSubscribed = channels.map((name) => new Promise((resolve) => {
     const channel = client.subscribe(name);
@@ -63,8 +63,18 @@ async function followPusher({ kind, key, host, port, channels }, log) {
   })));
 }
 
+function load(url) {
+  const script = Object.assign(document.createElement("script"), { src: url });
+  document.head.append(script);
+  return new Promise((resolve, reject) => {
+    script.onload = resolve;
+    script.onerror = () => reject(new Error(`${url} cannot be loaded`));
+  });
+}
+
 /** Starts the clients of a page; resolves when all subscriptions are confirmed. */
 export async function subscribe({ clients, ...options }) {
+  if (options.kind === "add-on") await load(`${options.scripts}/fanfare-pusher.js`);
   const logs = Array.from({ length: clients }, () => new Log(options.channels));
   const follow = options.kind === "fanfare.js" ? followFanfare : followPusher;
   await Promise.all(logs.map((log) => follow(options, log)));
