@@ -398,6 +398,15 @@ let package = Package(
             path: "Tests/Simulation",
             swiftSettings: strict
         ),
+        // Clients of the Swift SDK for `make recovery`.
+        .executableTarget(
+            name: "recovery-subscribers",
+            dependencies: [
+                "FanfareClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/RecoverySubscribers",
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "fanfare-simulate",
             dependencies: [
