@@ -249,6 +249,7 @@ struct BrokerState {
             case .send(let message): send(message, connection)
             case .join(let channel, let member, let request):
                 join(channel, connection, as: member, request: request, at: now)
+            case .claimSession: break
             case .joinFrom(let position, let channel, let member, let request):
                 join(channel, connection, as: member, from: position, request: request, at: now)
             case .leave(let channel): leave(channel, connection, at: now)

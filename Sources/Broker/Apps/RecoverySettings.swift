@@ -19,6 +19,11 @@ public struct RecoverySettings: Sendable, Equatable {
     /// The maximum number of channels without subscribers whose last serial is remembered.
     public var positionsMax: Int
 
+    /// The maximum number of sessions of stock clients with a token.
+    public var sessionsMax: Int
+    /// How long a session is kept behind the end of its connection, in seconds.
+    public var sessionAge: Int
+
     /// Creates settings, with defaults.
     public init(
         isEnabled: Bool = true,
@@ -27,7 +32,9 @@ public struct RecoverySettings: Sendable, Equatable {
         retainedBytesMax: Int? = nil,
         replayMessagesMax: Int = 10_000,
         replayBytesMax: Int = 4 << 20,
-        positionsMax: Int = 100_000
+        positionsMax: Int = 100_000,
+        sessionsMax: Int = 100_000,
+        sessionAge: Int = 300
     ) {
         self.isEnabled = isEnabled
         self.rules = rules
@@ -36,6 +43,8 @@ public struct RecoverySettings: Sendable, Equatable {
         self.replayMessagesMax = replayMessagesMax
         self.replayBytesMax = replayBytesMax
         self.positionsMax = positionsMax
+        self.sessionsMax = sessionsMax
+        self.sessionAge = sessionAge
     }
 
     /// The rule of a channel.

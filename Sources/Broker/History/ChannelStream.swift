@@ -118,7 +118,7 @@ public struct ChannelStream: Sendable {
         }
         return Replay(
             SubscriptionStart(known, .recovered(replay: Int(missed))),
-            ring.messages(from: known.serial + 1, for: request.formerSocketID)
+            ring.messages(from: known.serial + 1, for: request.formerSocketIDs)
         )
     }
 
@@ -147,7 +147,7 @@ public struct ChannelStream: Sendable {
             isComplete = false
         }
         let start = ChannelPosition(stream: id, serial: first - 1)
-        var replay = Replay(SubscriptionStart(start, .began), ring.messages(from: first, for: nil))
+        var replay = Replay(SubscriptionStart(start, .began), ring.messages(from: first, for: []))
         replay.start.rewound = replay.messages.count
         replay.start.isRewindComplete = isComplete
         return replay

@@ -83,17 +83,17 @@ struct MessageRing: Sendable {
         return firstSerial + UInt64(old)
     }
 
-    /// The messages from a serial on, as connection `socketID` gets them.
+    /// The messages from a serial on, as a client gets them.
     ///
     /// - Parameters:
     ///   - serial: A serial from ``firstSerial`` on.
-    ///   - socketID: A former connection of the reader: what left it out is left out again.
+    ///   - socketIDs: The former connections of the client: what left one of them out is left out again.
     /// - Returns: The messages, in order.
-    func messages(from serial: UInt64, for socketID: SocketID?) -> [ReplayedMessage] {
+    func messages(from serial: UInt64, for socketIDs: [SocketID]) -> [ReplayedMessage] {
         var messages = entries[index(of: serial)...].map { ReplayedMessage.frame($0.frame) }
-        guard let socketID else { return messages }
+        guard !socketIDs.isEmpty else { return messages }
         for exclusion in exclusions
-        where exclusion.serial >= serial && exclusion.socketID == socketID {
+        where exclusion.serial >= serial && socketIDs.contains(exclusion.socketID) {
             messages[Int(exclusion.serial - serial)] = .leftOut(exclusion.serial)
         }
         return messages

@@ -20,6 +20,10 @@ public struct RecoveryConfiguration: Sendable, Hashable {
     public var replayBytesMax = 4 << 20
     /// The maximum number of channels without subscribers whose position is remembered.
     public var positionsMax = 100_000
+    /// The maximum number of sessions of stock clients with a token.
+    public var sessionsMax = 100_000
+    /// How long a session is kept behind the end of its connection, in seconds.
+    public var sessionAge = 300
 
     /// Creates the default: memory, 300 seconds, from the first tracked subscription on.
     public init() {}
@@ -79,6 +83,16 @@ extension ConfigurationKey<AppConfiguration> {
             \.recovery.positionsMax,
             .count("a number of channels", in: 1...100_000_000)
         ),
+        Self(
+            "recovery.sessions_max",
+            \.recovery.sessionsMax,
+            .count("a number of sessions", in: 1...100_000_000)
+        ),
+        Self(
+            "recovery.session_age",
+            \.recovery.sessionAge,
+            .count("a number of seconds", in: 60...31_536_000)
+        ),
     ]
 
     fileprivate static let messages =
@@ -119,7 +133,9 @@ extension RecoverySettings {
             retainedBytesMax: configuration.retainedBytesMax,
             replayMessagesMax: configuration.replayMessagesMax,
             replayBytesMax: configuration.replayBytesMax,
-            positionsMax: configuration.positionsMax
+            positionsMax: configuration.positionsMax,
+            sessionsMax: configuration.sessionsMax,
+            sessionAge: configuration.sessionAge
         )
     }
 }

@@ -42,7 +42,8 @@ extension Limit {
         case .requestRate, .triggerRate, .queryRate, .terminationRate, .subscriptionRate,
             .clientEventRate, .faultRate:
             rateRule
-        case .recoveryPositions, .appRetainedBytes, .retainedBytesTotal: recoveryRule
+        case .recoveryPositions, .recoverySessions, .appRetainedBytes, .retainedBytesTotal:
+            recoveryRule
         case .subscriptions, .members, .watchlist, .cachedEvents, .idempotencyKeys, .queuedBytes,
             .appQueuedBytes, .queuedBytesTotal, .inboundBytes, .relayedEvents,
             .webhooksInFlight, .webhooksQueued, .webhookBytesQueued:
@@ -136,6 +137,12 @@ extension Limit {
                 "recovery.positions_max",
                 "the channel that has been without subscribers longest is forgotten: who comes back to it "
                     + "is told of a gap"
+            )
+        case .recoverySessions:
+            .app(
+                "recovery.sessions_max",
+                "the session whose client has been away longest is forgotten: who comes back with its token is told "
+                    + "of a gap; with none to forget, a new token has no recovery, and is told"
             )
         case .appRetainedBytes:
             .app(

@@ -12,6 +12,7 @@ package final class ShardCore: TimerTarget {
     let connections: Connections
     let channels: ChannelService
     let users: UserService
+    let sessions: SessionService
     let queries: ScatterGather
     let listings: ChannelListings
     /// The connections with a partially received message.
@@ -26,6 +27,7 @@ package final class ShardCore: TimerTarget {
         connections = Connections(context, random: random)
         channels = ChannelService(context, connections)
         users = UserService(context, connections)
+        sessions = SessionService(context, connections)
         queries = ScatterGather(context, channels)
         listings = ChannelListings(context, channels)
         incompleteMessages = IncompleteMessages(context)
@@ -118,6 +120,7 @@ package final class ShardCore: TimerTarget {
         case .answer(let counts, let id): queries.receive(counts, of: id)
         case .listing(let message): listings.receive(message)
         case .users(let message): users.receive(message)
+        case .sessions(let message): sessions.receive(message)
         }
     }
 
@@ -174,6 +177,8 @@ package final class ShardCore: TimerTarget {
             ("closed connections with subscriptions", channels.leavingCount),
             ("cached events", channels.isCacheAtRest ? 0 : 1),
             ("counts to be announced", channels.areCountsAtRest ? 0 : 1),
+            ("sessions of tokens", sessions.isAtRest ? 0 : 1),
+            ("confirmations", channels.confirmations.isAtRest ? 0 : 1),
             ("signed-in users", users.signedInCount),
             ("users at home", users.homeCount),
             ("pending queries", queries.count),
@@ -203,6 +208,9 @@ package final class ShardCore: TimerTarget {
     package func closeOrphanedConnections(upTo count: Int) -> Bool {
         connections.closeOrphanedConnections(upTo: count)
     }
+
+    /// Asks the clients with session tokens to confirm what they have got, before they are closed.
+    package func askForConfirmations() { channels.confirmations.askAll() }
 
     /// Closes up to `count` connections with the code that asks clients to reconnect at once (4200).
     ///
@@ -239,6 +247,16 @@ extension ShardCore: ConnectionDelegate {
             from: position,
             request: request
         )
+    }
+
+    func connection(_ connection: Connection, claims claim: SessionClaim) { sessions.claim(claim) }
+
+    func connection(_ connection: Connection, isAliveIn session: SessionAddress) {
+        sessions.isAlive(connection, session)
+    }
+
+    func connectionHasUnconfirmed(_ connection: Connection) {
+        channels.confirmations.add(connection)
     }
 
     func connection(_ connection: Connection, unsubscribesFrom channel: ChannelName) {
@@ -280,6 +298,8 @@ extension ShardCore: ConnectionDelegate {
     }
 
     func connectionIsClosing(_ connection: Connection, _ registrations: Session.Registrations) {
+        if connection.hasToken { channels.confirmations.remove(connection) }
+        if let handover = registrations.handover { sessions.park(handover) }
         channels.unsubscribeAll(registrations.subscriptions, of: connection)
         guard let user = registrations.user else { return }
         users.unwatch(registrations.watchedUsers, by: connection)

@@ -45,6 +45,8 @@ package enum ShardMessage: Sendable {
     case answer([ChannelCount], id: QueryID)
     /// About lists of channels, which are queried and answered a portion at a time.
     indirect case listing(ListingMessage)
+    /// About the sessions of stock clients.
+    indirect case sessions(SessionMessage)
     /// About users, which are less frequent than events.
     indirect case users(UserMessage)
 

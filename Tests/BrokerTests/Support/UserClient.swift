@@ -30,6 +30,7 @@ final class UserClient {
             case .send(let message): String(decoding: message.bytes, as: UTF8.self)
             case .join(let channel, let member, let request):
                 "join \(channel.text)\(member.map { " as \($0.id)" } ?? "") \(request)"
+            case .claimSession: break
             case .joinFrom(let position, let channel, let member, let request):
                 "join \(channel.text)\(member.map { " as \($0.id)" } ?? "") \(request) from "
                     + (position.position?.description ?? "the present")

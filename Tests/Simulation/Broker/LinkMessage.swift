@@ -9,6 +9,7 @@ package struct LinkMessage {
         case subscribe, granted, refused, unsubscribe, publish, published, congestion, confirm,
             clientEvent, delivery, question, answer
         case user, report, termination
+        case claim, claimed, yield, handover, life
     }
 
     let message: ShardMessage
@@ -31,6 +32,11 @@ package struct LinkMessage {
         case .users(.terminate): .termination
         case .users(.report): .report
         case .users: .user
+        case .sessions(.claim): .claim
+        case .sessions(.answer): .claimed
+        case .sessions(.yield): .yield
+        case .sessions(.handOver): .handover
+        case .sessions(.isAlive), .sessions(.share): .life
         }
     }
 
@@ -45,7 +51,7 @@ package struct LinkMessage {
             .fanOut(let address, _, _), .fanOutWithReceipt(let address, _, _, _),
             .confirm(let address):
             address.name.text
-        case .published, .reply, .query, .answer, .listing, .users: nil
+        case .published, .reply, .query, .answer, .listing, .users, .sessions: nil
         }
     }
 

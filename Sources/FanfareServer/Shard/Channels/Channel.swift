@@ -20,6 +20,12 @@ final class Channel {
     let name: ChannelName
     /// At the home: bytes sent to other shards since they last confirmed that their subscribers have room.
     var unconfirmedLength: Int32 = 0
+    /// This shard's subscribers whose client has a session token, and so confirms what it gets.
+    private(set) var confirming: [SocketID: Connection] = [:]
+    /// The serial of the last message that was sent while there were any.
+    private(set) var lastSerial: UInt64 = 0
+    /// Whether the shard's ``Confirmations`` have the channel in their list.
+    var isInConfirmations = false
     /// The events that wait for the subscribers; `nil` while the channel is not congested.
     var backlog: ChannelBacklog?
 
@@ -59,6 +65,23 @@ final class Channel {
         return group
     }
 
+    /// Adds a subscriber of this shard that confirms what it gets.
+    func addConfirming(_ connection: Connection) { confirming[connection.socketID] = connection }
+
+    /// Removes a subscriber whose confirmations no longer count.
+    func removeConfirming(_ socketID: SocketID) {
+        if !confirming.isEmpty { confirming[socketID] = nil }
+    }
+
+    /// How far the channel's messages were handed over to a subscriber of this shard.
+    func mark(of connection: Connection) -> UInt64 {
+        let windowBits = connection.sharedWindowBits
+        let group =
+            windowBits == nil
+            ? plain : compressed.first { $0.windowBits == windowBits }?.group
+        return group?.mark(of: connection.stream) ?? 0
+    }
+
     /// Removes a subscriber of this shard; events sent before still reach it.
     func remove(_ stream: Stream) {
         plain?.leave(stream)
@@ -86,19 +109,28 @@ final class Channel {
         compressing deflaters: SharedDeflaters
     ) -> Int {
         var count = 0
+        let mark = confirming.isEmpty ? 0 : frame.serial
+        if mark != 0 { lastSerial = mark }
         if let plain {
             count = plain.count
             plain.send(
                 frame.bytes,
                 except: except,
                 substitute: substitute,
-                delayMax: frame.delayMax
+                delayMax: frame.delayMax,
+                mark: mark
             )
         }
         for (windowBits, group) in compressed where group.count > 0 {
             count += group.count
             let bytes = frame.compressed(by: deflaters[windowBits])
-            group.send(bytes, except: except, substitute: substitute, delayMax: frame.delayMax)
+            group.send(
+                bytes,
+                except: except,
+                substitute: substitute,
+                delayMax: frame.delayMax,
+                mark: mark
+            )
         }
         return count
     }

@@ -12,6 +12,8 @@ final class ChannelService: TimerTarget {
     @exclusivity(unchecked) var table: ChannelTable
     @exclusivity(unchecked) private(set) var state: HomeShardState
     let deflaters: SharedDeflaters
+    /// The clients with session tokens that have something to confirm.
+    let confirmations: Confirmations
     private var leaves: LeaveQueue
     private var areTimersRunning = (cache: false, counts: false, expiry: false)
     /// Triggers whose events are not all sequenced yet.
@@ -32,6 +34,7 @@ final class ChannelService: TimerTarget {
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
         deflaters = SharedDeflaters(options: context.settings.deflate)
         leaves = LeaveQueue(context.settings.leaving)
+        confirmations = Confirmations(context)
     }
 
     /// Called after the apps of the context were replaced.
@@ -115,6 +118,7 @@ final class ChannelService: TimerTarget {
             connection.granted(channel.name, grant, request: request.number)
         {
             channel.add(connection.stream, windowBits: connection.sharedWindowBits)
+            if connection.isKept(channel.name) { channel.addConfirming(connection) }
         }
     }
 
@@ -164,6 +168,7 @@ final class ChannelService: TimerTarget {
         let home = address.home(among: context.shardCount)
         if let channel = table[address] {
             channel.remove(stream)
+            channel.removeConfirming(id)
             if home == context.shard {
                 removeSubscriber(id, from: channel, of: context.shard, at: address)
             }

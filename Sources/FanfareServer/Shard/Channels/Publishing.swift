@@ -284,6 +284,7 @@ extension ChannelService {
             substitute: substitute,
             compressing: deflaters
         )
+        if frame.serial != 0, !channel.confirming.isEmpty { confirmations.sent(on: channel) }
         if channel.isCongested { recordCongestion(of: channel, at: address) }
     }
 }

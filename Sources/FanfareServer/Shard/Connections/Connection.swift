@@ -7,11 +7,11 @@ import WebSocket
 final class Connection: StreamDelegate {
     let stream: Stream
     /// The context of the connection's shard.
-    private let context: ShardContext
+    let context: ShardContext
     // Exclusive access to the fields that every message needs is not checked: session and endpoint call nothing that
     // re-enters the connection.
-    @exclusivity(unchecked) private var session: Session
-    @exclusivity(unchecked) private var endpoint: WebSocketEndpoint
+    @exclusivity(unchecked) var session: Session
+    @exclusivity(unchecked) var endpoint: WebSocketEndpoint
     @exclusivity(unchecked) private(set) var isClosing = false
     /// Whether the shard's ``IncompleteMessages`` has an entry for the connection.
     @exclusivity(unchecked) private var holdsIncompleteMessage = false
@@ -26,16 +26,18 @@ final class Connection: StreamDelegate {
         app: App,
         stream: Stream,
         endpoint: consuming WebSocketEndpoint,
+        token: SessionToken? = nil,
         context: ShardContext
     ) {
         self.stream = stream
         self.endpoint = endpoint
         self.context = context
         session = Session(socketID: socketID, app: app)
+        if let token { session.use(token, at: context.reactor.readClock().nanoseconds) }
         countsTowardsQuota = !session.awaitsAuthorization
     }
 
-    private var delegate: any ConnectionDelegate { context.connectionDelegate }
+    var delegate: any ConnectionDelegate { context.connectionDelegate }
 
     /// The identifier that the client signs with and that backends exclude.
     var socketID: SocketID { session.socketID }
@@ -107,7 +109,7 @@ final class Connection: StreamDelegate {
         case .text: receive(text: payload)
         case .binary: close(.unsupportedData, reason: "Messages are text frames")
         case .ping: write(endpoint.pong(payload))
-        case .pong: break
+        case .pong: receivePongFrame(payload)
         case .close: answerClose()
         }
     }
@@ -118,6 +120,7 @@ final class Connection: StreamDelegate {
         context.receivedCount &+= 1
         do {
             let message = try ClientMessage.parse(text, limits: app.limits.texts)
+            if case .pong = message { receivePong() }
             perform(session.receive(message, now: now))
         } catch {
             perform(session.receive(error, now: now))
@@ -135,7 +138,7 @@ final class Connection: StreamDelegate {
         delegate.connection(self, holdsIncompleteMessage: nil)
     }
 
-    private func perform(_ effects: consuming Session.Effects) {
+    func perform(_ effects: consuming Session.Effects) {
         effects.carryOut { if !isClosing { perform($0) } }
     }
 
@@ -160,6 +163,7 @@ final class Connection: StreamDelegate {
                 from: position,
                 request: request
             )
+        case .claimSession(let claim): delegate.connection(self, claims: claim)
         case .leave(let channel):
             membershipChangeCount &+= 1
             delegate.connection(self, unsubscribesFrom: channel)
@@ -195,6 +199,13 @@ final class Connection: StreamDelegate {
         guard !isClosing, session.granted(channel, request: request, isTracked: grant.isTracked)
         else { return false }
         switch grant {
+        case .tracked(let replay, let members, let cached) where !session.tracks(channel):
+            acknowledge(channel, replay, members: members, cached: cached)
+        case .live(let members) where session.hasToken:
+            acknowledge(channel, nil, members: members, cached: .nothing)
+        case .cached(let event, let members) where session.hasToken:
+            let cached = event.map(Grant.CachedOpening.event) ?? .miss
+            acknowledge(channel, nil, members: members, cached: cached)
         case .live(let members):
             send(.subscriptionSucceeded(channel: channel, members: members))
         case .cached(let event, let members):
@@ -285,11 +296,16 @@ final class Connection: StreamDelegate {
         write(frame)
     }
 
+    /// Appends an error behind the greeting.
+    func appendError(_ message: String, to bytes: inout [UInt8]) {
+        append(.error(code: nil, message: message), to: &bytes)
+    }
+
     private func append(_ message: ServerMessage, to bytes: inout [UInt8]) {
         endpoint.append(.text, to: &bytes) { message.append(to: &$0) }
     }
 
-    private func write(_ frame: consuming [UInt8]?) {
+    func write(_ frame: consuming [UInt8]?) {
         guard let frame else { return }
         stream.write(frame)
     }
@@ -339,7 +355,7 @@ final class Connection: StreamDelegate {
         // The peer may close late, and the rest of the message is not read.
         endpoint.discardIncompleteMessage()
         if holdsIncompleteMessage { releaseIncompleteMessage() }
-        let registrations = session.end()
+        let registrations = session.end(at: context.milliseconds)
         delegate.connectionIsClosing(self, registrations)
         return true
     }

@@ -16,6 +16,15 @@ protocol ConnectionDelegate: AnyObject {
         request: UInt32
     )
 
+    /// Claims the session of the client's token; `Connection.receive` of the answer follows.
+    func connection(_ connection: Connection, claims claim: SessionClaim)
+
+    /// Called when the client of a superseded connection has answered a ping.
+    func connection(_ connection: Connection, isAliveIn session: SessionAddress)
+
+    /// Called when a client with a token has got something that it is to confirm.
+    func connectionHasUnconfirmed(_ connection: Connection)
+
     /// Ends a subscription or a pending request, here and at the channel's home.
     func connection(_ connection: Connection, unsubscribesFrom channel: ChannelName)
 
