@@ -43,5 +43,13 @@ package struct Situation: Hashable, CustomStringConvertible, Sendable {
     package static let numberAlone = Situation("number of an excluded event")
     /// A device was told of a gap, with its reason.
     package static func gap(_ reason: String) -> Situation { Situation("gap \(reason)") }
+    /// A stock client has confirmed what it has processed.
+    package static let confirmation = Situation("confirmation")
+    /// An event came again that was not confirmed.
+    package static let repeated = Situation("repeated event")
+    /// Two devices use one token.
+    package static let twin = Situation("twin")
+    /// A device has opened a connection before it has closed the former one.
+    package static let overlap = Situation("overlap")
     package static let settlement = Situation("settlement")
 }

@@ -18,6 +18,12 @@ import Simulation
     @Option(help: "Run only this seed.")
     var seed: UInt64?
 
+    @Flag(help: "Simulate stock clients with session tokens, their pages and lost connections.")
+    var sessions = false
+
+    @Option(help: "With --sessions: inject this bug.")
+    var sessionVariant: SessionVariant?
+
     @Flag(help: "Print the steps and messages.")
     var trace = false
 
@@ -43,8 +49,22 @@ import Simulation
         var situations: [Situation: Int] = [:]
         for number in numbers {
             Crash.record(seed: number)
-            let schedule = Schedule(seed: number)
             let lines: ((String) -> Void)? = trace ? { print($0) } : nil
+            if sessions {
+                let trace = Trace(isHashed: hash, write: lines)
+                let outcome = try SessionSimulation.play(seed: number, sessionVariant, trace: trace)
+                situations.merge(outcome.situations, uniquingKeysWith: +)
+                if hash { print(number, String(outcome.hash, radix: 16)) }
+                if let violation = outcome.violation {
+                    progress.end()
+                    print("Seed \(number) violates \(violation)")
+                    print("Again, whole: .build/release/fanfare-simulate --sessions --seed \(number) --trace")
+                    throw ExitCode.failure
+                }
+                progress.advance()
+                continue
+            }
+            let schedule = Schedule(seed: number)
             let outcome = try Simulation.play(
                 schedule,
                 variant,
@@ -85,3 +105,4 @@ import Simulation
 }
 
 extension Variant: ExpressibleByArgument {}
+extension SessionVariant: ExpressibleByArgument {}

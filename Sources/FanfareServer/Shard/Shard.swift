@@ -119,11 +119,11 @@ actor Shard: LoopResident {
     var awaitsConfirmations: Bool { core.connections.haveUnconfirmed }
 
     /// The parked sessions of stock clients whose home is this shard.
-    var parkedSessions: [SessionHome.Parked] { core.sessions.parked }
+    var parkedSessions: [SessionHome.Parked] { core.parkedSessions }
 
     /// Adds sessions of an earlier run, before the first client connects.
     func restoreSessions(_ sessions: [SessionHome.Parked], isComplete: Bool) {
-        core.sessions.restore(sessions, isComplete: isComplete)
+        core.restoreSessions(sessions, isComplete: isComplete)
     }
 
     /// Closes up to `count` clients; returns the number closed, and whether any stream is still open.

@@ -1,4 +1,4 @@
-import Broker
+package import Broker
 import HTTPServer
 import Net
 import PusherProtocol
@@ -208,6 +208,14 @@ package final class ShardCore: TimerTarget {
     package func closeOrphanedConnections(upTo count: Int) -> Bool {
         connections.closeOrphanedConnections(upTo: count)
     }
+
+    /// Adds parked sessions of an earlier run, before the first client connects; see ``SessionHome``.
+    package func restoreSessions(_ sessions: [SessionHome.Parked], isComplete: Bool) {
+        self.sessions.restore(sessions, isComplete: isComplete)
+    }
+
+    /// The parked sessions of stock clients whose home is this shard.
+    package var parkedSessions: [SessionHome.Parked] { sessions.parked }
 
     /// Asks the clients with session tokens to confirm what they have got, before they are closed.
     package func askForConfirmations() { channels.confirmations.askAll() }
