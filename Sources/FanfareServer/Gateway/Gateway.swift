@@ -80,6 +80,7 @@ final class Gateway {
                 app: app,
                 stream: stream,
                 endpoint: endpoint,
+                clientName: head.withTarget { core.context.clientNames.index(inTarget: $0) },
                 context: core.context
             )
             core.connections.add(connection, from: address)

@@ -20,6 +20,8 @@ final class Channel {
     let name: ChannelName
     /// At the home: bytes sent to other shards since they last confirmed that their subscribers have room.
     var unconfirmedLength: Int32 = 0
+    /// The number of the last event that was sent to this shard's subscribers; 0 if it had none.
+    var lastSerial: UInt64 = 0
     /// The events that wait for the subscribers; `nil` while the channel is not congested.
     var backlog: ChannelBacklog?
 
@@ -42,6 +44,11 @@ final class Channel {
     ///   - windowBits: The window of shared compressed messages; `nil` for no compression (`WebSocketEndpoint`).
     func add(_ stream: Stream, windowBits: Int?) {
         group(of: windowBits, for: stream).join(stream)
+    }
+
+    /// The subscribers of this shard.
+    var members: [Stream] {
+        (plain?.members ?? []) + compressed.flatMap(\.group.members)
     }
 
     private func group(of windowBits: Int?, for stream: Stream) -> StreamGroup {
@@ -85,6 +92,7 @@ final class Channel {
         substitute: [UInt8],
         compressing deflaters: SharedDeflaters
     ) -> Int {
+        if frame.serial != 0 { lastSerial = frame.serial }
         var count = 0
         if let plain {
             count = plain.count
