@@ -356,7 +356,9 @@ private final class MemoryPositions: PositionStore {
         for client in [first, second] { client.disconnect() }
     }
 
-    @Test("A channel that opens with earlier events gives them to a new client, and a resume adds none")
+    @Test(
+        "A channel that opens with earlier events gives them to a new client, and a resume adds none"
+    )
     func openingsWithEarlierEvents() async throws {
         var settings = ScriptedBroker.Settings()
         settings.opening = .replay(count: 2)

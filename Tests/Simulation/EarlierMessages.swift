@@ -52,10 +52,14 @@ extension ChannelModel {
             guard let earlier = subscription.earlier else { continue }
             let client = subscription.client
             for serial in earlier.missing {
-                guard let event = numbers[serial], let publication = client.world.publications[event],
+                guard let event = numbers[serial],
+                    let publication = client.world.publications[event],
                     !publication.excludes(client)
                 else { continue }
-                throw client.broken(.recovery, "has missed event \(event), number \(serial), on \(name)")
+                throw client.broken(
+                    .recovery,
+                    "has missed event \(event), number \(serial), on \(name)"
+                )
             }
             try checkOpening(of: subscription)
         }

@@ -213,7 +213,9 @@ public struct Streams: Sendable {
                 limit = .appRetainedBytes
             }
         }
-        while byteCount > byteCountMax, dropOldest(of: nil, .totalBytes) { limit = .retainedBytesTotal }
+        while byteCount > byteCountMax, dropOldest(of: nil, .totalBytes) {
+            limit = .retainedBytesTotal
+        }
         return limit
     }
 

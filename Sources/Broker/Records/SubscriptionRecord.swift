@@ -55,7 +55,9 @@ public struct SubscriptionRecord: Sendable {
         case .recovered(let replay)?:
             (resumed, live, gap) = (serial, serial + UInt64(replay), nil)
         case .gap(let told)?:
-            (resumed, live, gap) = (told.missed.map { serial - min($0, serial) }, serial, told.reason)
+            (resumed, live, gap) = (
+                told.missed.map { serial - min($0, serial) }, serial, told.reason
+            )
         case .began?, nil:
             (resumed, live, gap) = (nil, serial + UInt64(start?.rewound ?? 0), nil)
         }

@@ -24,7 +24,8 @@ struct DeliveryAPI {
         let name = try app.channelName(encodedName)
         guard let serial = UInt64(serialText), serial <= ChannelPosition.serialMax else {
             throw APIError(
-                invalid: "Invalid serial: \(APIError.quote(serialText, lengthMax: 64)) (it is a number from 0 to "
+                invalid:
+                    "Invalid serial: \(APIError.quote(serialText, lengthMax: 64)) (it is a number from 0 to "
                     + "\(ChannelPosition.serialMax))"
             )
         }

@@ -107,7 +107,12 @@ struct EventsAPI {
             let events = publications.map { publication in
                 publication.info.isEmpty
                     ? nil
-                    : counts.attributes(of: publication, on: publication.channels[0], app, &positions)
+                    : counts.attributes(
+                        of: publication,
+                        on: publication.channels[0],
+                        app,
+                        &positions
+                    )
             }
             exchange.respond(.json(APIAnswer.batch(events, isRepeated: outcome.isRepeated)))
         }

@@ -35,13 +35,19 @@ extension AppConfiguration {
             )
         }
         let limits = [
-            ("opening_count", rule.openingCount ?? 0, [
-                ("messages_max", rule.messagesMax ?? recovery.messagesMax),
-                ("recovery.replay_messages_max", recovery.replayMessagesMax),
-            ]),
-            ("opening_seconds", rule.openingSeconds ?? 0, [
-                ("age_max", rule.ageMax ?? recovery.ageMax)
-            ]),
+            (
+                "opening_count", rule.openingCount ?? 0,
+                [
+                    ("messages_max", rule.messagesMax ?? recovery.messagesMax),
+                    ("recovery.replay_messages_max", recovery.replayMessagesMax),
+                ]
+            ),
+            (
+                "opening_seconds", rule.openingSeconds ?? 0,
+                [
+                    ("age_max", rule.ageMax ?? recovery.ageMax)
+                ]
+            ),
         ]
         for (key, value, maxima) in limits {
             for (other, limit) in maxima where value > limit {

@@ -41,6 +41,7 @@ actor Gauges {
         count("fanfare_messages_received_total", from: &last.received, to: sum.received)
         count("fanfare_events_published_total", from: &last.published, to: sum.published)
         count("fanfare_events_delivered_total", from: &last.delivered, to: sum.delivered)
+        set("fanfare_recovery_resumes_waiting", sum.waitingResumes)
         update(sum.recovery)
         for (app, seconds) in sum.windows {
             set("fanfare_recovery_window_seconds", seconds, [("app", app.text)])
@@ -105,6 +106,7 @@ extension ShardReading {
         received += other.received
         published += other.published
         delivered += other.delivered
+        waitingResumes += other.waitingResumes
         recovery.add(other.recovery)
         windows.merge(other.windows) { min($0, $1) }
     }

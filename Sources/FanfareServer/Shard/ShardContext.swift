@@ -149,6 +149,8 @@ struct ShardReading: Sendable {
     var published = 0
     /// Frames for one subscriber each: an event for a thousand subscribers is a thousand.
     var delivered = 0
+    /// Subscriptions that wait for the replays of others.
+    var waitingResumes = 0
     /// Subscriptions that track their positions, and messages dropped before their time.
     var recovery = RecoveryCounts()
     /// How long the messages of each app are kept, in seconds.

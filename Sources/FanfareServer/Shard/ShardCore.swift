@@ -169,6 +169,7 @@ package final class ShardCore: TimerTarget {
             received: context.receivedCount,
             published: context.publishedCount,
             delivered: context.deliveredCount,
+            waitingResumes: channels.throttle.waitingCount,
             recovery: channels.state.streams.counts,
             windows: channels.recoveryWindows
         )

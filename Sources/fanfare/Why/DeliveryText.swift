@@ -18,7 +18,9 @@ struct DeliveryText {
     /// One sentence or two about the message, one about each connection, or the number of clients with each verdict.
     var lines: [String] {
         guard let message = delivery.message else {
-            return ["No message of the channel has a number: nobody tracks it, and nothing is kept."]
+            return [
+                "No message of the channel has a number: nobody tracks it, and nothing is kept."
+            ]
         }
         guard delivery.verdict != .neverPublished else {
             return ["\(serial) was never published: the last message is \(message.last)."]

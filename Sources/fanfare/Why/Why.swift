@@ -44,7 +44,9 @@ struct Why: AsyncParsableCommand {
             socket.map { .socket($0) } ?? user.map { .user($0) } ?? .everyone
         do {
             let delivery = try await app.api.delivery(of: serial, on: channel, to: subject)
-            for line in DeliveryText(delivery, serial: serial, subject).lines { Console.print(line) }
+            for line in DeliveryText(delivery, serial: serial, subject).lines {
+                Console.print(line)
+            }
         } catch let error as FanfareAPIError {
             throw CommandError("\(error)")
         }

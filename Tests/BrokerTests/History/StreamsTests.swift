@@ -263,7 +263,9 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
     func openingExclusions() {
         let shard = Shard(RecoverySettings(standard: RecoveryRule(opening: .replay())))
         let stream = shard.open("a")
-        for except in [nil, Shard.reader, SocketID(1, 1)] { shard.append(to: stream, except: except) }
+        for except in [nil, Shard.reader, SocketID(1, 1)] {
+            shard.append(to: stream, except: except)
+        }
         #expect(shard.begin(stream).serials == [1, -2, 3])
         #expect(shard.resume(stream, from: 0).1 == [1, -2, 3])
     }

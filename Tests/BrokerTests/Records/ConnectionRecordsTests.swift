@@ -128,7 +128,10 @@ private final class Shard {
         #expect(shard.verdict(5) == .confirmed)
     }
 
-    @Test("The oldest closed connections go, and their subscriptions are few", arguments: [0, 1, 3])
+    @Test(
+        "The oldest closed connections go, and their subscriptions are few",
+        arguments: [0, 1, 3]
+    )
     func limits(closedMax: Int) throws {
         let shard = try Shard(closedMax: closedMax)
         for number in UInt64(1)...5 {

@@ -116,7 +116,10 @@ struct DeliveryTests {
                 let delivery = try await broker.delivery(3, on: channel, socket: client.socketID)
                 let message = try #require(delivery.message)
                 #expect(message.serial == 3 && message.last == 4 && message.kept)
-                #expect(abs(Date().timeIntervalSince1970 * 1_000 - Double(message.published ?? 0)) < 60_000)
+                #expect(
+                    abs(Date().timeIntervalSince1970 * 1_000 - Double(message.published ?? 0))
+                        < 60_000
+                )
                 let subscription = try #require(delivery.connections?.first?.subscription)
                 #expect(subscription.start == 2 && subscription.live == 2 && subscription.end == 3)
             }

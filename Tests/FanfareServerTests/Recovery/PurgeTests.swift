@@ -76,7 +76,8 @@ extension TrackingWire {
         try await TestBroker.run(loops: loops) { broker in
             for channel in channels {
                 let tracking = [
-                    try await TrackingWire(broker, channel), try await TrackingWire(broker, channel),
+                    try await TrackingWire(broker, channel),
+                    try await TrackingWire(broker, channel),
                 ]
                 let (stock, _) = try await broker.subscribed(to: channel)
                 _ = try await broker.trigger("e", "1", on: channel)

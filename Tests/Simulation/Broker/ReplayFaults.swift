@@ -18,7 +18,11 @@ extension LinkMessage {
     /// Changes the earlier messages of a grant that has some, of a client that tracks nothing.
     func withOpening(_ change: (inout [ReplayedMessage]) -> Void) -> LinkMessage {
         guard
-            case .granted(let address, let request, .opened(var messages, let members, let cached)) =
+            case .granted(
+                let address,
+                let request,
+                .opened(var messages, let members, let cached)
+            ) =
                 message
         else { return self }
         change(&messages)

@@ -277,6 +277,9 @@ final class ChannelService: TimerTarget {
         of channel: Channel,
         at address: ChannelAddress
     ) {
+        if grant.isTracked, case .gap(let gap) = grant.replay?.start.continuity {
+            context.notify(.gaps, of: address.app, .gapTold(request.socketID, address, gap))
+        }
         let grant = Grant(grant, on: address.name)
         context.notify(
             .subscriptions,

@@ -54,7 +54,6 @@ final class Connection: StreamDelegate {
     /// The user that the client has signed in as, if it has.
     var user: UserID? { session.user }
 
-
     /// The window of shared compressed events, if the client agreed to it.
     var sharedWindowBits: Int? { endpoint.sharedWindowBits }
 
