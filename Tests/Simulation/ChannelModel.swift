@@ -131,6 +131,12 @@ final class SubscriptionModel {
     let tracked: TrackedPart?
     /// Whether it goes on behind the device's position, and so without the cached event.
     var goesOn = false
+    /// The earlier messages that it began with, if it tracks nothing; `nil` on channels that begin with none.
+    var earlier: EarlierMessages?
+    /// The events of ``earlier`` that may have come ahead of the subscription.
+    var first: Set<Int> = []
+    /// Whether ``first`` was compared with what was published.
+    var isOpeningChecked = false
 
     init(
         model: ChannelModel,
@@ -140,6 +146,7 @@ final class SubscriptionModel {
         tracked: TrackedPart?
     ) {
         self.tracked = tracked
+        if tracked == nil, model.channel.opens { earlier = EarlierMessages() }
         self.model = model
         self.client = client
         self.askedAt = askedAt

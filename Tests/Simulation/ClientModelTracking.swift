@@ -62,7 +62,11 @@ extension ClientModel {
                 throw broken(.answers, "began on \(name), and has sent a position")
             }
             begin(subscription, tracked, at: start.position)
-            world.reach(.tracked)
+            tracked.replayCount = start.rewound
+            guard start.rewound == 0 || subscription.model.channel.opens else {
+                throw broken(.answers, "was rewound on \(name), and has not asked for it")
+            }
+            world.reach(start.rewound == 0 ? .tracked : .trackedEarlier)
         case .recovered(let count):
             guard let requested = tracked.requested, requested == start.position else {
                 throw broken(
@@ -113,7 +117,9 @@ extension ClientModel {
         let isTrue =
             switch gap.reason {
             case .truncated: missed > Scenario.messagesMax || seconds >= Scenario.messageAgeMax - 1
-            case .tooMuch: missed > Scenario.replayMessagesMax
+            case .tooMuch:
+                missed > Scenario.replayMessagesMax
+                    || tracked.tracking.model.byteCount(of: Int(missed)) > Scenario.replayBytesMax
             default: false
             }
         guard isTrue else {
@@ -135,6 +141,14 @@ extension ClientModel {
         _ subscription: SubscriptionModel
     ) throws(Violation) -> Bool {
         if let serial = event.serial { try subscription.model.number(serial, publication.id) }
+        if let earlier = subscription.earlier {
+            let isEarlier = try number(event.serial, publication, earlier, subscription)
+            if isEarlier {
+                subscription.first.insert(publication.id)
+                world.reach(.earlier)
+            }
+            return isEarlier
+        }
         guard let tracked = subscription.tracked else { return false }
         guard let serial = event.serial else {
             throw broken(.serials, "got event \(publication.id) without a number")

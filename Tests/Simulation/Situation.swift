@@ -41,6 +41,9 @@ package struct Situation: Hashable, CustomStringConvertible, Sendable {
     package static let replayed = Situation("replayed event")
     /// A device got the number of an event that excludes it.
     package static let numberAlone = Situation("number of an excluded event")
+    /// A client that tracks nothing, or a device that is new, got an event that had come before it.
+    package static let earlier = Situation("earlier event")
+    package static let trackedEarlier = Situation("tracked from earlier events on")
     /// A device was told of a gap, with its reason.
     package static func gap(_ reason: String) -> Situation { Situation("gap \(reason)") }
     /// A stock client has confirmed what it has processed.

@@ -81,6 +81,11 @@ extension ChannelModel {
         serials[event] = serial
     }
 
+    /// The size that the largest events of this number may have together, in bytes.
+    func byteCount(of count: Int) -> Int {
+        published.map { $0.data.utf8.count + 200 }.sorted(by: >).prefix(count).reduce(0, +)
+    }
+
     /// Checks that the devices on the channel have got all that came behind their first acknowledgement or last gap.
     func checkRecovery() throws(Violation) {
         for subscription in standing {

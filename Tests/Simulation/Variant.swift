@@ -41,6 +41,8 @@ package enum Variant: String, CaseIterable, Sendable {
     case positionTooHigh
     /// A gap is told where nothing is missing, or is not told.
     case falseGap, untoldGap
+    /// A channel opens with one message less, its first, its last, or one of them twice.
+    case shortOpening, openingWithoutFirst, openingWithoutLast, doubledOpening
     /// A live event overtakes a grant with its replay.
     case grantBehindDelivery
     /// The timers of one shard never fire.
@@ -61,7 +63,9 @@ package enum Variant: String, CaseIterable, Sendable {
         case .foreignCredential: [.authorisation]
         case .oneSubscriptionMore, .oneMemberMore, .oneConnectionMore, .oneEventMore: [.limits]
         case .replayWithoutFirst, .replayWithoutLast: [.recovery]
-        case .doubledReplay: [.repeats]
+        case .doubledReplay, .doubledOpening: [.repeats]
+        case .shortOpening, .openingWithoutFirst: [.recovery]
+        case .openingWithoutLast: [.recovery, .repeats]
         case .positionTooHigh: [.recovery, .repeats]
         case .falseGap: [.honesty]
         case .untoldGap: [.recovery]
@@ -96,6 +100,12 @@ package enum Variant: String, CaseIterable, Sendable {
         case .replayWithoutFirst: messages.map { $0.withoutFirstOfReplay() }
         case .replayWithoutLast: messages.map { $0.withoutLastOfReplay() }
         case .doubledReplay: messages.map { $0.withDoubledReplay() }
+        case .openingWithoutFirst:
+            messages.map { $0.withOpening { if !$0.isEmpty { $0.removeFirst() } } }
+        case .openingWithoutLast:
+            messages.map { $0.withOpening { if !$0.isEmpty { $0.removeLast() } } }
+        case .doubledOpening:
+            messages.map { $0.withOpening { if let first = $0.first { $0.insert(first, at: 0) } } }
         case .positionTooHigh: messages.map { $0.withPositionTooHigh() }
         case .falseGap: messages.map { $0.withFalseGap() }
         case .untoldGap: messages.map { $0.withUntoldGap() }

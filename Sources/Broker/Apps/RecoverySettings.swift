@@ -56,6 +56,11 @@ public struct RecoverySettings: Sendable, Equatable {
     public var keepsAlways: Bool {
         isEnabled && (standard.keep == .always || rules.contains { $0.keep == .always })
     }
+
+    /// Whether a client that does not track a channel may get earlier messages of it.
+    public var replaysOpenings: Bool {
+        isEnabled && ([standard] + rules).contains { $0.opening != .live }
+    }
 }
 
 /// What channels keep.
@@ -68,12 +73,24 @@ public struct RecoveryRule: Sendable, Equatable {
         case always
     }
 
+    /// What a client without a position gets behind its acknowledgement, ahead of live messages.
+    public enum Opening: Sendable, Equatable {
+        /// Nothing.
+        case live
+        /// Earlier messages: the last `count`, and only those of the last `seconds`; without either, all that are kept.
+        case replay(count: Int? = nil, seconds: Int? = nil)
+    }
+
     /// The beginning of the channels' names; empty for all.
     public var channelPrefix: String
     /// When the channels keep their messages.
     public var keep: Keep
     /// Whether a client without a position may ask for earlier messages.
     public var allowsRewind: Bool
+    /// What a client without a position gets that does not ask for a rewind.
+    public var opening: Opening
+    /// Whether a client may resume from a position before its first subscription; see ``JoinedStream``.
+    public var replaysBeforeJoining: Bool
     /// Whether client events are part of the stream.
     public var keepsClientEvents: Bool
     /// The maximum number of kept messages of a channel.
@@ -88,6 +105,8 @@ public struct RecoveryRule: Sendable, Equatable {
         channelPrefix: String = "",
         keep: Keep = .whileNeeded,
         allowsRewind: Bool = false,
+        opening: Opening = .live,
+        replaysBeforeJoining: Bool = true,
         keepsClientEvents: Bool = true,
         messagesMax: Int = 1_000,
         bytesMax: Int = 1 << 20,
@@ -96,9 +115,25 @@ public struct RecoveryRule: Sendable, Equatable {
         self.channelPrefix = channelPrefix
         self.keep = keep
         self.allowsRewind = allowsRewind
+        self.opening = opening
+        self.replaysBeforeJoining = replaysBeforeJoining
         self.keepsClientEvents = keepsClientEvents
         self.messagesMax = messagesMax
         self.bytesMax = bytesMax
         self.ageMax = ageMax
+    }
+}
+
+extension RecoveryRule {
+    /// What a client without a position gets.
+    ///
+    /// - Parameter request: The client's request; `nil` for a client that does not track the channel.
+    /// - Returns: The rewind that it asks for, if the rule allows it.
+    func opening(for request: PositionRequest?) -> Opening {
+        guard allowsRewind, let rewind = request?.rewind else { return opening }
+        switch rewind {
+        case .count(let count): return .replay(count: count)
+        case .seconds(let seconds): return .replay(seconds: seconds)
+        }
     }
 }

@@ -40,7 +40,7 @@ extension ConfigurationKey<Configuration> {
                 .count("a number of seconds", in: 1...3_600)
             ),
             Self("clients.require_protocol_version", \.requiresProtocolVersion, .yesOrNo),
-        ] + admission + sizes + [
+        ] + admission + sizes + connectionRecords + [
             Self("compression.enabled", \.compression.isEnabled, .yesOrNo),
             Self("compression.threshold", \.compression.threshold, .bytes(in: 0...(16 << 20))),
             Self(

@@ -36,6 +36,14 @@ public struct RecoveryConfiguration: Sendable, Hashable {
         public var keep = Keep.whileNeeded
         /// Whether a client without a position may ask for earlier messages.
         public var allowsRewind = false
+        /// What a client without a position gets behind its acknowledgement.
+        public var opening = Opening.live
+        /// The maximum number of earlier messages of an opening; `nil` for all that are kept.
+        public var openingCount: Int?
+        /// The age of the earliest message of an opening, in seconds; `nil` for all that are kept.
+        public var openingSeconds: Int?
+        /// Whether a client may resume from a position before its first subscription.
+        public var replaysBeforeJoining = true
         /// Whether client events are kept too.
         public var keepsClientEvents = true
         /// The maximum number of kept messages of a channel.
@@ -47,6 +55,14 @@ public struct RecoveryConfiguration: Sendable, Hashable {
 
         /// Creates a rule of all channels that changes nothing.
         public init() {}
+    }
+
+    /// What precedes live messages for a client without a position.
+    public enum Opening: String, Sendable, CaseIterable {
+        /// Nothing.
+        case live
+        /// Earlier messages.
+        case replay
     }
 
     /// When channels keep messages.
@@ -107,6 +123,14 @@ extension ConfigurationKey<RecoveryConfiguration.Rule> {
         Self("channel_prefix", \.channelPrefix, .channelNamePart),
         Self("keep", \.keep, .choice),
         Self("rewind", \.allowsRewind, .yesOrNo),
+        Self("opening", \.opening, .choice),
+        Self("opening_count", \.openingCount, openingCount.orNone()),
+        Self(
+            "opening_seconds",
+            \.openingSeconds,
+            ConfigurationKey<AppConfiguration>.age.orNone()
+        ),
+        Self("before_joining", \.replaysBeforeJoining, .yesOrNo),
         Self("keep_client_events", \.keepsClientEvents, .yesOrNo),
         Self(
             "messages_max",
@@ -116,6 +140,9 @@ extension ConfigurationKey<RecoveryConfiguration.Rule> {
         Self("bytes_max", \.bytesMax, ConfigurationKey<AppConfiguration>.bytes.orNone()),
         Self("age_max", \.ageMax, ConfigurationKey<AppConfiguration>.age.orNone()),
     ]
+
+    private static let openingCount =
+        SettingKind<Int>.count("a number of messages", in: 1...10_000_000)
 }
 
 extension RecoverySettings {
@@ -146,6 +173,9 @@ extension RecoveryRule {
             channelPrefix: rule.channelPrefix,
             keep: rule.keep == .always ? .always : .whileNeeded,
             allowsRewind: rule.allowsRewind,
+            opening: rule.opening == .replay
+                ? .replay(count: rule.openingCount, seconds: rule.openingSeconds) : .live,
+            replaysBeforeJoining: rule.replaysBeforeJoining,
             keepsClientEvents: rule.keepsClientEvents,
             messagesMax: rule.messagesMax ?? standard.messagesMax,
             bytesMax: rule.bytesMax ?? standard.bytesMax,

@@ -82,6 +82,7 @@ final class Gateway {
                 stream: stream,
                 endpoint: endpoint,
                 token: token,
+                clientName: head.withTarget { core.context.clientNames.index(inTarget: $0) },
                 context: core.context
             )
             core.connections.add(connection, from: address)

@@ -66,6 +66,9 @@ public final class StreamGroup {
     /// The number of members.
     public var count: Int { descriptors.count }
 
+    /// The members, in no particular order.
+    public var members: [Stream] { streams }
+
     /// Adds a stream, which gets the frames sent from now on.
     ///
     /// - Precondition: The stream is not a member.

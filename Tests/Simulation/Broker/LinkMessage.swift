@@ -18,7 +18,7 @@ package struct LinkMessage {
     var subject: Subject {
         switch message {
         case .subscribe, .subscribeAsMember, .subscribeFrom: .subscribe
-        case .granted: .granted
+        case .granted, .restarted: .granted
         case .refused: .refused
         case .unsubscribe: .unsubscribe
         case .publish: .publish
@@ -27,8 +27,8 @@ package struct LinkMessage {
         case .confirm: .confirm
         case .publishClientEvent, .reply: .clientEvent
         case .fanOut, .fanOutWithReceipt: .delivery
-        case .query, .listing(.ask): .question
-        case .answer, .listing(.portion): .answer
+        case .query, .listing(.ask), .delivery(.ask), .delivery(.confirm): .question
+        case .answer, .listing(.portion), .delivery(.answer): .answer
         case .users(.terminate): .termination
         case .users(.report): .report
         case .users: .user
@@ -45,13 +45,13 @@ package struct LinkMessage {
         switch message {
         case .subscribe(let address, _), .subscribeAsMember(let address, _, _),
             .subscribeFrom(_, let address, _, _), .granted(let address, _, _),
-            .refused(let address, _, _),
+            .refused(let address, _, _), .restarted(let address, _, _),
             .unsubscribe(let address, _, _), .publish(let address, _, _),
             .congestion(let address, _, _), .publishClientEvent(let address, _, _),
             .fanOut(let address, _, _), .fanOutWithReceipt(let address, _, _, _),
             .confirm(let address):
             address.name.text
-        case .published, .reply, .query, .answer, .listing, .users, .sessions: nil
+        case .published, .reply, .query, .answer, .listing, .delivery, .users, .sessions: nil
         }
     }
 

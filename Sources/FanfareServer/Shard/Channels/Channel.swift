@@ -22,8 +22,8 @@ final class Channel {
     var unconfirmedLength: Int32 = 0
     /// This shard's subscribers whose client has a session token, and so confirms what it gets.
     private(set) var confirming: [SocketID: Connection] = [:]
-    /// The serial of the last message that was sent while there were any.
-    private(set) var lastSerial: UInt64 = 0
+    /// The serial of the last message that was sent to this shard's subscribers; 0 if it had none.
+    var lastSerial: UInt64 = 0
     /// Whether the shard's ``Confirmations`` have the channel in their list.
     var isInConfirmations = false
     /// The events that wait for the subscribers; `nil` while the channel is not congested.
@@ -48,6 +48,11 @@ final class Channel {
     ///   - windowBits: The window of shared compressed messages; `nil` for no compression (`WebSocketEndpoint`).
     func add(_ stream: Stream, windowBits: Int?) {
         group(of: windowBits, for: stream).join(stream)
+    }
+
+    /// The subscribers of this shard.
+    var members: [Stream] {
+        (plain?.members ?? []) + compressed.flatMap(\.group.members)
     }
 
     private func group(of windowBits: Int?, for stream: Stream) -> StreamGroup {
@@ -108,9 +113,9 @@ final class Channel {
         substitute: [UInt8],
         compressing deflaters: SharedDeflaters
     ) -> Int {
+        if frame.serial != 0 { lastSerial = frame.serial }
         var count = 0
         let mark = confirming.isEmpty ? 0 : frame.serial
-        if mark != 0 { lastSerial = mark }
         if let plain {
             count = plain.count
             plain.send(

@@ -123,7 +123,7 @@ extension ChannelService {
         context.publishedCount &+= 1
         context.notify(.published, on: address, .published(publication))
         if address.name.kind.isCache, !publication.isEphemeral {
-            cache(publication, on: channel, at: address)
+            cache(publication, in: stream, on: channel, at: address)
         }
         if channel != nil || stream != nil {
             let serial = stream.map { state.streams.nextSerial($0) } ?? 0

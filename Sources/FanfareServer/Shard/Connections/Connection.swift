@@ -20,6 +20,9 @@ final class Connection: StreamDelegate {
     /// Whether the connection counts towards its app's quota; it does not before it is authorized.
     private(set) var countsTowardsQuota: Bool
 
+    /// The index of the client's library in ``ShardContext/clientNames``.
+    let clientName: UInt16
+
     /// Creates a connection, which is counted in the app's quota already unless it has to be authorized first.
     init(
         socketID: SocketID,
@@ -27,8 +30,10 @@ final class Connection: StreamDelegate {
         stream: Stream,
         endpoint: consuming WebSocketEndpoint,
         token: SessionToken? = nil,
+        clientName: UInt16 = 0,
         context: ShardContext
     ) {
+        self.clientName = clientName
         self.stream = stream
         self.endpoint = endpoint
         self.context = context
@@ -47,6 +52,9 @@ final class Connection: StreamDelegate {
 
     /// Replaces the app's configuration; existing subscriptions stay.
     func replaceApp(_ app: App) { session.replaceApp(app) }
+
+    /// The user that the client has signed in as, if it has.
+    var user: UserID? { session.user }
 
     /// The window of shared compressed events, if the client agreed to it.
     var sharedWindowBits: Int? { endpoint.sharedWindowBits }
@@ -213,23 +221,40 @@ final class Connection: StreamDelegate {
             if let event { write(event.bytes) } else { send(.cacheMiss(channel: channel.text)) }
         case .tracked(let replay, let members, let cached):
             send(.subscriptionSucceeded(channel: channel, members: members, start: replay.start))
-            switch cached {
-            case .nothing: break
-            case .event(let event): write(event.bytes)
-            case .miss: send(.cacheMiss(channel: channel.text))
-            }
-            write(replay, on: channel)
+            write(cached, on: channel)
+            write(replay.messages, on: channel, isTracked: true)
+        case .opened(let messages, let members, let cached):
+            send(.subscriptionSucceeded(channel: channel, members: members))
+            write(cached, on: channel)
+            write(messages, on: channel, isTracked: false)
         }
         return true
     }
 
-    /// Sends what the client missed.
-    private func write(_ replay: Replay, on channel: ChannelName) {
-        for message in replay.messages {
+    /// Whether the client tracks its position on a channel.
+    func tracks(_ channel: ChannelName) -> Bool { !isClosing && session.tracks(channel) }
+
+    /// Called when a channel that the client tracks goes on in another stream: acknowledges the subscription once more.
+    func restarted(_ channel: ChannelName, at start: SubscriptionStart, members: [Member]) {
+        send(.subscriptionSucceeded(channel: channel, members: members, start: start))
+    }
+
+    private func write(_ cached: Grant.CachedOpening, on channel: ChannelName) {
+        switch cached {
+        case .nothing: break
+        case .event(let event): write(event.bytes)
+        case .miss: send(.cacheMiss(channel: channel.text))
+        }
+    }
+
+    /// Sends earlier messages.
+    private func write(_ messages: [ReplayedMessage], on channel: ChannelName, isTracked: Bool) {
+        for message in messages {
             switch message {
             case .frame(let frame): write(frame)
-            case .leftOut(let serial):
+            case .leftOut(let serial) where isTracked:
                 send(.position(channel: channel.text, serial: serial, key: nil))
+            case .leftOut: break
             }
         }
     }
@@ -330,7 +355,8 @@ final class Connection: StreamDelegate {
 
     /// Sends a `pusher:error`, then closes with the same code.
     func close(_ code: PusherCode, message: String, droppingQueue: Bool = false) {
-        guard beginClosing() else { return }
+        let ending = ConnectionRecord.Ending(code: code.rawValue, dropsQueue: droppingQueue)
+        guard beginClosing(ending) else { return }
         if droppingQueue { stream.discardQueue() }
         send(.error(code: code, message: message))
         finish(with: endpoint.close(code.closeCode, reason: message))
@@ -338,25 +364,27 @@ final class Connection: StreamDelegate {
 
     /// Closes with a code of the WebSocket protocol.
     private func close(_ code: CloseCode, reason: String) {
-        guard beginClosing() else { return }
+        guard beginClosing(ConnectionRecord.Ending(code: Int(code.rawValue))) else { return }
         finish(with: endpoint.close(code, reason: reason))
     }
 
     private func answerClose() {
-        guard beginClosing() else { return }
+        guard beginClosing(ConnectionRecord.Ending(isByClient: true)) else { return }
         // RFC 6455 §5.5.1: the client sends nothing after its close frame.
         finish(with: endpoint.answerClose(), peerIsDone: true)
     }
 
     /// Unsubscribes from the channels; events already sent precede the close frame.
-    private func beginClosing() -> Bool {
+    private func beginClosing(
+        _ ending: ConnectionRecord.Ending = ConnectionRecord.Ending()
+    ) -> Bool {
         guard !isClosing else { return false }
         isClosing = true
         // The peer may close late, and the rest of the message is not read.
         endpoint.discardIncompleteMessage()
         if holdsIncompleteMessage { releaseIncompleteMessage() }
         let registrations = session.end(at: context.milliseconds)
-        delegate.connectionIsClosing(self, registrations)
+        delegate.connectionIsClosing(self, registrations, ending)
         return true
     }
 
@@ -395,6 +423,11 @@ final class Connection: StreamDelegate {
         let message = "The connection reads too slowly, and the memory of all queues is used up"
         close(.overCapacity, message: message, droppingQueue: true)
     }
+
+    /// Whether the kernel has not accepted all that was written.
+    var hasQueuedBytes: Bool { stream.queuedByteCount > 0 }
+
+    func streamDrained(_ stream: Stream) { delegate.connectionDrained(self) }
 
     func streamClosed(_ stream: Stream, error: StreamError?) {
         _ = beginClosing()

@@ -53,7 +53,14 @@ protocol ConnectionDelegate: AnyObject {
     func connection(_ connection: Connection, holdsIncompleteMessage byteCount: Int?)
 
     /// Called when the connection starts to close: ends its subscriptions and signs it out.
-    func connectionIsClosing(_ connection: Connection, _ registrations: Session.Registrations)
+    func connectionIsClosing(
+        _ connection: Connection,
+        _ registrations: Session.Registrations,
+        _ ending: ConnectionRecord.Ending
+    )
+
+    /// Called when nothing is queued any more, after the kernel had refused bytes.
+    func connectionDrained(_ connection: Connection)
 
     /// Called when the stream has ended; the connection is not used afterwards.
     func connectionClosed(_ connection: Connection)

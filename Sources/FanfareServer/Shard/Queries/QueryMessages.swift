@@ -18,6 +18,10 @@ package enum ShardQuery: Sendable {
     case state(ChannelAddress)
     /// Messages that this channel keeps.
     indirect case history(ChannelAddress, HistoryQuery)
+    /// What is known of this message of the channel.
+    indirect case trace(ChannelAddress, serial: UInt64)
+    /// Drop what this channel keeps: the position of the stream that begins.
+    case purge(ChannelAddress)
 }
 
 /// The answer of a home about one channel.
@@ -35,6 +39,8 @@ package struct ChannelCount: Sendable {
     var position: ChannelPosition?
     /// The kept messages, if requested.
     var history: HistoryPage?
+    /// What is known of a message, if requested.
+    var trace: TracedMessage?
 }
 
 // MARK: - Lists of channels

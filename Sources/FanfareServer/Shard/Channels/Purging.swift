@@ -1,0 +1,48 @@
+import Broker
+import Net
+import PusherProtocol
+
+/// The end of a channel's stream, by request of a backend: what was kept is dropped, and another stream begins.
+extension ChannelService {
+    /// At the home: drops what a channel keeps, and tells the clients that track it.
+    ///
+    /// - Parameter address: The channel.
+    /// - Returns: The position of the stream that begins; `nil` in an app without recovery.
+    func purge(_ address: ChannelAddress) -> ChannelPosition? {
+        guard let app = context.registry.apps[address.app],
+            let stream = openStream(at: address)
+        else { return nil }
+        state.purge(stream, of: address)
+        let position = state.streams[stream].position
+        guard let channel = table[address] else { return position }
+        let start = SubscriptionStart(
+            app.issuedPosition(position, on: address.name),
+            .gap(RecoveryGap(.unknownStream))
+        )
+        let members = channel.home.presence.members
+        // Over the links of the channel's events: behind those of the former stream, ahead of those of the new one.
+        for shard in channel.home.subscribers.otherShards {
+            context.links.send(.restarted(address, start, members: members), to: shard)
+        }
+        restart(channel, at: start, members: members)
+        return position
+    }
+
+    /// Tells this shard's subscribers that their channel goes on in another stream.
+    func restart(_ address: ChannelAddress, at start: SubscriptionStart, members: [Member]) {
+        if let channel = table[address] { restart(channel, at: start, members: members) }
+    }
+
+    private func restart(_ channel: Channel, at start: SubscriptionStart, members: [Member]) {
+        defer { channel.lastSerial = 0 }
+        for stream in channel.members {
+            guard let connection = stream.delegate as? Connection, connection.tracks(channel.name)
+            else { continue }
+            // Leaving writes the frames of the former stream that wait in the group.
+            channel.remove(stream)
+            connection.restarted(channel.name, at: start, members: members)
+            records.restarted(connection, on: channel, at: start)
+            channel.add(stream, windowBits: connection.sharedWindowBits)
+        }
+    }
+}
