@@ -19,8 +19,9 @@ from .relay import KINDS, Relay, Weather
 
 MEMORY, SQLITE = "memory", "sqlite"
 # Seconds.
-DELIVERY_TIME_MAX = 60
 ROUND = 3
+# pusher-js pauses for 15, then 30, then 60 seconds behind attempts that fail.
+DELIVERY_TIME_MAX = 150
 RESTART_PAUSE = (2.5, 5.0)
 # Longer than a session's cursors may be behind the file.
 FIRST_RESTART = 6
