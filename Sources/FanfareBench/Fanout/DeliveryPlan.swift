@@ -14,6 +14,8 @@ struct DeliveryPlan: BenchPlan {
     var dataLength: Int
     /// How fast events are sent.
     var pace: Pace
+    /// How the subscribers would get what they missed.
+    var recovery = Recovery.none
 
     var connections: (count: Int, option: String) {
         (channels.count * subscribersPerChannel, "--subscribers")
