@@ -43,6 +43,7 @@ struct DeliveryPlan: BenchPlan {
             ("channel", .text(channels[0].text)), ("channels", .integer(channels.count)),
             ("subscribers", .integer(subscribersPerChannel)),
             ("messages", .integer(messageCount)), ("size_bytes", .integer(dataLength)),
+            ("recovery", .text(recovery.rawValue)),
         ] + pace.parameters
     }
 }
