@@ -8,8 +8,8 @@ import pytest
 from recovery.checker import Findings, check
 from recovery.clients import ADD_ON, FANFARE_JS, PYSHER, SDK, STOCK, TOKEN, Site
 from recovery.ledger import Ledger
-from recovery.relay import DROP_FRAME, KINDS, REPEAT_FRAME, SWAP_FRAMES
-from recovery.run import MEMORY, Fault, Run, Size
+from recovery.relay import DROP_FRAME, KINDS, REPEAT_FRAME, RESET, SWAP_FRAMES
+from recovery.run import MEMORY, SQLITE, Fault, Run, Size
 
 PUSHER_JS = os.environ.get("PUSHER_JS")
 NOTHING = Fault("nothing")
@@ -95,9 +95,35 @@ def test_nothing_is_lost_behind_a_failing_network(browsers, site):
     await_kept(outcomes(NETWORK, {SDK: 10, FANFARE_JS: 2}, site, browsers))
 
 
+needs_pusher_js = pytest.mark.skipif(not PUSHER_JS, reason="PUSHER_JS names no bundle of pusher-js")
+
+
+@needs_pusher_js
+def test_nothing_is_lost_with_pusher_js_behind_a_failing_network(browsers, site):
+    await_kept(outcomes(NETWORK, {ADD_ON: 3, TOKEN: 3}, site, browsers, deliveries=2_000))
+
+
+@needs_pusher_js
+def test_nothing_is_lost_when_the_page_is_busy_at_the_cut(browsers, site):
+    fault = Fault("reset, busy page", network=(RESET,), has_busy_pages=True)
+    await_kept(outcomes(fault, {ADD_ON: 3, TOKEN: 3}, site, browsers, deliveries=2_000, faults=20, lifetime=1.5))
+
+
+def test_nothing_is_lost_with_pysher_and_a_token_behind_a_failing_network():
+    found = outcomes(NETWORK, {PYSHER: 5}, deliveries=2_000, faults=15)
+    await_kept(found)
+    assert found[PYSHER].findings.repeated > 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_restart_is_told_where_messages_are_in_memory(number, browsers, site):
     fault = Fault("restart", network=KINDS, signal=number, store=MEMORY)
     found = outcomes(fault, {SDK: 10, FANFARE_JS: 2}, site, browsers)
     await_kept(found)
     assert all(outcome.findings.gaps > 0 for outcome in found.values())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_restart_loses_nothing_where_messages_are_in_a_file(number, browsers, site):
+    fault = Fault("restart", network=KINDS, signal=number, store=SQLITE)
+    await_kept(outcomes(fault, {SDK: 10, FANFARE_JS: 2}, site, browsers))

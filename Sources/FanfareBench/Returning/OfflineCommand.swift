@@ -7,7 +7,7 @@ import PusherProtocol
 struct OfflineCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "offline",
-        abstract: "Take all clients offline while events flow, and check that each gets all of them.",
+        abstract: "Take all clients offline while events flow, and check that each gets all.",
         discussion: """
             All clients lose their connections at once, stay away and connect again together, as \
             behind a failure of the network. Events flow all the time; each client must receive \

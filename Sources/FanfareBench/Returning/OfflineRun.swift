@@ -132,9 +132,10 @@ final class OfflineRun: BenchRun {
             schedule = nil
             phase = .finishing
         case .finishing:
-            guard publisher.unansweredCount == 0, clients.received.isComplete(upTo: UInt32(sentCount))
-                || plan.recovery == .none
-            else { return }
+            let isComplete = clients.received.isComplete(upTo: UInt32(sentCount))
+            guard publisher.unansweredCount == 0, isComplete || plan.recovery == .none else {
+                return
+            }
             phase = .awaitingDuplicates(until: now.advanced(by: BenchStep.duplicateWait))
         case .awaitingDuplicates: break
         }

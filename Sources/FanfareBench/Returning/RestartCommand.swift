@@ -44,7 +44,7 @@ struct RestartCommand: ParsableCommand {
 
     @Argument(
         parsing: .postTerminator,
-        help: ArgumentHelp("The program that is the server, and its arguments.", valueName: "command")
+        help: ArgumentHelp("The server's program and its arguments.", valueName: "command")
     )
     var command: [String] = []
 

@@ -32,7 +32,7 @@ final class ReturningClients: BenchClientDelegate {
     private var scanner: EventMarkerScanner
     private var connections: [BenchClient?]
     private var positions: [ChannelPosition?]
-    private let tokens: [String]
+    private let tokens: RecoveryTokens
     /// The clients to connect at once.
     private var ready: [Int] = []
     /// The clients that wait before they connect, in order of time since all wait equally long.
@@ -62,15 +62,7 @@ final class ReturningClients: BenchClientDelegate {
         received = ReceivedEvents(clientCount: count)
         connections = [BenchClient?](repeating: nil, count: count)
         positions = [ChannelPosition?](repeating: nil, count: count)
-        let time = String(generator.reactor.unixTime * 1_000, radix: 36)
-        tokens =
-            recovery == .token
-            ? (0..<count).map { _ in "\(time)-\(Self.randomHex)\(Self.randomHex)" } : []
-    }
-
-    private static var randomHex: String {
-        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        tokens = RecoveryTokens(recovery, unixTime: generator.reactor.unixTime)
     }
 
     // MARK: Connecting
@@ -90,7 +82,7 @@ final class ReturningClients: BenchClientDelegate {
             connectingCount += 1
             connections[index] = try generator.connector.connect(
                 index,
-                token: recovery == .token ? tokens[index] : nil,
+                token: tokens[index],
                 delegate: self,
                 on: generator.reactor
             )

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 from browser import Page
 
-from .clients import ADD_ON, FANFARE_JS, PYSHER, SDK, TOKEN, Site
+from .clients import PROMISED, PYSHER, SDK, Site
 from .run import Run, Size, broker_faults, network_faults
 from .table import grouped, summary, table
 
@@ -21,23 +21,30 @@ The clients: the Swift SDK, fanfare.js in Chromium, and Pysher with a session to
 unmodified bundle of pusher-js, also pusher-js with the add-on and with a session token.
 """
 
-#: The share of the deliveries and faults that each run has; those of the broker are alike.
-NETWORK_SHARES = {"cut": 0.30, "reset": 0.25, "swallow": 0.10}
+FAULTS = [*network_faults(), *broker_faults()]
+
+
+def share(fault):
+    """The weight of a fault's run in the whole; what half-dead connections swallow takes longest."""
+    return {"cut": 6, "reset": 5}.get(fault.name, 2)
 
 
 def main():
     options = parse()
     pusher_js = os.environ.get("PUSHER_JS")
-    counts = {SDK: options.sdk_clients, FANFARE_JS: options.page_clients, PYSHER: options.page_clients}
-    if pusher_js:
-        counts |= {ADD_ON: options.page_clients, TOKEN: options.page_clients}
-    else:
-        print("PUSHER_JS names no bundle: pusher-js is left out, with the add-on and with a token.")
-    network, broker = network_faults(), broker_faults()
-    left = (1 - sum(NETWORK_SHARES.values())) / len(broker)
-    shares = [(fault, NETWORK_SHARES[fault.name]) for fault in network] + [(fault, left) for fault in broker]
+    kinds = [kind for kind in PROMISED if not options.clients or kind.name in options.clients]
+    if not pusher_js:
+        for kind in kinds:
+            if kind.needs_pusher_js:
+                print(f"{kind.title} is left out: PUSHER_JS names no bundle.")
+        kinds = [kind for kind in kinds if not kind.needs_pusher_js]
+    counts = {kind: options.sdk_clients if kind == SDK else options.page_clients for kind in kinds}
+    chosen = [fault for fault in FAULTS if not options.faults or fault.name in options.faults]
+    whole = sum(share(fault) for fault in chosen)
     outcomes, begin = [], time.monotonic()
     with ExitStack() as stack:
+        # Also when a run fails: what was measured until then.
+        stack.callback(lambda: print(f"\n{table(outcomes)}"))
         site = Site(pusher_js)
         stack.callback(site.close)
         pages = {}
@@ -45,14 +52,15 @@ def main():
             if kind not in (SDK, PYSHER):
                 pages[kind] = Page()
                 stack.callback(pages[kind].quit)
-        for number, (fault, share) in enumerate(shares):
+        for number, fault in enumerate(chosen):
+            part = share(fault) / whole
             size = Size(
-                counts, options.channels, options.rate, int(options.deliveries * share), int(options.cuts * share),
+                counts, options.channels, options.rate, int(options.deliveries * part), int(options.cuts * part)
             )
-            progress = Progress(f"{number + 1} of {len(shares)}: {fault.name}", size)
+            progress = Progress(f"{number + 1} of {len(chosen)}: {fault.name}", size)
             outcomes += Run(fault, size, site, pages, options.seed + number, progress.show).outcomes()
             progress.end()
-    print(f"\n{table(outcomes)}\n\n{summary(outcomes)}, in {(time.monotonic() - begin) / 60:.1f} minutes.")
+    print(f"\n{summary(outcomes)}, in {(time.monotonic() - begin) / 60:.1f} minutes.")
     violations = [text for outcome in outcomes for text in outcome.violations]
     for text in violations:
         print(f"BROKEN: {text}")
@@ -70,6 +78,14 @@ def parse():
     parser.add_argument("--page-clients", type=int, default=4, help="clients of each other kind (4)")
     parser.add_argument("--channels", type=int, default=10, help="channels, which every client subscribes (10)")
     parser.add_argument("--rate", type=float, default=300, help="messages a second (300)")
+    names = [kind.name for kind in PROMISED]
+    parser.add_argument(
+        "--clients", nargs="+", choices=names, metavar="CLIENT", help=f"only these: {'; '.join(names)}"
+    )
+    parser.add_argument(
+        "--faults", nargs="+", choices=[fault.name for fault in FAULTS], metavar="FAULT",
+        help=f"only these: {'; '.join(fault.name for fault in FAULTS)}",
+    )
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of the faults; the time unless given")
     options = parser.parse_args()
     print(f"Seed {options.seed}")

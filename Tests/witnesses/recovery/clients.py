@@ -121,6 +121,12 @@ class BrowserClients:
     def report(self):
         return self._page.run("return clients.report()")
 
+    def keep_busy(self, seconds):
+        """Blocks the page's thread from now on; returns at once."""
+        self._page.run(
+            "setTimeout(() => { const end = Date.now() + given[0] * 1000; while (Date.now() < end); })", seconds
+        )
+
     def end(self):
         self._page.open("about:blank")
 

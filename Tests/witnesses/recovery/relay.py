@@ -27,6 +27,8 @@ START_SHARE = 0.35
 # Seconds.
 SWALLOWED_TIME = (0.3, 4.0)
 SILENCE_MAX = 0.5
+# As a load balancer waits for a server that starts: behind a refused attempt pusher-js pauses for 15 seconds and more.
+BROKER_TIME_MAX = 1.0
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,15 @@ class Link:
     async def _connect(self):
         self.near.transport.pause_reading()
         loop = self.relay._loop
-        try:
-            await loop.create_connection(lambda: self.far, "127.0.0.1", self.relay.broker_port)
-        except OSError:
-            return self.close()
+        deadline = loop.time() + BROKER_TIME_MAX
+        while True:
+            try:
+                await loop.create_connection(lambda: self.far, "127.0.0.1", self.relay.broker_port)
+                break
+            except OSError:
+                if self.near.is_closed or loop.time() > deadline:
+                    return self.close()
+                await asyncio.sleep(0.05)
         if self.near.is_closed:
             return self.close()
         self.near.transport.resume_reading()
