@@ -25,6 +25,8 @@ final class SessionWorld {
     var serials: [Int: UInt64] = [:]
     /// The number of events at the last settlement.
     var settledCount = 0
+    /// The number of messages that were processed.
+    var processedCount = 0
     private var exchanges: [(exchange: Exchange, event: Int)] = []
     private var lastConnection = 0
     private var tokenCount = 0
