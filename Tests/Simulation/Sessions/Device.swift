@@ -82,6 +82,8 @@ final class DeviceConnection {
     var isDead = false
     /// Whether the device has given the connection up.
     var isAbandoned = false
+    /// Whether the session may have been forgotten when the connection claimed it; `nil` before its first grant.
+    var mayBeUnknown: Bool?
     /// The subscriptions that are requested (false) and granted (true).
     var subscriptions: [Int: Bool] = [:]
     /// The channels of which the last number was seen, for the order within the connection.

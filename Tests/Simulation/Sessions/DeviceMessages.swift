@@ -171,6 +171,7 @@ extension SessionWorld {
         }
         connection.subscriptions[channel] = true
         if let last = device.socketIDs.indices.last { device.socketIDs[last].isCertain = true }
+        connection.mayBeUnknown = connection.mayBeUnknown ?? mayBeUnknown(device)
         device.contactAt = now
         if device.books[channel] == nil {
             var book = Device.Book(beganAt: step, certainAt: now)
@@ -249,7 +250,7 @@ extension SessionWorld {
         let isTruncated =
             missed > SessionScenario.messagesMax || seconds >= SessionScenario.messageAgeMax - 1
         let isTooMuch = missed > SessionScenario.replayMessagesMax
-        let isUnknown = mayBeUnknown(device)
+        let isUnknown = device.connection?.mayBeUnknown == true || mayBeUnknown(device)
         let isTrue =
             switch reason {
             case "truncated": isTruncated
