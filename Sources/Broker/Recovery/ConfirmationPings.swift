@@ -71,9 +71,13 @@ public struct ConfirmationPings: Sendable {
     ///
     /// - Returns: Whether it answers the outstanding ping.
     mutating func receivePong() -> Bool {
-        // A late answer to the first ping: the client answers these after all.
-        defer { method = .message }
-        guard method != .frame, askedAt != nil else { return false }
+        guard method != .frame else {
+            // A late answer to the first ping: the client answers these after all.
+            method = .message
+            return false
+        }
+        guard askedAt != nil else { return false }
+        method = .message
         askedAt = nil
         pongFrameAt = nil
         return true

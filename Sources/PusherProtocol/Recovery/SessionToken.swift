@@ -21,13 +21,13 @@ public struct SessionToken: Sendable {
     /// - Throws: The violated rule.
     public init(validating text: Span<UInt8>) throws(SessionTokenError) {
         let dash = text.firstIndex(of: UInt8(ascii: "-")) ?? text.count
-        guard (1...Self.timeLengthMax).contains(dash) else { throw .time }
+        guard dash < text.count, (1...Self.timeLengthMax).contains(dash) else { throw .time }
         var time: Int64 = 0
         for index in 0..<dash {
             guard let digit = Self.digit(text[index]) else { throw .time }
             time = time * 36 + digit
         }
-        let random = text.extracting(min(dash + 1, text.count)..<text.count)
+        let random = text.extracting(dash + 1..<text.count)
         guard Self.randomLengths.contains(random.count) else { throw .length(random.count) }
         for index in random.indices {
             switch random[index] {

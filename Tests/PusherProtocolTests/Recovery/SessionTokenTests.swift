@@ -14,10 +14,10 @@ private let random = "123e4567-e89b-12d3-a456-426614174000"
     @Test(
         "They are in front of the app or behind its key",
         arguments: [
-            ("/r/mii8vkw0-\(random)/app/KEY", ""), ("/app/KEY/r/mii8vkw0-\(random)", ""),
-            ("/r/mii8vkw0-\(random)/app/KEY?protocol=7&client=js", ""),
-            ("/app/KEY/r/mii8vkw0-\(random)?protocol=7", ""),
-            ("/ws/r/mii8vkw0-\(random)/app/KEY", "/ws"), ("/ws/app/KEY/r/mii8vkw0-\(random)", "/ws"),
+            ("/r/midc1z40-\(random)/app/KEY", ""), ("/app/KEY/r/midc1z40-\(random)", ""),
+            ("/r/midc1z40-\(random)/app/KEY?protocol=7&client=js", ""),
+            ("/app/KEY/r/midc1z40-\(random)?protocol=7", ""),
+            ("/ws/r/midc1z40-\(random)/app/KEY", "/ws"), ("/ws/app/KEY/r/midc1z40-\(random)", "/ws"),
         ]
     )
     func places(target: String, prefix: String) throws {
@@ -42,10 +42,10 @@ private let random = "123e4567-e89b-12d3-a456-426614174000"
         arguments: [
             ("", SessionTokenError.time), ("-abcdefghijklmnop", .time),
             ("A-abcdefghijklmnop", .time), ("1.5-abcdefghijklmnop", .time),
-            ("mii8vkw0", .time), ("zzzzzzzzzzzz-abcdefghijklmnop", .time),
-            ("mii8vkw0-", .length(0)), ("mii8vkw0-abcdefghijklmno", .length(15)),
-            ("mii8vkw0-" + String(repeating: "x", count: 65), .length(65)),
-            ("mii8vkw0-abcdefghijklmno%20", .character), ("mii8vkw0-abcdefghijklmnoü", .character),
+            ("midc1z40", .time), ("zzzzzzzzzzzz-abcdefghijklmnop", .time),
+            ("midc1z40-", .length(0)), ("midc1z40-abcdefghijklmno", .length(15)),
+            ("midc1z40-" + String(repeating: "x", count: 65), .length(65)),
+            ("midc1z40-abcdefghijklmno%20", .character), ("midc1z40-abcdefghijklmnoü", .character),
         ]
     )
     func malformed(text: String, error: SessionTokenError) {
@@ -54,8 +54,8 @@ private let random = "123e4567-e89b-12d3-a456-426614174000"
     }
 
     @Test("Other paths are those of no app", arguments: [
-        "/r/mii8vkw0-\(random)", "/r/mii8vkw0-\(random)/app/", "/app/KEY/r", "/app/KEY/r/x/y",
-        "/r/x/app/KEY/r/y", "/r/x/y/app/KEY", "/app/KEY/x/mii8vkw0-\(random)",
+        "/r/midc1z40-\(random)", "/r/midc1z40-\(random)/app/", "/app/KEY/r", "/app/KEY/r/x/y",
+        "/r/x/app/KEY/r/y", "/r/x/y/app/KEY", "/app/KEY/x/midc1z40-\(random)",
     ])
     func paths(target: String) {
         #expect(throws: PusherCode.pathNotFound) { try ConnectionURLTests.read(target) }

@@ -18,6 +18,8 @@ final class Device {
         /// The events that were processed, and those that the broker certainly knows to be confirmed.
         var received: Set<Int> = []
         var certain: Set<Int> = []
+        /// When a gap was processed that is not certainly confirmed: it may be told again.
+        var gapMark: Int?
         /// When everything was last confirmed.
         var certainAt: Int
         /// Whether a cached event has to be processed.
@@ -80,6 +82,8 @@ final class DeviceConnection {
     var isDead = false
     /// Whether the device has given the connection up.
     var isAbandoned = false
+    /// Whether the session may have been forgotten when the connection claimed it; `nil` before its first grant.
+    var mayBeUnknown: Bool?
     /// The subscriptions that are requested (false) and granted (true).
     var subscriptions: [Int: Bool] = [:]
     /// The channels of which the last number was seen, for the order within the connection.
@@ -88,6 +92,7 @@ final class DeviceConnection {
     var refusals: [Int: Int] = [:]
     /// What was processed ahead of the last answered `pusher:ping`.
     var answered: [Int: Set<Int>] = [:]
+    var answeredMark = 0
     /// The unsubscriptions whose pong is awaited: until then messages may come.
     var leaving: [Int] = []
 

@@ -91,6 +91,7 @@ extension SessionWorld {
         while processed < count, device.connection === connection, !connection.waiting.isEmpty {
             let frame = connection.waiting.removeFirst()
             processed += 1
+            processedCount += 1
             trace.record { "    \(device.name) processes \(frame)" }
             switch frame {
             case .message(let message): try receive(message, device, connection)
@@ -120,6 +121,7 @@ extension SessionWorld {
             for (channel, book) in device.books where connection.subscriptions[channel] == true {
                 connection.answered[channel] = book.received
             }
+            connection.answeredMark = processedCount
             reach(.confirmation)
         case .pong: if !connection.leaving.isEmpty { connection.leaving.removeFirst() }
         case .subscriptionSucceeded(let channel, let data):
@@ -169,6 +171,7 @@ extension SessionWorld {
         }
         connection.subscriptions[channel] = true
         if let last = device.socketIDs.indices.last { device.socketIDs[last].isCertain = true }
+        connection.mayBeUnknown = connection.mayBeUnknown ?? mayBeUnknown(device)
         device.contactAt = now
         if device.books[channel] == nil {
             var book = Device.Book(beganAt: step, certainAt: now)
@@ -232,6 +235,7 @@ extension SessionWorld {
         try check(reason, channel, book, device)
         device.books[channel]?.beganAt = step
         device.books[channel]?.certainAt = now
+        device.books[channel]?.gapMark = processedCount
     }
 
     /// Checks that a gap is told only where something may be missing.
@@ -246,7 +250,7 @@ extension SessionWorld {
         let isTruncated =
             missed > SessionScenario.messagesMax || seconds >= SessionScenario.messageAgeMax - 1
         let isTooMuch = missed > SessionScenario.replayMessagesMax
-        let isUnknown = mayBeUnknown(device)
+        let isUnknown = device.connection?.mayBeUnknown == true || mayBeUnknown(device)
         let isTrue =
             switch reason {
             case "truncated": isTruncated
@@ -256,7 +260,7 @@ extension SessionWorld {
             case nil: isTruncated || isTooMuch || isUnknown || device.isTwin
             default: false
             }
-        guard isTrue || device.isTwin else {
+        guard isTrue || book.gapMark != nil || device.isTwin else {
             throw device.broken(
                 .honesty,
                 "was told of a gap on \(SessionScenario.channels[channel]), \(reason ?? "encrypted"), "

@@ -56,6 +56,9 @@ extension SessionWorld {
         else { return }
         for (channel, received) in connection.answered {
             device.books[channel]?.certain.formUnion(received)
+            if let mark = device.books[channel]?.gapMark, mark < connection.answeredMark {
+                device.books[channel]?.gapMark = nil
+            }
             if device.books[channel]?.received == received {
                 device.books[channel]?.certainAt = now
             }

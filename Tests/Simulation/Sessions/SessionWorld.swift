@@ -25,6 +25,8 @@ final class SessionWorld {
     var serials: [Int: UInt64] = [:]
     /// The number of events at the last settlement.
     var settledCount = 0
+    /// The number of messages that were processed.
+    var processedCount = 0
     private var exchanges: [(exchange: Exchange, event: Int)] = []
     private var lastConnection = 0
     private var tokenCount = 0
@@ -345,11 +347,16 @@ final class SessionWorld {
 
     private func end() throws {
         for device in devices { lose(device, random.happens(50) ? .close : .reset) }
-        wait(60_000)
-        try runUntilIdle()
-        try advance(SessionScenario.sessionAge + 2 * SessionScenario.expiryInterval + 400)
+        // Until sessions, and what is remembered of forgotten ones, have expired, and the numbers of vacant channels.
+        for _ in 0..<40 {
+            wait((SessionScenario.sessionAge + SessionScenario.clockTolerance / 1_000) * 100)
+            try runRound()
+        }
         wait(Scenario.positionAge * 1_000)
-        try advance(20)
+        for _ in 0..<4 {
+            wait(16_000)
+            try runRound()
+        }
         if let (table, count) = broker.tableSizes().growth(since: emptySizes).first {
             throw Violation(.memory, "\(count) of \(table) are left; there are \(broker.tableSizes())")
         }
