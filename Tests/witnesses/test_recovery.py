@@ -24,7 +24,8 @@ def site():
 
 
 def outcomes(fault, counts, site=None, pages=(), damage=None, **size):
-    size = Size(counts, **{"channels": 4, "rate": 200, "deliveries": 5_000, "faults": 30, "lifetime": 1.0, **size})
+    small = {"channels": 4, "rate": 200, "deliveries": 4_000, "faults": 20, "lifetime": 1.0}
+    size = Size(counts, **{**small, "first_restart": 2.0, "restart_pause": (1.0, 2.0), **size})
     run = Run(fault, size, site, dict(zip((FANFARE_JS, ADD_ON, TOKEN), pages)), seed=19, damage=damage)
     return {outcome.kind: outcome for outcome in run.outcomes()}
 

@@ -55,7 +55,8 @@ def main():
         for number, fault in enumerate(chosen):
             part = share(fault) / whole
             size = Size(
-                counts, options.channels, options.rate, int(options.deliveries * part), int(options.cuts * part)
+                counts, options.channels, options.rate, int(options.deliveries * part), int(options.cuts * part),
+                restarts=max(2, options.cuts // 500),
             )
             progress = Progress(f"{number + 1} of {len(chosen)}: {fault.name}", size)
             outcomes += Run(fault, size, site, pages, options.seed + number, progress.show).outcomes()

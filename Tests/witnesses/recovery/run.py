@@ -22,11 +22,8 @@ MEMORY, SQLITE = "memory", "sqlite"
 ROUND = 3
 # pusher-js pauses for 15, then 30, then 60 seconds behind attempts that fail.
 DELIVERY_TIME_MAX = 150
-RESTART_PAUSE = (2.5, 5.0)
 CONFIRMATION_TIME = 4
 BUSY_TIME, BUSY_INTERVAL = 2.0, 4.5
-# Longer than a session's cursors may be behind the file.
-FIRST_RESTART = 6
 
 
 @dataclass(frozen=True)
@@ -65,8 +62,14 @@ class Size:
     #: The run ends when it has so many deliveries and faults.
     deliveries: int
     faults: int
+    #: The least number of stops or kills, where the broker is stopped or killed.
+    restarts: int = 2
     #: The mean time that a connection lives, in seconds.
     lifetime: float = 3.0
+    #: From the first fault until the first stop or kill, longer than a session's cursors may be behind the file; and the
+    #: least and the longest time between two.
+    first_restart: float = 6.0
+    restart_pause: tuple = (2.5, 5.0)
     seconds_max: float = 3_600
 
 
@@ -184,7 +187,7 @@ class Run:
 
     def _let_fail(self, pages):
         begin = time.monotonic()
-        restart, busy = begin + FIRST_RESTART, begin
+        restart, busy = begin + self._size.first_restart, begin
         while not self._is_complete:
             if time.monotonic() - begin > self._size.seconds_max:
                 raise AssertionError(
@@ -193,7 +196,7 @@ class Run:
             self._publisher.check()
             if self.fault.signal and time.monotonic() > restart:
                 self._restart()
-                restart = time.monotonic() + self._random.uniform(*RESTART_PAUSE)
+                restart = time.monotonic() + self._random.uniform(*self._size.restart_pause)
             if self.fault.has_busy_pages and time.monotonic() > busy:
                 for page in pages:
                     page.keep_busy(BUSY_TIME)
@@ -204,7 +207,7 @@ class Run:
     @property
     def _is_complete(self):
         is_enough = self.deliveries >= self._size.deliveries and self.faults >= self._size.faults
-        return is_enough and (self.restarts >= 2 or not self.fault.signal)
+        return is_enough and (self.restarts >= self._size.restarts or not self.fault.signal)
 
     def _restart(self):
         self._broker.signal(self.fault.signal)
