@@ -15,7 +15,7 @@ from .checker import Findings, check
 from .clients import ADD_ON, FANFARE_JS, PYSHER, SDK, STOCK, TOKEN, BrowserClients, pysher_clients, sdk_clients
 from .ledger import Ledger
 from .publisher import BATCH, Publisher
-from .relay import KINDS, RESET, Relay, Weather
+from .relay import KINDS, RESET, NetworkFaults, Relay
 
 MEMORY, SQLITE = "memory", "sqlite"
 # Seconds.
@@ -154,9 +154,9 @@ class Run:
             if any(kind.may_repeat for kind in clients):
                 # A client with a token must have confirmed what it was told first, or it is told again.
                 time.sleep(CONFIRMATION_TIME)
-            self._set(Weather(self.fault.network, self._size.lifetime))
+            self._set(NetworkFaults(self.fault.network, self._size.lifetime))
             self._let_fail([each for each in clients.values() if isinstance(each, BrowserClients)])
-            self._set(Weather())
+            self._set(NetworkFaults())
             self._publisher.stop()
             self._await_last(clients.values())
             return [self._outcome(kind, each.report) for kind, each in clients.items()]
@@ -215,9 +215,9 @@ class Run:
         self.restarts += 1
         self._start_broker(self._broker.port)
 
-    def _set(self, weather):
+    def _set(self, faults):
         for kind in self._size.clients:
-            self._relay.set(kind, weather)
+            self._relay.set(kind, faults)
 
     def _await_last(self, clients):
         """Publishes on each channel until every client has the last message; what it misses before that is a finding.
