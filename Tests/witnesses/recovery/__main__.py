@@ -8,8 +8,8 @@ from contextlib import ExitStack
 
 from browser import Page
 
-from .clients import PROMISED, PYSHER, SDK, Site
-from .run import Run, Size, broker_faults, network_faults
+from .clients import PROMISED, PYSHER, SDK, STOCK, Site
+from .run import NOTICED, Run, Size, broker_faults, damaged, network_faults
 from .table import grouped, summary, table
 
 DESCRIPTION = """\
@@ -39,6 +39,12 @@ def main():
                 print(f"{kind.title} is left out: PUSHER_JS names no bundle.")
         kinds = [kind for kind in kinds if not kind.needs_pusher_js]
     counts = {kind: options.sdk_clients if kind == SDK else options.page_clients for kind in kinds}
+    for damage, finding in NOTICED.items():
+        [stock] = damaged(damage, {STOCK: 2})
+        count = getattr(stock.findings, finding)
+        print(f"Self-test, {damage} frames within a connection: {grouped(count)} {finding.replace('_', ' ')}", flush=True)
+        if not count:
+            sys.exit("The check does not notice them.")
     chosen = [fault for fault in FAULTS if not options.faults or fault.name in options.faults]
     whole = sum(share(fault) for fault in chosen)
     outcomes, begin = [], time.monotonic()

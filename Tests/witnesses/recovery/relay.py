@@ -17,7 +17,7 @@ SWALLOW = "swallow"
 KINDS = (CUT, RESET, SWALLOW)
 
 #: Damages of whole frames, which no network does: a checker must notice what they do to a client without positions.
-DROP_FRAME, REPEAT_FRAME, SWAP_FRAMES = "drop", "repeat", "swap"
+DROP_FRAME, REPEAT_FRAME, SWAP_FRAMES = "dropped", "repeated", "swapped"
 DAMAGED_EVERY = 23
 
 # Bytes: the upgrade, the subscriptions and the beginning of a replay are within these.

@@ -15,7 +15,7 @@ from .checker import Findings, check
 from .clients import ADD_ON, FANFARE_JS, PYSHER, SDK, STOCK, TOKEN, BrowserClients, pysher_clients, sdk_clients
 from .ledger import Ledger
 from .publisher import BATCH, Publisher
-from .relay import KINDS, RESET, NetworkFaults, Relay
+from .relay import DROP_FRAME, KINDS, REPEAT_FRAME, RESET, SWAP_FRAMES, NetworkFaults, Relay
 
 MEMORY, SQLITE = "memory", "sqlite"
 # Seconds.
@@ -241,6 +241,16 @@ class Run:
                 findings += check(log, channel, self._ledger)
         cuts = sum(count for (group, _), count in self._relay.faults.items() if group == kind)
         return Outcome(kind, self.fault, cuts, self._relay.ended_by_broker[kind], self.restarts, findings)
+
+
+def damaged(damage, counts):
+    """The outcomes of clients whose connections stay, while one of many frames is damaged."""
+    size = Size(counts, channels=4, rate=200, deliveries=1_000 * sum(counts.values()), faults=0)
+    return Run(Fault(f"{damage} frames"), size, None, {}, seed=19, damage=damage).outcomes()
+
+
+#: What a check must find of each damage, in a client without positions.
+NOTICED = {DROP_FRAME: "lost", REPEAT_FRAME: "repeated", SWAP_FRAMES: "out_of_order"}
 
 
 def network_faults():
