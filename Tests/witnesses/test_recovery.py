@@ -7,9 +7,10 @@ import pytest
 
 from recovery.checker import Findings, check
 from recovery.clients import ADD_ON, FANFARE_JS, PYSHER, SDK, STOCK, TOKEN, Site
+from recovery.faults import MEMORY, SQLITE, Fault
 from recovery.ledger import Ledger
 from recovery.relay import KINDS, RESET
-from recovery.run import MEMORY, NOTICED, SQLITE, Fault, Run, Size, damaged
+from recovery.run import NOTICED, Run, Size, damaged
 
 PUSHER_JS = os.environ.get("PUSHER_JS")
 NETWORK = Fault("all of the network", network=KINDS)

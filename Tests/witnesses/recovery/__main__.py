@@ -9,7 +9,8 @@ from contextlib import ExitStack
 from browser import Page
 
 from .clients import PROMISED, PYSHER, SDK, STOCK, Site
-from .run import NOTICED, Run, Size, broker_faults, damaged, network_faults
+from .faults import broker_faults, network_faults
+from .run import NOTICED, Run, Size, damaged
 from .table import grouped, summary, table
 
 DESCRIPTION = """\

@@ -50,10 +50,10 @@ class Relay:
         #: The connections that the broker or its end has closed, by group.
         self.ended_by_broker = Counter()
         self._settings, self._damages = {}, {}
-        self._links = set()
-        self._random = random.Random(seed)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self.links = set()
+        self.random = random.Random(seed)
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
 
     def listen(self, group, damage=None):
@@ -65,34 +65,34 @@ class Relay:
     async def _listen(self, group):
         def accept():
             damage = self._damages[group]
-            return Link(self, group, damage and FrameDamage(damage, self._random)).near
+            return Link(self, group, damage and FrameDamage(damage, self.random)).near
 
-        server = await self._loop.create_server(accept, "127.0.0.1", 0)
+        server = await self.loop.create_server(accept, "127.0.0.1", 0)
         return server.sockets[0].getsockname()[1]
 
     def set(self, group, faults):
         """Sets the faults of a group's connections, also of open ones, in place of earlier faults."""
-        self._loop.call_soon_threadsafe(self._set, group, faults)
+        self.loop.call_soon_threadsafe(self._set, group, faults)
 
     def _set(self, group, faults):
         self._settings[group] = faults
-        for link in [link for link in self._links if link.group == group]:
-            link.plan(faults, self._random)
+        for link in [link for link in self.links if link.group == group]:
+            link.plan(faults, self.random)
 
     def settings(self, group):
         return self._settings[group]
 
     def close(self):
         async def end():
-            for link in list(self._links):
+            for link in list(self.links):
                 link.reset()
 
         self._call(end())
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
 
     def _call(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(10)
 
 
 class Link:
@@ -109,13 +109,13 @@ class Link:
 
     def opened(self):
         """The client has connected."""
-        self.relay._links.add(self)
-        self.plan(self.relay.settings(self.group), self.relay._random)
+        self.relay.links.add(self)
+        self.plan(self.relay.settings(self.group), self.relay.random)
         asyncio.ensure_future(self._connect())
 
     async def _connect(self):
         self.near.transport.pause_reading()
-        loop = self.relay._loop
+        loop = self.relay.loop
         deadline = loop.time() + BROKER_TIME_MAX
         while True:
             try:
@@ -131,7 +131,7 @@ class Link:
 
     def plan(self, faults, generator):
         """Decides when and how this connection fails."""
-        self._random = generator
+        self.random = generator
         self._stop_timer()
         for end in (self.near, self.far):
             end.fault, end.budget = None, None
@@ -160,7 +160,7 @@ class Link:
             self.reset()
         else:
             source.is_swallowed = True
-            self._after(self._random.uniform(*SWALLOWED_TIME), self.reset)
+            self._after(self.random.uniform(*SWALLOWED_TIME), self.reset)
 
     def close(self):
         self._end(lambda transport: transport.close())
@@ -175,20 +175,20 @@ class Link:
 
     def ended(self, end):
         """One of the two connections has ended."""
-        if not end.is_client and self in self.relay._links:
+        if not end.is_client and self in self.relay.links:
             self.relay.ended_by_broker[self.group] += 1
         self.close()
 
     def _end(self, action):
         self._stop_timer()
-        self.relay._links.discard(self)
+        self.relay.links.discard(self)
         for end in (self.near, self.far):
             if end.transport and not end.is_closed:
                 action(end.transport)
 
     def _after(self, seconds, action, *arguments):
         self._stop_timer()
-        self._timer = self.relay._loop.call_later(seconds, action, *arguments)
+        self._timer = self.relay.loop.call_later(seconds, action, *arguments)
 
     def _stop_timer(self):
         if self._timer:
@@ -224,7 +224,7 @@ class End(asyncio.Protocol):
         fails = False
         if self.fault and self.budget is not None:
             if self.budget < 0:
-                self.budget = self._link._random.randrange(len(data))
+                self.budget = self._link.random.randrange(len(data))
             fails = self.budget < len(data)
             if fails:
                 data = data[: self.budget]

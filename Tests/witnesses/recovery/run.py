@@ -2,52 +2,27 @@
 
 import json
 import random
-import signal
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from programs import Broker
 
 from .checker import Findings, check
 from .clients import ADD_ON, FANFARE_JS, PYSHER, SDK, STOCK, TOKEN, BrowserClients, pysher_clients, sdk_clients
+from .faults import SQLITE, Fault, Outcome
 from .ledger import Ledger
-from .publisher import BATCH, Publisher
-from .relay import DROP_FRAME, KINDS, REPEAT_FRAME, RESET, SWAP_FRAMES, NetworkFaults, Relay
+from .publisher import Publisher
+from .relay import DROP_FRAME, REPEAT_FRAME, SWAP_FRAMES, NetworkFaults, Relay
 
-MEMORY, SQLITE = "memory", "sqlite"
 # Seconds.
 ROUND = 3
 # pusher-js pauses for 15, then 30, then 60 seconds behind attempts that fail.
 DELIVERY_TIME_MAX = 150
 CONFIRMATION_TIME = 4
 BUSY_TIME, BUSY_INTERVAL = 2.0, 4.5
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What fails in a run."""
-
-    name: str
-    #: What the relay does to connections.
-    network: tuple = ()
-    #: The signal that the broker gets, again and again.
-    signal: int | None = None
-    store: str = MEMORY
-    #: Whether the threads of pages are busy again and again, also at a fault: a browser receives meanwhile.
-    has_busy_pages: bool = False
-
-    @property
-    def may_gap(self):
-        """Whether what was published before a restart is gone, and subscribers are told."""
-        return self.signal is not None and self.store == MEMORY
-
-    @property
-    def may_repeat_confirmed(self):
-        """Whether a session's cursors may be those of a few seconds before."""
-        return self.signal == signal.SIGKILL
 
 
 @dataclass(frozen=True)
@@ -71,40 +46,6 @@ class Size:
     first_restart: float = 6.0
     restart_pause: tuple = (2.5, 5.0)
     seconds_max: float = 3_600
-
-
-@dataclass
-class Outcome:
-    """What one kind of client got in a run."""
-
-    kind: object
-    fault: Fault
-    #: Connections that the relay has ended, and those that ended with the broker.
-    cuts: int
-    ended_by_broker: int
-    #: Stops or kills of the broker.
-    restarts: int
-    findings: Findings = field(default_factory=Findings)
-
-    @property
-    def violations(self):
-        """What breaks a promise, in words."""
-        found, broken = self.findings, []
-
-        def must(holds, text):
-            if not holds:
-                broken.append(f"{self.kind.title}, {self.fault.name}: {text}")
-
-        must(found.lost == 0, f"{found.lost} lost untold")
-        must(found.out_of_order == 0, f"{found.out_of_order} out of order")
-        must(found.misnumbered == 0, f"{found.misnumbered} with another serial than the publisher was told")
-        must(self.kind.may_repeat or found.repeated == 0, f"{found.repeated} repeated")
-        if not self.fault.may_repeat_confirmed:
-            must(found.confirmed_repeated == 0, f"{found.confirmed_repeated} repeated that were confirmed")
-        if not self.fault.may_gap:
-            must(found.gaps == 0, f"{found.gaps} gaps told while the window held")
-            must(found.told == 0, f"{found.told} missed while the window held")
-        return broken
 
 
 class Run:
@@ -251,18 +192,3 @@ def damaged(damage, counts):
 
 #: What a check must find of each damage, in a client without positions.
 NOTICED = {DROP_FRAME: "lost", REPEAT_FRAME: "repeated", SWAP_FRAMES: "out_of_order"}
-
-
-def network_faults():
-    """Each kind of failure of the network by itself, and resets while pages are busy."""
-    faults = [Fault(name, network=(name,)) for name in KINDS]
-    return [*faults, Fault("reset, busy page", network=(RESET,), has_busy_pages=True)]
-
-
-def broker_faults():
-    """Stops and kills of the broker, beside all failures of the network."""
-    return [
-        Fault(f"{verb}, {store}", network=KINDS, signal=number, store=store)
-        for store in (MEMORY, SQLITE)
-        for verb, number in (("stop", signal.SIGTERM), ("kill", signal.SIGKILL))
-    ]
