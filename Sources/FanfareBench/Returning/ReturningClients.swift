@@ -39,6 +39,8 @@ final class ReturningClients: BenchClientDelegate {
     private var waiting: [(index: Int, due: MonotonicTime)] = []
     private var firstWaiting = 0
     private var connectingCount = 0
+    /// Whether all clients have been subscribed at the same time; before that, a lost connection is a failure.
+    private var haveBegun = false
 
     /// The delay before a stock client reconnects.
     private static let reconnectDelay = Duration.seconds(1)
@@ -120,6 +122,7 @@ final class ReturningClients: BenchClientDelegate {
     func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {
         connectingCount -= 1
         subscribedCount += 1
+        if areSubscribed { haveBegun = true }
         guard let start = client.start else { return }
         positions[client.index] = start.position
         switch start.continuity {
@@ -156,6 +159,7 @@ final class ReturningClients: BenchClientDelegate {
     func clientClosed(_ client: BenchClient, isClean: Bool) { ended(client, wasSubscribed: true) }
 
     func clientDisconnected(_ client: BenchClient, _ disconnection: Disconnection) -> Bool {
+        guard haveBegun else { return false }
         if let code = disconnection.code, !(4100..<4300).contains(code), code != 1001 {
             // A stock client does not come back.
             return false

@@ -8,8 +8,9 @@ from contextlib import ExitStack
 
 from browser import Page
 
-from .clients import PROMISED, PYSHER, SDK, Site
-from .run import Run, Size, broker_faults, network_faults
+from .clients import PROMISED, PYSHER, SDK, STOCK, Site
+from .faults import broker_faults, network_faults
+from .run import NOTICED, Run, Size, damaged
 from .table import grouped, summary, table
 
 DESCRIPTION = """\
@@ -39,6 +40,12 @@ def main():
                 print(f"{kind.title} is left out: PUSHER_JS names no bundle.")
         kinds = [kind for kind in kinds if not kind.needs_pusher_js]
     counts = {kind: options.sdk_clients if kind == SDK else options.page_clients for kind in kinds}
+    for damage, finding in NOTICED.items():
+        [stock] = damaged(damage, {STOCK: 2})
+        count = getattr(stock.findings, finding)
+        print(f"Self-test, {damage} frames within a connection: {grouped(count)} {finding.replace('_', ' ')}", flush=True)
+        if not count:
+            sys.exit("The check does not notice them.")
     chosen = [fault for fault in FAULTS if not options.faults or fault.name in options.faults]
     whole = sum(share(fault) for fault in chosen)
     outcomes, begin = [], time.monotonic()
@@ -55,7 +62,8 @@ def main():
         for number, fault in enumerate(chosen):
             part = share(fault) / whole
             size = Size(
-                counts, options.channels, options.rate, int(options.deliveries * part), int(options.cuts * part)
+                counts, options.channels, options.rate, int(options.deliveries * part), int(options.cuts * part),
+                restarts=max(2, options.cuts // 500),
             )
             progress = Progress(f"{number + 1} of {len(chosen)}: {fault.name}", size)
             outcomes += Run(fault, size, site, pages, options.seed + number, progress.show).outcomes()

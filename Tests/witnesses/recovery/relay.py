@@ -1,4 +1,4 @@
-"""A network that fails: relays the connections of clients to the broker, and damages each in a way of its own."""
+"""A relay between clients and the broker whose connections fail."""
 
 import asyncio
 import random
@@ -17,12 +17,12 @@ SWALLOW = "swallow"
 KINDS = (CUT, RESET, SWALLOW)
 
 #: Damages of whole frames, which no network does: a checker must notice what they do to a client without positions.
-DROP_FRAME, REPEAT_FRAME, SWAP_FRAMES = "drop", "repeat", "swap"
+DROP_FRAME, REPEAT_FRAME, SWAP_FRAMES = "dropped", "repeated", "swapped"
 DAMAGED_EVERY = 23
 
 # Bytes: the upgrade, the subscriptions and the beginning of a replay are within these.
 UPSTREAM_START, DOWNSTREAM_START = 1_500, 20_000
-# The share of the faults that strike there; the others strike later, at a random byte of what is sent then.
+# The share of the faults that occur there; the others occur later, at a random byte of what is sent then.
 START_SHARE = 0.35
 # Seconds.
 SWALLOWED_TIME = (0.3, 4.0)
@@ -32,16 +32,12 @@ BROKER_TIME_MAX = 1.0
 
 
 @dataclass(frozen=True)
-class Weather:
-    """What happens to the connections."""
+class NetworkFaults:
+    """The faults of connections; none by default."""
 
     kinds: tuple = ()
     #: The mean time that a connection lives, in seconds.
     lifetime: float = 3.0
-
-    @property
-    def is_fair(self):
-        return not self.kinds
 
 
 class Relay:
@@ -49,54 +45,54 @@ class Relay:
 
     def __init__(self, broker_port, seed):
         self.broker_port = broker_port
-        #: The faults that have struck, by group and kind.
+        #: The number of faults that have occurred, by group and kind.
         self.faults = Counter()
         #: The connections that the broker or its end has closed, by group.
         self.ended_by_broker = Counter()
-        self._weather, self._damages = {}, {}
-        self._links = set()
-        self._random = random.Random(seed)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._settings, self._damages = {}, {}
+        self.links = set()
+        self.random = random.Random(seed)
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
 
     def listen(self, group, damage=None):
         """Returns the port of a group of clients, whose frames are damaged, or not."""
-        self._weather[group] = Weather()
+        self._settings[group] = NetworkFaults()
         self._damages[group] = damage
         return self._call(self._listen(group))
 
     async def _listen(self, group):
         def accept():
             damage = self._damages[group]
-            return Link(self, group, damage and FrameDamage(damage, self._random)).near
+            return Link(self, group, damage and FrameDamage(damage, self.random)).near
 
-        server = await self._loop.create_server(accept, "127.0.0.1", 0)
+        server = await self.loop.create_server(accept, "127.0.0.1", 0)
         return server.sockets[0].getsockname()[1]
 
-    def set(self, group, weather):
-        """Sets what happens to the connections of a group; faults that are due on open ones no longer strike."""
-        self._loop.call_soon_threadsafe(self._set, group, weather)
+    def set(self, group, faults):
+        """Sets the faults of a group's connections, also of open ones, in place of earlier faults."""
+        self.loop.call_soon_threadsafe(self._set, group, faults)
 
-    def _set(self, group, weather):
-        self._weather[group] = weather
-        for link in [link for link in self._links if link.group == group]:
-            link.plan(weather, self._random)
+    def _set(self, group, faults):
+        self._settings[group] = faults
+        for link in [link for link in self.links if link.group == group]:
+            link.plan(faults, self.random)
 
-    def weather(self, group):
-        return self._weather[group]
+    def settings(self, group):
+        return self._settings[group]
 
     def close(self):
         async def end():
-            for link in list(self._links):
+            for link in list(self.links):
                 link.reset()
 
         self._call(end())
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
 
     def _call(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(10)
 
 
 class Link:
@@ -113,13 +109,13 @@ class Link:
 
     def opened(self):
         """The client has connected."""
-        self.relay._links.add(self)
-        self.plan(self.relay.weather(self.group), self.relay._random)
+        self.relay.links.add(self)
+        self.plan(self.relay.settings(self.group), self.relay.random)
         asyncio.ensure_future(self._connect())
 
     async def _connect(self):
         self.near.transport.pause_reading()
-        loop = self.relay._loop
+        loop = self.relay.loop
         deadline = loop.time() + BROKER_TIME_MAX
         while True:
             try:
@@ -133,28 +129,28 @@ class Link:
             return self.close()
         self.near.transport.resume_reading()
 
-    def plan(self, weather, generator):
+    def plan(self, faults, generator):
         """Decides when and how this connection fails."""
-        self._random = generator
+        self.random = generator
         self._stop_timer()
         for end in (self.near, self.far):
             end.fault, end.budget = None, None
-        if weather.is_fair:
+        if not faults.kinds:
             return
         source = generator.choice((self.near, self.far, self.far))
-        source.fault = generator.choice(weather.kinds)
+        source.fault = generator.choice(faults.kinds)
         if generator.random() < START_SHARE:
             source.budget = generator.randrange(UPSTREAM_START if source.is_client else DOWNSTREAM_START)
         else:
-            self._after(generator.expovariate(1 / weather.lifetime), self._arm, source)
+            self._after(generator.expovariate(1 / faults.lifetime), self._arm, source)
 
     def _arm(self, source):
-        """Lets the fault strike within the next bytes, or shortly if there are none."""
+        """Lets the fault occur within the next bytes, or shortly if there are none."""
         source.budget = -1
-        self._after(SILENCE_MAX, self.strike, source)
+        self._after(SILENCE_MAX, self.fail, source)
 
-    def strike(self, source):
-        """The fault of one direction begins."""
+    def fail(self, source):
+        """The fault of one direction occurs."""
         kind, source.fault = source.fault, None
         self._stop_timer()
         self.relay.faults[self.group, kind] += 1
@@ -164,7 +160,7 @@ class Link:
             self.reset()
         else:
             source.is_swallowed = True
-            self._after(self._random.uniform(*SWALLOWED_TIME), self.reset)
+            self._after(self.random.uniform(*SWALLOWED_TIME), self.reset)
 
     def close(self):
         self._end(lambda transport: transport.close())
@@ -179,20 +175,20 @@ class Link:
 
     def ended(self, end):
         """One of the two connections has ended."""
-        if not end.is_client and self in self.relay._links:
+        if not end.is_client and self in self.relay.links:
             self.relay.ended_by_broker[self.group] += 1
         self.close()
 
     def _end(self, action):
         self._stop_timer()
-        self.relay._links.discard(self)
+        self.relay.links.discard(self)
         for end in (self.near, self.far):
             if end.transport and not end.is_closed:
                 action(end.transport)
 
     def _after(self, seconds, action, *arguments):
         self._stop_timer()
-        self._timer = self.relay._loop.call_later(seconds, action, *arguments)
+        self._timer = self.relay.loop.call_later(seconds, action, *arguments)
 
     def _stop_timer(self):
         if self._timer:
@@ -225,17 +221,17 @@ class End(asyncio.Protocol):
             return
         if self.damage:
             data = self.damage.pass_on(data)
-        strikes = False
+        fails = False
         if self.fault and self.budget is not None:
             if self.budget < 0:
-                self.budget = self._link._random.randrange(len(data))
-            strikes = self.budget < len(data)
-            if strikes:
+                self.budget = self._link.random.randrange(len(data))
+            fails = self.budget < len(data)
+            if fails:
                 data = data[: self.budget]
             self.budget -= len(data)
         self.other.transport.write(data)
-        if strikes:
-            self._link.strike(self)
+        if fails:
+            self._link.fail(self)
 
     def pause_writing(self):
         if not self.other.is_closed:
@@ -251,7 +247,7 @@ class End(asyncio.Protocol):
 
 
 class FrameDamage:
-    """Damages every so manieth event of a publisher, as a whole frame of the broker."""
+    """Damages one of `DAMAGED_EVERY` events of a publisher, as a whole frame of the broker."""
 
     def __init__(self, damage, generator):
         self._damage = damage

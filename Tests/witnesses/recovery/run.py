@@ -2,55 +2,27 @@
 
 import json
 import random
-import signal
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from programs import Broker
 
 from .checker import Findings, check
 from .clients import ADD_ON, FANFARE_JS, PYSHER, SDK, STOCK, TOKEN, BrowserClients, pysher_clients, sdk_clients
+from .faults import SQLITE, Fault, Outcome
 from .ledger import Ledger
-from .publisher import BATCH, Publisher
-from .relay import KINDS, RESET, Relay, Weather
+from .publisher import Publisher
+from .relay import DROP_FRAME, REPEAT_FRAME, SWAP_FRAMES, NetworkFaults, Relay
 
-MEMORY, SQLITE = "memory", "sqlite"
 # Seconds.
 ROUND = 3
 # pusher-js pauses for 15, then 30, then 60 seconds behind attempts that fail.
 DELIVERY_TIME_MAX = 150
-RESTART_PAUSE = (2.5, 5.0)
 CONFIRMATION_TIME = 4
 BUSY_TIME, BUSY_INTERVAL = 2.0, 4.5
-# Longer than a session's cursors may be behind the file.
-FIRST_RESTART = 6
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What fails in a run."""
-
-    name: str
-    #: What the relay does to connections.
-    network: tuple = ()
-    #: The signal that the broker gets, again and again.
-    signal: int | None = None
-    store: str = MEMORY
-    #: Whether the threads of pages are busy again and again, also at a fault: a browser receives meanwhile.
-    has_busy_pages: bool = False
-
-    @property
-    def may_gap(self):
-        """Whether what was published before a restart is gone, and subscribers are told."""
-        return self.signal is not None and self.store == MEMORY
-
-    @property
-    def may_repeat_confirmed(self):
-        """Whether a session's cursors may be those of a few seconds before."""
-        return self.signal == signal.SIGKILL
 
 
 @dataclass(frozen=True)
@@ -65,43 +37,15 @@ class Size:
     #: The run ends when it has so many deliveries and faults.
     deliveries: int
     faults: int
+    #: The least number of stops or kills, where the broker is stopped or killed.
+    restarts: int = 2
     #: The mean time that a connection lives, in seconds.
     lifetime: float = 3.0
+    #: From the first fault until the first stop or kill, longer than a session's cursors may be behind the file; and the
+    #: least and the longest time between two.
+    first_restart: float = 6.0
+    restart_pause: tuple = (2.5, 5.0)
     seconds_max: float = 3_600
-
-
-@dataclass
-class Outcome:
-    """What one kind of client got in a run."""
-
-    kind: object
-    fault: Fault
-    #: Connections that the relay has ended, and those that ended with the broker.
-    cuts: int
-    ended_by_broker: int
-    #: Stops or kills of the broker.
-    restarts: int
-    findings: Findings = field(default_factory=Findings)
-
-    @property
-    def violations(self):
-        """What breaks a promise, in words."""
-        found, broken = self.findings, []
-
-        def must(holds, text):
-            if not holds:
-                broken.append(f"{self.kind.title}, {self.fault.name}: {text}")
-
-        must(found.lost == 0, f"{found.lost} lost untold")
-        must(found.out_of_order == 0, f"{found.out_of_order} out of order")
-        must(found.misnumbered == 0, f"{found.misnumbered} with another serial than the publisher was told")
-        must(self.kind.may_repeat or found.repeated == 0, f"{found.repeated} repeated")
-        if not self.fault.may_repeat_confirmed:
-            must(found.confirmed_repeated == 0, f"{found.confirmed_repeated} repeated that were confirmed")
-        if not self.fault.may_gap:
-            must(found.gaps == 0, f"{found.gaps} gaps told while the window held")
-            must(found.told == 0, f"{found.told} missed while the window held")
-        return broken
 
 
 class Run:
@@ -151,9 +95,9 @@ class Run:
             if any(kind.may_repeat for kind in clients):
                 # A client with a token must have confirmed what it was told first, or it is told again.
                 time.sleep(CONFIRMATION_TIME)
-            self._set(Weather(self.fault.network, self._size.lifetime))
+            self._set(NetworkFaults(self.fault.network, self._size.lifetime))
             self._let_fail([each for each in clients.values() if isinstance(each, BrowserClients)])
-            self._set(Weather())
+            self._set(NetworkFaults())
             self._publisher.stop()
             self._await_last(clients.values())
             return [self._outcome(kind, each.report) for kind, each in clients.items()]
@@ -184,7 +128,7 @@ class Run:
 
     def _let_fail(self, pages):
         begin = time.monotonic()
-        restart, busy = begin + FIRST_RESTART, begin
+        restart, busy = begin + self._size.first_restart, begin
         while not self._is_complete:
             if time.monotonic() - begin > self._size.seconds_max:
                 raise AssertionError(
@@ -193,7 +137,7 @@ class Run:
             self._publisher.check()
             if self.fault.signal and time.monotonic() > restart:
                 self._restart()
-                restart = time.monotonic() + self._random.uniform(*RESTART_PAUSE)
+                restart = time.monotonic() + self._random.uniform(*self._size.restart_pause)
             if self.fault.has_busy_pages and time.monotonic() > busy:
                 for page in pages:
                     page.keep_busy(BUSY_TIME)
@@ -204,7 +148,7 @@ class Run:
     @property
     def _is_complete(self):
         is_enough = self.deliveries >= self._size.deliveries and self.faults >= self._size.faults
-        return is_enough and (self.restarts >= 2 or not self.fault.signal)
+        return is_enough and (self.restarts >= self._size.restarts or not self.fault.signal)
 
     def _restart(self):
         self._broker.signal(self.fault.signal)
@@ -212,9 +156,9 @@ class Run:
         self.restarts += 1
         self._start_broker(self._broker.port)
 
-    def _set(self, weather):
+    def _set(self, faults):
         for kind in self._size.clients:
-            self._relay.set(kind, weather)
+            self._relay.set(kind, faults)
 
     def _await_last(self, clients):
         """Publishes on each channel until every client has the last message; what it misses before that is a finding.
@@ -240,16 +184,11 @@ class Run:
         return Outcome(kind, self.fault, cuts, self._relay.ended_by_broker[kind], self.restarts, findings)
 
 
-def network_faults():
-    """Each kind of failure of the network by itself, and resets while pages are busy."""
-    faults = [Fault(name, network=(name,)) for name in KINDS]
-    return [*faults, Fault("reset, busy page", network=(RESET,), has_busy_pages=True)]
+def damaged(damage, counts):
+    """The outcomes of clients whose connections stay, while one of many frames is damaged."""
+    size = Size(counts, channels=4, rate=200, deliveries=1_000 * sum(counts.values()), faults=0)
+    return Run(Fault(f"{damage} frames"), size, None, {}, seed=19, damage=damage).outcomes()
 
 
-def broker_faults():
-    """Stops and kills of the broker, beside all failures of the network."""
-    return [
-        Fault(f"{verb}, {store}", network=KINDS, signal=number, store=store)
-        for store in (MEMORY, SQLITE)
-        for verb, number in (("stop", signal.SIGTERM), ("kill", signal.SIGKILL))
-    ]
+#: What a check must find of each damage, in a client without positions.
+NOTICED = {DROP_FRAME: "lost", REPEAT_FRAME: "repeated", SWAP_FRAMES: "out_of_order"}
