@@ -61,6 +61,29 @@ import Testing
         }
     }
 
+    @Test("Compressed for those who ask for it, with a tag of its own (RFC 9110 §8.8.3.3)")
+    func compresses() async throws {
+        try await TestBroker.run { broker in
+            let wire = try Wire(port: broker.port)
+            let plain = try await wire.get("/fanfare.js", "Accept-Encoding: br\r\n")
+            #expect(plain.field("content-encoding") == nil)
+            let fields = "Accept-Encoding: br, gzip\r\n"
+            let tag = try #require(plain.field("etag")).replacing(/"$/, with: "-gzip\"")
+            try wire.send("GET /fanfare.js HTTP/1.1\r\nHost: h\r\n\(fields)\r\n")
+            let head = try await wire.read(through: "\r\n\r\n")
+            let answer = Answer(status: 200, head: head, body: "")
+            #expect(answer.field("content-encoding") == "gzip")
+            #expect(answer.field("etag") == tag)
+            let length = try #require(answer.field("content-length").flatMap { Int($0) })
+            #expect(length < plain.body.utf8.count / 2)
+            let bytes = try await wire.read(length)
+            #expect(bytes.starts(with: [0x1F, 0x8B, 8]))
+            for answer in [plain, answer] { #expect(answer.field("vary") == "Accept-Encoding") }
+            let known = try await wire.get("/fanfare.js", "\(fields)If-None-Match: \(tag)\r\n")
+            #expect(known.status == 304)
+        }
+    }
+
     @Test("HEAD has the fields of GET, OPTIONS and 405 name the methods")
     func methods() async throws {
         try await TestBroker.run { broker in

@@ -30,10 +30,11 @@ OPEN = """
         return { auth: await sign(`${socketId}:${channelName}:${channel_data}`), channel_data };
     }
     const customHandler = (request, callback) => signed(request).then((data) => callback(null, data), callback);
-    window.connect = () => new Pusher("app-key", {
+    window.options = {
         wsHost: "127.0.0.1", wsPort: port, forceTLS: false, enabledTransports: ["ws", "wss"], cluster: "",
         channelAuthorization: { customHandler }, userAuthentication: { customHandler }, ...more,
-    });
+    };
+    window.connect = () => new Pusher("app-key", options);
     window.pusher = connect();
     window.heard = [];
     window.loads = [];

@@ -1,12 +1,14 @@
 """The browser client in three browsers, loaded from the broker as any page would."""
 
 import json
+import re
+import urllib.request
 
 import pusher
 import pytest
 
 from frame_line import FrameLine
-from programs import Broker, await_true
+from programs import Broker, await_true, broker_with_recovery
 from static_site import EMPTY_PAGE, StaticSite
 
 # Signs in the page itself, as no app may: the secret of the development app is known to everyone.
@@ -60,12 +62,6 @@ CONNECT = """
         fanfare.connect();
     });
 """
-# What a channel keeps, so that little is too much; channels whose earlier events may be asked for; and no recovery.
-RECOVERY = {
-    "few": {"messages_max": 5},
-    "rewind": {"rules": [{"channel_prefix": "news", "keep": "always", "rewind": True}]},
-    "off": {"enabled": False},
-}
 
 
 class Client:
@@ -295,14 +291,6 @@ def backend_of(broker):
     return pusher.Pusher(broker.app_id, broker.key, broker.secret, host="127.0.0.1", port=broker.port, ssl=False)
 
 
-def broker_for(recovery, folder, port=0):
-    """A broker with these settings of `RECOVERY`."""
-    file = folder / f"{recovery}.json"  # JSON is YAML as well.
-    app = {"id": "1", "key": "app-key", "secret": "app-secret", "recovery": RECOVERY[recovery]}
-    file.write_text(json.dumps({"apps": [app]}))
-    return Broker(port=port, configuration=file)
-
-
 @pytest.mark.parametrize("name", ["news", "private-news", "presence-news"])
 def test_a_hole_is_found_and_filled_on_the_same_connection(ann, line, backend, name):
     ann.room(name, "new", "pusher:continuity")
@@ -342,7 +330,7 @@ def test_an_event_that_leaves_the_page_out_is_no_hole(ann, line, backend):
 
 
 def test_what_is_no_longer_kept_is_told_as_a_gap_and_counted(browsers, site, tmp_path):
-    with broker_for("few", tmp_path) as broker, FrameLine(broker.port) as line:
+    with broker_with_recovery(tmp_path, messages_max=5) as broker, FrameLine(broker.port) as line:
         ann = Client(browsers[0], broker, site, "ann", host="127.0.0.1", port=line.port)
         ann.room("news", "new", "pusher:continuity")
         ann.run("load('news'); finish()")
@@ -373,7 +361,7 @@ def test_a_broker_that_begins_anew_is_a_gap_and_one_without_recovery_unknown(bro
     with Broker(port=broker.port) as broker:
         await_true(lambda: kinds() == ["began", "gap"], "the gap", seconds=40)
         assert ann.new("pusher:continuity")[-1]["reason"] == "unknown_stream"
-    with broker_for("off", tmp_path, port=broker.port) as broker:
+    with broker_with_recovery(tmp_path, port=broker.port, enabled=False) as broker:
         await_true(lambda: kinds() == ["began", "gap", "unknown"], "an honest answer", seconds=40)
         backend_of(broker).trigger("news", "new", 2)
         ann.await_new(1, 2)
@@ -384,7 +372,8 @@ def test_a_broker_that_begins_anew_is_a_gap_and_one_without_recovery_unknown(bro
 
 
 def test_a_new_page_begins_with_earlier_events_where_a_rule_allows_it(browsers, site, tmp_path):
-    with broker_for("rewind", tmp_path) as broker:
+    rule = {"channel_prefix": "news", "keep": "always", "rewind": True}
+    with broker_with_recovery(tmp_path, rules=[rule]) as broker:
         for number in range(5):
             backend_of(broker).trigger("news", "new", number)
             backend_of(broker).trigger("other", "new", number)
@@ -489,3 +478,39 @@ def test_the_backend_signs_at_its_own_address(browsers, broker, line):
     assert [form["channel_name"] for form in forms] == ["private-notes"] * 2 + ["private-closed"]
     assert {form["socket_id"] for form in forms} == {socket_id}
     assert {form["x-token"] for form in forms} == {"t"}
+
+
+def test_the_types_name_what_there_is_and_nothing_else(ann, broker):
+    def read(name):
+        return urllib.request.urlopen(f"{broker.url}/{name}", timeout=10).read().decode()
+
+    types, script = read("fanfare.d.ts"), read("fanfare.js")
+    # What a page can reach: the exports, and what instances of the two classes have.
+    reached = ann.run(
+        """
+        const module = await import(given[0]);
+        const names = (object) => [...Object.keys(object), ...Object.getOwnPropertyNames(Object.getPrototypeOf(object))];
+        return {
+            module: Object.keys(module),
+            Fanfare: names(new module.Fanfare("app-key")),
+            Channel: names(new module.Fanfare("app-key").subscribe("news")),
+        };
+        """,
+        f"{broker.url}/fanfare.js",
+    )
+    assert set(re.findall(r"^export (?:class|const) (\w+)", types, re.M)) == set(reached["module"])
+    for name in ("Fanfare", "Channel"):
+        assert members_of("class " + name, types) == set(reached[name]) - {"constructor"}, name
+    for option in members_of("interface Options", types) | members_of("interface SubscribeOptions", types):
+        assert re.search(rf"\b{option}\b", script), f"fanfare.js has no option {option}"
+    for event in re.findall(r'^  "(pusher:\w+)"', types, re.M):
+        assert event in script or event == "pusher:cache_miss", f"fanfare.js has no event {event}"
+    for state in members_of("interface StateDetails", types):
+        assert f'onstate("{state}"' in script, f"fanfare.js has no state {state}"
+
+
+def members_of(declaration, types):
+    """The names that a class or an interface of a .d.ts file declares."""
+    body = re.search(rf"^export {declaration}\b.*?{{\n(.*?)^}}", types, re.S | re.M)[1]
+    names = re.findall(r"^  (?:readonly |get )?(\w+)\??(?=[(:<])", body, re.M)
+    return set(names) - {"constructor"}

@@ -1,6 +1,7 @@
 """pusher-js with the broker's add-on: what a page misses behind a cut arrives, or it is told of a gap.
 
-With the stand-in for pusher-js always; with the unmodified bundle where PUSHER_JS is its path.
+With the stand-in for pusher-js always; with the unmodified bundle where PUSHER_JS is its path, and with Laravel Echo where
+LARAVEL_ECHO is its.
 """
 
 import json
@@ -11,14 +12,14 @@ import pusher
 import pytest
 
 from frame_line import FrameLine
-from programs import Broker, await_true
+from programs import Broker, await_true, broker_with_recovery
 from pusher_page import PusherPage
 from static_site import StaticSite
 
 BUNDLE = os.environ.get("PUSHER_JS")
+# A script that defines Echo, as the package's echo.iife.js does.
+ECHO = os.environ.get("LARAVEL_ECHO")
 SCRIPTS = {"stand-in": Path(__file__).parent / "pusher_stand_in.js", "pusher-js": BUNDLE and Path(BUNDLE)}
-# What a channel keeps, so that little is too much.
-FEW = {"apps": [{"id": "1", "key": "app-key", "secret": "app-secret", "recovery": {"messages_max": 5}}]}
 
 
 @pytest.fixture(scope="module", params=SCRIPTS)
@@ -105,9 +106,7 @@ def test_a_blocked_page_loses_nothing_at_a_cut(page, line, backend):
 
 
 def test_what_is_no_longer_kept_is_told_as_a_gap(browsers, site, script, tmp_path):
-    file = tmp_path / "broker.json"  # JSON is YAML as well.
-    file.write_text(json.dumps(FEW))
-    with Broker(configuration=file) as broker, FrameLine(broker.port) as line:
+    with broker_with_recovery(tmp_path, messages_max=5) as broker, FrameLine(broker.port) as line:
         page = PusherPage(browsers[0], site, script, broker, line.port)
         page.follow("news", "new", "pusher:gap", "pusher:continuity")
         backend = backend_of(broker)
@@ -136,10 +135,7 @@ def test_a_broker_that_begins_anew_is_a_gap_and_one_without_recovery_unknown(bro
     with Broker(port=broker.port) as broker:
         await_true(lambda: page.heard_of("pusher:gap"), "the gap", seconds=40)
         assert page.heard_of("pusher:gap")[0]["reason"] == "unknown_stream"
-    file = tmp_path / "broker.json"
-    apps = [{**FEW["apps"][0], "recovery": {"enabled": False}}]
-    file.write_text(json.dumps({"apps": apps}))
-    with Broker(port=broker.port, configuration=file) as broker:
+    with broker_with_recovery(tmp_path, port=broker.port, enabled=False) as broker:
         await_true(lambda: page.heard_of("pusher:continuity")[-1]["kind"] == "unknown", "an honest answer", seconds=40)
         backend_of(broker).trigger("news", "new", 2)
         page.await_new([1, 2])
@@ -255,6 +251,28 @@ def test_the_users_own_channel_is_recovered(page, line, backend):
     assert page.new == ["hello"] * count + [1, 2, 3]
 
 
+def test_laravel_echo_recovers_as_pusher_js_does(page, line, backend):
+    if not ECHO or not page.run("return 'signin' in pusher"):
+        pytest.skip("LARAVEL_ECHO and PUSHER_JS name no bundles")
+    page.run(
+        """
+        const module = (0, eval)(`${given[0]}\\nEcho`);
+        window.echo = new (module.default ?? module)({ broadcaster: "pusher", key: "app-key", ...options, Pusher });
+        echo.private("news").listen(".new", (data) => heard.push(["new", data]))
+            .subscription.bind("pusher:continuity", (data) => heard.push(["pusher:continuity", data]));
+        """,
+        Path(ECHO).read_text(),
+    )
+    await_true(lambda: page.run("return echo.private('news').subscription.subscribed"), "the subscription")
+    backend.trigger("private-news", "new", 1)
+    page.await_new([1])
+    line.cut()
+    for number in range(2, 6):
+        backend.trigger("private-news", "new", number)
+    page.await_new([1, 2, 3, 4, 5])
+    assert page.heard_of("pusher:continuity") == [{"kind": "began"}, {"kind": "resumed", "replayed": 4}]
+
+
 # State that is joined to the stream
 
 LOAD = """
@@ -346,9 +364,7 @@ def test_a_page_goes_on_where_its_state_was(page, backend):
 
 
 def test_behind_a_gap_the_state_is_loaded_anew(browsers, site, script, tmp_path):
-    file = tmp_path / "broker.json"
-    file.write_text(json.dumps(FEW))
-    with Broker(configuration=file) as broker, FrameLine(broker.port) as line:
+    with broker_with_recovery(tmp_path, messages_max=5) as broker, FrameLine(broker.port) as line:
         page = PusherPage(browsers[0], site, script, broker, line.port)
         page.run(LOAD, {}, 0)
         await_true(lambda: page.run("return loads") == ["began"], "that the state is asked for")
@@ -364,10 +380,14 @@ def test_behind_a_gap_the_state_is_loaded_anew(browsers, site, script, tmp_path)
         page.await_new(["behind it"])
 
 
-def test_a_position_that_is_none_is_refused(page):
-    page.run("follow('news', { position: { stream: 'a b', serial: -1 } }, 'pusher:subscription_error')")
+def test_a_position_that_is_none_is_refused_and_forgotten(page, line, backend):
+    page.run("follow('news', { position: { stream: 'a b', serial: -1 } }, 'new', 'pusher:subscription_error')")
     await_true(lambda: page.heard_of("pusher:subscription_error"), "the refusal")
     assert page.heard_of("pusher:subscription_error")[0]["type"] == "InvalidPosition"
+    line.cut()
+    page.await_subscribed("news")
+    backend.trigger("news", "new", 1)
+    page.await_new([1])
 
 
 def channel_position(backend, name):

@@ -5,17 +5,17 @@ extension Continuity {
     var notice: String? {
         switch self {
         case .resumed(let count) where count > 0:
-            "\(Self.changes(count)) while you were away"
+            "\(Self.events(count)) while you were away"
         case .gap(let gap) where gap.reason == .unknownStream:
             "the broker has lost its history, loaded anew"
         case .gap(let gap):
-            (gap.missed.map { "\(Self.changes($0)) while you were away, " } ?? "")
-                + "history expired, loaded anew"
+            "history expired, loaded anew"
+                + (gap.missed.map { " (\(Self.events($0)) missed)" } ?? "")
         case .began, .resumed, .unknown: nil
         }
     }
 
-    private static func changes(_ count: Int) -> String {
-        count == 1 ? "1 change" : "\(count) changes"
+    private static func events(_ count: Int) -> String {
+        count == 1 ? "1 event" : "\(count) events"
     }
 }
