@@ -30,7 +30,7 @@ window.Pusher = class Pusher {
   constructor(key, options) {
     if (options.cluster === undefined) throw new Error("Options object must provide a cluster");
     this.#url = `ws://${options.wsHost}:${options.wsPort}/app/${key}?protocol=7&client=js&version=8.4.0`;
-    this.#authorize = options.channelAuthorization.customHandler;
+    this.#authorize = options.channelAuthorization?.customHandler;
     Pusher.instances.push(this);
     this.connection.bind("message", (event) => this.#handle(event));
     this.connect();
