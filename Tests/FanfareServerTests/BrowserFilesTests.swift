@@ -42,7 +42,8 @@ import Testing
     @Test(
         "Who has the file gets 304 without it (RFC 9110 §13.1.2)",
         arguments: [
-            ("TAG", true), ("W/TAG", true), ("\"a\", TAG", true), ("\"a\",\tW/TAG ", true), ("*", true),
+            ("TAG", true), ("W/TAG", true), ("\"a\", TAG", true), ("\"a\",\tW/TAG ", true),
+            ("*", true),
             ("\"a\"", false), ("", false), ("TAGx", false),
         ]
     )
@@ -110,7 +111,9 @@ import Testing
         try await TestBroker.run({ $0.pathPrefix = "/push" }) { broker in
             let wire = try Wire(port: broker.port)
             #expect(try await wire.get("/push/fanfare.js").status == 200)
-            for path in ["/fanfare", "/fanfare.js/", "/fanfare.jsx", "/fanfare-pusher", "/x/fanfare.js"] {
+            for path in [
+                "/fanfare", "/fanfare.js/", "/fanfare.jsx", "/fanfare-pusher", "/x/fanfare.js",
+            ] {
                 #expect(try await wire.get(path).status == 404, "\(path)")
             }
         }
