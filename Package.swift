@@ -89,6 +89,7 @@ let package = Package(
         // What the broker serves to web pages: scripts, contained in the program.
         .target(
             name: "BrowserClient",
+            dependencies: ["CZlib"],
             resources: [.embedInCode("Modules")],
             swiftSettings: strict
         ),

@@ -6,6 +6,15 @@ package struct BrowserFile: Sendable {
     package let contentType: String
     /// The content.
     package let bytes: [UInt8]
+    /// The content, compressed by gzip.
+    package let gzipped: [UInt8]
+
+    private init(name: String, contentType: String, bytes: [UInt8]) {
+        self.name = name
+        self.contentType = contentType
+        self.bytes = bytes
+        gzipped = Gzip.compress(bytes)
+    }
 
     /// The version of the files, which the client sends to the broker when it connects.
     package static let version = "0.2.0"
@@ -18,9 +27,10 @@ package struct BrowserFile: Sendable {
             bytes: ScriptParts(
                 main: PackageResources.fanfare_js,
                 others: [
-                    PackageResources.channel_js, PackageResources.tracking_js,
-                    PackageResources.followed_state_js, PackageResources.outbox_js,
-                    PackageResources.authorization_js, PackageResources.pauses_js,
+                    PackageResources.channel_js, PackageResources.subscription_js,
+                    PackageResources.tracking_js, PackageResources.followed_state_js,
+                    PackageResources.outbox_js, PackageResources.authorization_js,
+                    PackageResources.pauses_js,
                 ]
             ).module
         ),

@@ -88,7 +88,8 @@ import Testing
         arguments: [
             (nil, "demos.test:4000", "http://demos.test:6001"),
             (nil, "127.0.0.1", "http://127.0.0.1:6001"), (nil, "[::1]", "http://[::1]:6001"),
-            (nil, "[::1]:4000", "http://[::1]:6001"), ("push.test", "a.test", "http://push.test:6001"),
+            (nil, "[::1]:4000", "http://[::1]:6001"),
+            ("push.test", "a.test", "http://push.test:6001"),
             (nil, "a.test; script-src *", nil), (nil, "", nil), (nil, nil, nil),
         ]
     )

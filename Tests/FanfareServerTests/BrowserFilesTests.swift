@@ -42,7 +42,8 @@ import Testing
     @Test(
         "Who has the file gets 304 without it (RFC 9110 §13.1.2)",
         arguments: [
-            ("TAG", true), ("W/TAG", true), ("\"a\", TAG", true), ("\"a\",\tW/TAG ", true), ("*", true),
+            ("TAG", true), ("W/TAG", true), ("\"a\", TAG", true), ("\"a\",\tW/TAG ", true),
+            ("*", true),
             ("\"a\"", false), ("", false), ("TAGx", false),
         ]
     )
@@ -58,6 +59,29 @@ import Testing
             #expect(answer.body == (isKnown ? "" : file.body))
             #expect(answer.field("etag") == tag)
             #expect(answer.field("access-control-allow-origin") == "*")
+        }
+    }
+
+    @Test("Compressed for those who ask for it, with a tag of its own (RFC 9110 §8.8.3.3)")
+    func compresses() async throws {
+        try await TestBroker.run { broker in
+            let wire = try Wire(port: broker.port)
+            let plain = try await wire.get("/fanfare.js", "Accept-Encoding: br\r\n")
+            #expect(plain.field("content-encoding") == nil)
+            let fields = "Accept-Encoding: br, gzip\r\n"
+            let tag = try #require(plain.field("etag")).replacing(/"$/, with: "-gzip\"")
+            try wire.send("GET /fanfare.js HTTP/1.1\r\nHost: h\r\n\(fields)\r\n")
+            let head = try await wire.read(through: "\r\n\r\n")
+            let answer = Answer(status: 200, head: head, body: "")
+            #expect(answer.field("content-encoding") == "gzip")
+            #expect(answer.field("etag") == tag)
+            let length = try #require(answer.field("content-length").flatMap { Int($0) })
+            #expect(length < plain.body.utf8.count / 2)
+            let bytes = try await wire.read(length)
+            #expect(bytes.starts(with: [0x1F, 0x8B, 8]))
+            for answer in [plain, answer] { #expect(answer.field("vary") == "Accept-Encoding") }
+            let known = try await wire.get("/fanfare.js", "\(fields)If-None-Match: \(tag)\r\n")
+            #expect(known.status == 304)
         }
     }
 
@@ -87,7 +111,9 @@ import Testing
         try await TestBroker.run({ $0.pathPrefix = "/push" }) { broker in
             let wire = try Wire(port: broker.port)
             #expect(try await wire.get("/push/fanfare.js").status == 200)
-            for path in ["/fanfare", "/fanfare.js/", "/fanfare.jsx", "/fanfare-pusher", "/x/fanfare.js"] {
+            for path in [
+                "/fanfare", "/fanfare.js/", "/fanfare.jsx", "/fanfare-pusher", "/x/fanfare.js",
+            ] {
                 #expect(try await wire.get(path).status == 404, "\(path)")
             }
         }

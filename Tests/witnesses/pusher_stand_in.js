@@ -30,7 +30,7 @@ window.Pusher = class Pusher {
   constructor(key, options) {
     if (options.cluster === undefined) throw new Error("Options object must provide a cluster");
     this.#url = `ws://${options.wsHost}:${options.wsPort}/app/${key}?protocol=7&client=js&version=8.4.0`;
-    this.#authorize = options.channelAuthorization.customHandler;
+    this.#authorize = options.channelAuthorization?.customHandler;
     Pusher.instances.push(this);
     this.connection.bind("message", (event) => this.#handle(event));
     this.connect();
@@ -44,9 +44,15 @@ window.Pusher = class Pusher {
     this.socket.onclose = () => {
       this.socket = null;
       for (const channel of Object.values(this.#channels)) channel.subscribed = false;
+      if (this.connection.state === "disconnected") return;
       this.#become("connecting");
       setTimeout(() => this.connect(), 1000);
     };
+  }
+
+  disconnect() {
+    this.#become("disconnected");
+    this.socket.close();
   }
 
   channel(name) {
@@ -74,7 +80,7 @@ window.Pusher = class Pusher {
   }
 
   #receive({ event, channel, data, user_id }) {
-    this.connection.emit("message", { event, channel, data: typeof data === "string" ? JSON.parse(data) : data, user_id });
+    this.connection.emit("message", { event, channel, data: decoded(data), user_id });
   }
 
   #handle({ event, channel: name, data, user_id }) {
@@ -110,3 +116,11 @@ window.Pusher = class Pusher {
     this.connection.emit("state_change", { previous, current });
   }
 };
+
+function decoded(data) {
+  try {
+    return typeof data === "string" ? JSON.parse(data) : data;
+  } catch {
+    return data;
+  }
+}

@@ -1,6 +1,3 @@
-import { FollowedState } from "./followed-state.js";
-import { Tracking } from "./tracking.js";
-
 /**
  * A channel's subscription: functions bound to event names.
  *
@@ -15,32 +12,38 @@ import { Tracking } from "./tracking.js";
  * - `{ kind: "unknown" }`: the broker keeps no events
  */
 export class Channel {
-  isSubscribed = false;
+  #subscription;
+
+  constructor(subscription) {
+    this.#subscription = subscription;
+  }
+
+  get name() {
+    return this.#subscription.name;
+  }
+
+  get isSubscribed() {
+    return this.#subscription.isSubscribed;
+  }
+
   /** The members of a presence channel: a map from id to info, in the order in which they joined. */
-  members = new Map();
+  get members() {
+    return this.#subscription.members;
+  }
+
   /** On a presence channel, the id of this page's user. */
-  me = null;
-
-  #bindings = new Map();
-  #connection;
-  #tracking;
-  #state = null;
-  #attempt = 0;
-
-  constructor(name, { position, rewind } = {}, connection) {
-    this.name = name;
-    this.#connection = connection;
-    this.#tracking = new Tracking(position ?? null, rewind ?? null);
+  get me() {
+    return this.#subscription.me;
   }
 
   /** The position, `{ stream, serial }`, up to which every event was received; null if there is none. */
   get position() {
-    return this.#tracking.position;
+    return this.#subscription.position;
   }
 
   /** Whether what the page shows is current: subscribed, and the state is loaded. */
   get isLive() {
-    return this.isSubscribed && (this.#state?.isLive ?? true);
+    return this.#subscription.isLive;
   }
 
   /**
@@ -48,13 +51,12 @@ export class Channel {
    * `userID`, and events that were replayed are `isMissed`.
    */
   bind(event, action) {
-    const actions = this.#bindings.get(event) ?? new Set();
-    this.#bindings.set(event, actions.add(action));
+    this.#subscription.bind(event, action);
     return this;
   }
 
   unbind(event, action) {
-    this.#bindings.get(event)?.delete(action);
+    this.#subscription.unbind(event, action);
     return this;
   }
 
@@ -65,16 +67,7 @@ export class Channel {
    * behind it. It is called again when it throws. Without a position it must be safe to apply an event twice.
    */
   state(getState) {
-    this.#state?.cancel();
-    this.#state = new FollowedState(getState, {
-      position: () => this.position,
-      resubscribe: (position) => {
-        this.track(position);
-        this.#connection.resubscribe(this);
-      },
-      apply: ([name, data, detail]) => this.emit(name, data, detail),
-      failed: (error) => this.#connection.failed(`the state of ${this.name} cannot be loaded: ${error?.message ?? error}`),
-    }, this.isSubscribed);
+    this.#subscription.follow(getState);
     return this;
   }
 
@@ -85,118 +78,6 @@ export class Channel {
    * once and may be lost.
    */
   trigger(event, data, { transient = false } = {}) {
-    return this.#connection.trigger(this, event, data, transient);
-  }
-
-  emit(event, data, detail = {}) {
-    for (const action of [...(this.#bindings.get(event) ?? [])]) {
-      // A fault of one listener must not cost others the event.
-      try {
-        action(data, detail);
-      } catch (error) {
-        reportError(error);
-      }
-    }
-  }
-
-  // Called by the connection
-
-  get request() {
-    return this.#tracking.request;
-  }
-
-  get isReplaying() {
-    return this.#tracking.isReplaying;
-  }
-
-  get holes() {
-    return this.#tracking.holes;
-  }
-
-  /** Begins an attempt to subscribe, which makes earlier ones obsolete. */
-  beginAttempt() {
-    this.#attempt += 1;
-    return this.#attempt;
-  }
-
-  isAttempt(attempt) {
-    return this.#attempt === attempt;
-  }
-
-  /** Replaces the position. */
-  track(position) {
-    this.#tracking = new Tracking(position);
-  }
-
-  acknowledge(data, socketID) {
-    const continuity = this.#tracking.acknowledged(data, socketID, this.isSubscribed);
-    this.isSubscribed = true;
-    // Each subscription returns all members, without those that left during a disconnection.
-    this.members = new Map(Object.entries(data?.presence?.hash ?? {}));
-    if (continuity) this.#state?.acknowledged(continuity);
-    this.emit("pusher:subscription_succeeded", data);
-    if (continuity && continuity.kind !== "resumed") this.emit("pusher:continuity", continuity);
-    this.#finishReplay();
-    this.#connection.opened();
-  }
-
-  receive({ event, serial, user_id: userID }, data) {
-    const isMissed = this.#tracking.isReplaying;
-    if (!this.#advance(serial)) return;
-    const detail = { userID, serial, isMissed };
-    if (this.#state && !event.startsWith("pusher:")) this.#state.receive(serial, [event, data, detail]);
-    else this.emit(event, data, detail);
-    if (event === "pusher:subscription_error" && data?.type === "InvalidPosition") this.track(null);
-    this.#finishReplay();
-  }
-
-  /** Handles the number of a message that is not for this client. */
-  receivePosition(serial) {
-    if (serial !== undefined && this.#advance(serial)) this.#finishReplay();
-  }
-
-  /** Moves the position; returns whether to deliver the message. */
-  #advance(serial) {
-    if (serial === undefined) {
-      this.#tracking.receivedWithoutNumber();
-      return true;
-    }
-    // Behind a hole: of the subscription before, and about to be replayed.
-    if (!this.isSubscribed) return false;
-    const verdict = this.#tracking.receive(serial);
-    if (verdict === "hole") {
-      this.#connection.failed(`events of ${this.name} before ${serial} did not arrive; asking for them again`);
-      this.#connection.resubscribe(this);
-    }
-    return verdict === "next";
-  }
-
-  #finishReplay() {
-    const end = this.#tracking.takeReplayEnd();
-    if (!end) return;
-    if (end.continuity) this.emit("pusher:continuity", end.continuity);
-    this.#connection.opened();
-  }
-
-  join({ user_id: id, user_info: info }) {
-    this.members.set(id, info);
-    this.emit("pusher:member_added", { id, info });
-  }
-
-  leave({ user_id: id }) {
-    const info = this.members.get(id);
-    if (this.members.delete(id)) this.emit("pusher:member_removed", { id, info });
-  }
-
-  /** The subscription has ended, on this connection or with it. */
-  ended() {
-    this.isSubscribed = false;
-    this.#attempt += 1;
-    this.#tracking.ended();
-  }
-
-  cancel() {
-    this.#state?.cancel();
-    this.#state = null;
+    return this.#subscription.trigger(event, data, transient);
   }
 }

@@ -130,6 +130,8 @@ class TrackedChannel {
       if (serial === undefined) this.#tracking.receivedWithoutNumber();
       if (this.#state && !event.startsWith("pusher:")) this.#state.receive(serial, eventOf(message));
       else pass();
+      const isRefused = event === "pusher:subscription_error" && decoded(message.data)?.type === "InvalidPosition";
+      if (isRefused) this.#tracking = new Tracking();
     }
     this.#finishReplay();
   }

@@ -15,6 +15,7 @@ import { NotAuthorized, askEndpoint } from "./authorization.js";
 import { Channel } from "./channel.js";
 import { Outbox } from "./outbox.js";
 import { pause, pauseBefore } from "./pauses.js";
+import { Subscription } from "./subscription.js";
 
 export { Channel, NotAuthorized };
 
@@ -49,7 +50,8 @@ export class Fanfare {
   #key;
   #options;
   #socket = null;
-  #channels = new Map();
+  #subscriptions = new Map();
+  #userSubscription;
   #outbox;
   #isSigningIn = false;
   #activityTimeout = ACTIVITY_TIMEOUT_MAX;
@@ -75,9 +77,10 @@ export class Fanfare {
     this.#options = { ...server, recovery: true, clientEventsPerSecond: 10, ...options };
     this.#options.port ??= this.#options.tls ? 443 : 80;
     this.#options.authorize ??= (request) => askEndpoint(this.#options, request);
-    this.user = this.#makeChannel("user");
+    this.#userSubscription = this.#makeSubscription("#server-to-user-");
+    this.user = this.#userSubscription.channel;
     this.#outbox = new Outbox(this.#options.clientEventsPerSecond, {
-      send: ({ event, data, channel, key }) => this.#send(event, data, channel.name, key),
+      send: ({ event, data, subscription, key }) => this.#send(event, data, subscription.name, key),
       failed: (message) => this.onerror({ message }),
     });
     addEventListener("online", () => this.#wakeUp());
@@ -116,23 +119,23 @@ export class Fanfare {
    * - `rewind`: begin with earlier events, `{ count }` or `{ seconds }`, where the broker's rule allows it
    */
   subscribe(name, options) {
-    let channel = this.#channels.get(name);
-    if (!channel) {
-      channel = this.#makeChannel(name, options);
-      this.#channels.set(name, channel);
-      if (this.socketID) this.#requestSubscription(channel);
+    let subscription = this.#subscriptions.get(name);
+    if (!subscription) {
+      subscription = this.#makeSubscription(name, options);
+      this.#subscriptions.set(name, subscription);
+      if (this.socketID) this.#requestSubscription(subscription);
     }
-    return channel;
+    return subscription.channel;
   }
 
   /** Ends a subscription; its position is forgotten. */
   unsubscribe(name) {
-    const channel = this.#channels.get(name);
-    if (!channel) return;
-    channel.ended();
-    channel.cancel();
-    this.#outbox.clear(channel);
-    this.#channels.delete(name);
+    const subscription = this.#subscriptions.get(name);
+    if (!subscription) return;
+    subscription.ended();
+    subscription.cancel();
+    this.#outbox.clear(subscription);
+    this.#subscriptions.delete(name);
     if (this.socketID) this.#send("pusher:unsubscribe", { channel: name });
   }
 
@@ -143,10 +146,10 @@ export class Fanfare {
     if (this.socketID) this.#requestSignIn();
   }
 
-  #makeChannel(name, options) {
-    return new Channel(name, options, {
-      trigger: (channel, event, data, isTransient) => this.#trigger(channel, event, data, isTransient),
-      resubscribe: (channel) => this.#resubscribe(channel),
+  #makeSubscription(name, options) {
+    return new Subscription(name, options, {
+      trigger: (subscription, event, data, isTransient) => this.#trigger(subscription, event, data, isTransient),
+      resubscribe: (subscription) => this.#resubscribe(subscription),
       opened: () => this.#outbox.flush(),
       failed: (message) => this.onerror({ message }),
     });
@@ -173,7 +176,7 @@ export class Fanfare {
     this.#socket = null;
     this.socketID = null;
     this.#isWaiting = false;
-    for (const channel of this.#allChannels()) channel.ended();
+    for (const subscription of this.#allSubscriptions()) subscription.ended();
     this.#outbox.connectionEnded();
     socket?.close();
   }
@@ -183,8 +186,8 @@ export class Fanfare {
     this.#timer = setTimeout(step, time);
   }
 
-  #allChannels() {
-    return [this.user, ...this.#channels.values()];
+  #allSubscriptions() {
+    return [this.#userSubscription, ...this.#subscriptions.values()];
   }
 
   // Messages
@@ -200,7 +203,8 @@ export class Fanfare {
     if (!this.socketID) return this.#establish(message.event, data);
 
     this.#expectActivity();
-    const channel = message.channel === this.user.name ? this.user : this.#channels.get(message.channel);
+    const isUsers = message.channel === this.#userSubscription.name;
+    const subscription = isUsers ? this.#userSubscription : this.#subscriptions.get(message.channel);
     switch (message.event) {
       case "pusher:ping":
         return this.#send("pusher:pong", {});
@@ -211,18 +215,18 @@ export class Fanfare {
       case "pusher:signin_success":
         return this.#signedIn(data);
       case "pusher_internal:subscription_succeeded":
-        return channel?.acknowledge(data, this.socketID);
+        return subscription?.acknowledge(data, this.socketID);
       case "pusher_internal:member_added":
-        return channel?.join(data);
+        return subscription?.join(data);
       case "pusher_internal:member_removed":
-        return channel?.leave(data);
+        return subscription?.leave(data);
       case "pusher_internal:subscription_count":
-        return channel?.emit("pusher:subscription_count", data);
+        return subscription?.emit("pusher:subscription_count", data);
       case "pusher_internal:position":
         if (message.key) this.#outbox.confirm(message.key);
-        return channel?.receivePosition(message.serial);
+        return subscription?.receivePosition(message.serial);
       default:
-        if (!message.event?.startsWith("pusher_internal:")) channel?.receive(message, data);
+        if (!message.event?.startsWith("pusher_internal:")) subscription?.receive(message, data);
     }
   }
 
@@ -241,7 +245,7 @@ export class Fanfare {
     this.#expectActivity();
     this.onstate("connected", { socketID: this.socketID });
     if (this.#isSigningIn) this.#requestSignIn();
-    for (const channel of this.#channels.values()) this.#requestSubscription(channel);
+    for (const subscription of this.#subscriptions.values()) this.#requestSubscription(subscription);
   }
 
   #send(event, data, channel, key) {
@@ -249,42 +253,44 @@ export class Fanfare {
   }
 
   /** Sends or queues a client event; only subscribed private and presence channels have them. */
-  #trigger(channel, event, data, isTransient) {
-    if (!channel.isSubscribed || !/^(private|presence)-/.test(channel.name) || !/^client-./.test(event)) return false;
-    if (!isTransient) return this.#outbox.add({ channel, event, data });
-    if (channel.isReplaying) return false;
-    this.#send(event, data, channel.name);
+  #trigger(subscription, event, data, isTransient) {
+    const { name } = subscription;
+    if (!subscription.isSubscribed || !/^(private|presence)-/.test(name) || !/^client-./.test(event)) return false;
+    if (!isTransient) return this.#outbox.add({ subscription, event, data });
+    if (subscription.isReplaying) return false;
+    this.#send(event, data, name);
     return true;
   }
 
   // Subscriptions, the sign-in and their signatures
 
-  async #requestSubscription(channel) {
-    const { name } = channel;
-    const attempt = channel.beginAttempt();
-    const isWanted = () => channel.isAttempt(attempt);
-    if (!/^(private|presence)-/.test(name)) return this.#subscribe(channel, { auth: "" });
+  async #requestSubscription(subscription) {
+    const { name } = subscription;
+    const attempt = subscription.beginAttempt();
+    const isWanted = () => subscription.isAttempt(attempt);
+    if (!/^(private|presence)-/.test(name)) return this.#subscribe(subscription, { auth: "" });
     const signed = await this.#authorized({ channel: name }, isWanted, (error) =>
-      channel.emit("pusher:subscription_error", { type: "AuthError", error: error.message }));
+      subscription.emit("pusher:subscription_error", { type: "AuthError", error: error.message }));
     if (!signed) return;
     const { auth, channel_data } = signed;
-    channel.me = channel_data && JSON.parse(channel_data).user_id;
-    this.#subscribe(channel, { auth, channel_data });
+    subscription.me = channel_data && JSON.parse(channel_data).user_id;
+    this.#subscribe(subscription, { auth, channel_data });
   }
 
-  #subscribe(channel, signed) {
-    this.#send("pusher:subscribe", { ...signed, channel: channel.name, ...(this.#options.recovery && channel.request) });
+  #subscribe(subscription, signed) {
+    const position = this.#options.recovery ? subscription.request : {};
+    this.#send("pusher:subscribe", { ...signed, channel: subscription.name, ...position });
   }
 
   /** Subscribes again, from the channel's position; at once, or later if that did not help before. */
-  async #resubscribe(channel) {
+  async #resubscribe(subscription) {
     const { socketID } = this;
-    channel.ended();
+    subscription.ended();
     if (!socketID) return;
-    this.#send("pusher:unsubscribe", { channel: channel.name });
-    const attempt = channel.beginAttempt();
-    if (channel.holes > 1) await pause(pauseBefore(channel.holes - 1));
-    if (this.socketID === socketID && channel.isAttempt(attempt)) this.#requestSubscription(channel);
+    this.#send("pusher:unsubscribe", { channel: subscription.name });
+    const attempt = subscription.beginAttempt();
+    if (subscription.holes > 1) await pause(pauseBefore(subscription.holes - 1));
+    if (this.socketID === socketID && subscription.isAttempt(attempt)) this.#requestSubscription(subscription);
   }
 
   async #requestSignIn() {
@@ -295,12 +301,14 @@ export class Fanfare {
   #signedIn({ user_data }) {
     const { id } = JSON.parse(user_data);
     const name = `#server-to-user-${id}`;
+    const subscription = this.#userSubscription;
     // The position of another user's channel means nothing here.
-    if (this.user.name !== name) this.user.track(null);
-    Object.assign(this.user, { id, name });
-    this.user.beginAttempt();
-    this.#subscribe(this.user, { auth: "" });
-    this.user.emit("pusher:signin_success", { id });
+    if (subscription.name !== name) subscription.track(null);
+    subscription.name = name;
+    this.user.id = id;
+    subscription.beginAttempt();
+    this.#subscribe(subscription, { auth: "" });
+    subscription.emit("pusher:signin_success", { id });
   }
 
   /** Returns the backend's signature; null when it refuses or the request is obsolete. */

@@ -38,7 +38,7 @@ export class Outbox {
   /** Sends what may be sent: on subscribed channels, within the rate, and not while missed events arrive. */
   flush() {
     for (const event of [...this.#events]) {
-      if (event.sentAt !== null || !event.channel.isSubscribed || event.channel.isReplaying) continue;
+      if (event.sentAt !== null || !event.subscription.isSubscribed || event.subscription.isReplaying) continue;
       if (!this.#takeToken()) return this.#awaitToken();
       event.sentAt = Date.now();
       event.attempts += 1;
@@ -56,9 +56,9 @@ export class Outbox {
     for (const event of this.#events) Object.assign(event, { sentAt: null, attempts: 0 });
   }
 
-  /** Drops the events of a channel, or all. */
-  clear(channel) {
-    this.#remove((event) => !channel || event.channel === channel);
+  /** Drops the events of a subscription, or all. */
+  clear(subscription) {
+    this.#remove((event) => !subscription || event.subscription === subscription);
   }
 
   #remove(isObsolete) {
@@ -99,7 +99,7 @@ export class Outbox {
       } else {
         // The broker has told why by an error of its own.
         this.confirm(event.key);
-        this.#actions.failed(`${event.event} on ${event.channel.name} was not confirmed`);
+        this.#actions.failed(`${event.event} on ${event.subscription.name} was not confirmed`);
       }
     }
     this.flush();

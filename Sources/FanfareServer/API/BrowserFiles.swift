@@ -10,11 +10,9 @@ import Primitives
 /// The contents are part of the program. Any page may load them, from any origin.
 struct BrowserFiles: Sendable {
     fileprivate struct Resource {
-        /// The response, revalidated by caches at each use.
-        let response: Response
-        /// The response to a URL with the present version, which caches may keep for a year.
-        let versioned: Response
-        let entityTag: String
+        let file: BrowserFile
+        /// The digest of the content, for its entity tags.
+        let digest: String
     }
 
     private let resources: [String: Resource]
@@ -59,46 +57,47 @@ struct BrowserFiles: Sendable {
 
 extension BrowserFiles.Resource {
     fileprivate init(_ file: BrowserFile) {
-        let entityTag = "\"\(Hex.encode(Array(Digest.sha256(file.bytes.span).prefix(8))))\""
-        func response(cacheControl: String) -> Response {
-            Response(
-                status: 200,
-                fields: [
-                    Field("Content-Type", file.contentType),
-                    Field("Cache-Control", cacheControl),
-                    Field("ETag", entityTag),
-                    Field("Access-Control-Allow-Origin", "*"),
-                    // For pages that are isolated from other origins.
-                    Field("Cross-Origin-Resource-Policy", "cross-origin"),
-                    Field("X-Content-Type-Options", "nosniff"),
-                ],
-                body: file.bytes
-            )
-        }
-        self.entityTag = entityTag
-        self.response = response(cacheControl: "no-cache")
-        versioned = response(cacheControl: "public, max-age=31536000, immutable")
+        self.file = file
+        digest = Hex.encode(Array(Digest.sha256(file.bytes.span).prefix(8)))
     }
 
     /// The response to GET and HEAD: the file, or 304 if the client has it.
     fileprivate func response(to head: RequestHead) -> Response {
+        let isCompressed = head.field("accept-encoding", contains: "gzip")
+        let entityTag = isCompressed ? "\"\(digest)-gzip\"" : "\"\(digest)\""
         // Another version gets the file too, since a page must not fail behind an upgrade.
         let isVersioned = head.query == "v=\(BrowserFile.version)"
-        var response = isVersioned ? versioned : response
-        if head.fields("if-none-match").contains(where: matches) {
-            response.status = 304
-            response.body = []
-            response.fields.removeAll { $0.name == "Content-Type" }
-        }
+        var response = Response(
+            status: 304,
+            fields: [
+                Field(
+                    "Cache-Control",
+                    isVersioned ? "public, max-age=31536000, immutable" : "no-cache"
+                ),
+                Field("ETag", entityTag),
+                Field("Vary", "Accept-Encoding"),
+                Field("Access-Control-Allow-Origin", "*"),
+                // For pages that are isolated from other origins.
+                Field("Cross-Origin-Resource-Policy", "cross-origin"),
+                Field("X-Content-Type-Options", "nosniff"),
+            ]
+        )
+        guard !head.fields("if-none-match").contains(where: { Self.list($0, has: entityTag) })
+        else { return response }
+        response.status = 200
+        response.fields.append(Field("Content-Type", file.contentType))
+        if isCompressed { response.fields.append(Field("Content-Encoding", "gzip")) }
+        response.body = isCompressed ? file.gzipped : file.bytes
         return response
     }
 
-    /// Whether a list of entity tags has the file's (RFC 9110 §13.1.2, weak comparison).
-    private func matches(_ field: String) -> Bool {
+    /// Whether a list of entity tags has this one (RFC 9110 §13.1.2, weak comparison).
+    private static func list(_ field: String, has entityTag: String) -> Bool {
         field.split(separator: ",").contains { element in
             let tag = element.drop { $0 == " " || $0 == "\t" }
             let opaque = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag
-            return opaque.prefix { $0 != " " && $0 != "\t" } == entityTag || opaque == "*"
+            let text = opaque.prefix { $0 != " " && $0 != "\t" }
+            return text == entityTag || text == "*"
         }
     }
 }
