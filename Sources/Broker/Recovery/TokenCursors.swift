@@ -69,7 +69,7 @@ struct TokenCursors: Sendable {
     ///   - start: Where the subscription begins.
     ///   - gap: The gap that the client is told with it.
     mutating func begin(_ channel: ChannelName, _ start: SubscriptionStart, gap: RecoveryGap?) {
-        var replay: UInt64 = 0
+        var replay = UInt64(start.rewound)
         if case .recovered(let count) = start.continuity { replay = UInt64(count) }
         var cursor = Cursor(
             stream: start.position.stream,
@@ -134,20 +134,30 @@ struct TokenCursors: Sendable {
     }
 
     /// Handles a `pusher:pong`: the client has processed everything ahead of the ping.
-    mutating func receivePong() {
-        guard pings.receivePong() else { return }
-        for channel in exchange(&asked, with: []) {
-            change(channel, flag: .isAsked) { $0.confirm(to: $0.asked) }
-        }
+    ///
+    /// - Returns: The channels of which something is confirmed with it.
+    mutating func receivePong() -> [ChannelName] {
+        guard pings.receivePong() else { return [] }
+        let channels = exchange(&asked, with: [])
+        for channel in channels { change(channel, flag: .isAsked) { $0.confirm(to: $0.asked) } }
+        return channels
     }
 
     /// Handles a pong frame, which counts only when the connection outlives it.
-    mutating func receivePongFrame(_ number: UInt16, at now: Int64) {
+    ///
+    /// - Returns: The channels of which something is confirmed by an earlier one.
+    mutating func receivePongFrame(_ number: UInt16, at now: Int64) -> [ChannelName] {
         decide(at: now)
-        guard pings.receivePongFrame(number, at: now) else { return }
-        confirmPending(outlivingTo: now)
+        guard pings.receivePongFrame(number, at: now) else { return [] }
+        let channels = confirmPending(outlivingTo: now)
         pings.awaitOutliving(from: now)
         awaitOutliving()
+        return channels
+    }
+
+    /// The confirmed position in a channel; `nil` for a channel without a cursor.
+    func confirmedPosition(in channel: ChannelName) -> ChannelPosition? {
+        cursors[channel].map { ChannelPosition(stream: $0.stream, serial: $0.confirmed) }
     }
 
     /// Takes the pong frame to the first ping for its answer, if the client has not answered otherwise.
@@ -167,11 +177,12 @@ struct TokenCursors: Sendable {
     }
 
     /// Counts the last pong frame if the connection has outlived it.
-    private mutating func confirmPending(outlivingTo end: Int64) {
-        guard pings.hasOutlivedPongFrame(at: end) else { return }
-        for channel in exchange(&pending, with: []) {
-            change(channel, flag: .isPending) { $0.confirm(to: $0.pending) }
-        }
+    @discardableResult
+    private mutating func confirmPending(outlivingTo end: Int64) -> [ChannelName] {
+        guard pings.hasOutlivedPongFrame(at: end) else { return [] }
+        let channels = exchange(&pending, with: [])
+        for channel in channels { change(channel, flag: .isPending) { $0.confirm(to: $0.pending) } }
+        return channels
     }
 
     /// The pings by which a superseded connection shows whether its client lives.

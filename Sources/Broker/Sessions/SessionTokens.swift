@@ -101,6 +101,21 @@ extension Session {
         return extras.recovery?.begin(channel, start, at: now)
     }
 
+    /// Called when a channel whose position is kept goes on in another stream.
+    ///
+    /// - Parameters:
+    ///   - channel: The channel.
+    ///   - start: Where the client stands in that stream.
+    /// - Returns: The gap to tell, which is owed until it is confirmed.
+    public mutating func restart(
+        _ channel: ChannelName,
+        at start: SubscriptionStart
+    ) -> RecoveryGap? {
+        guard isKept(channel), case .gap(let gap) = start.continuity else { return nil }
+        extras.recovery?.cursors.begin(channel, start, gap: gap)
+        return gap
+    }
+
     /// Whether the broker keeps the position of a client in a channel.
     public func isKept(_ channel: ChannelName) -> Bool {
         extras.recovery?.cursors.contains(channel) ?? false
@@ -138,22 +153,38 @@ extension Session {
     /// - Parameters:
     ///   - frame: The number of the pong frame; `nil` for a `pusher:pong`.
     ///   - now: Milliseconds of a steady clock.
-    /// - Returns: The session, if this shows that its superseded connection lives.
-    public mutating func receivePong(frame: UInt16?, at now: Int64) -> SessionAddress? {
-        guard let state = extras.recovery?.state else { return nil }
+    /// - Returns: What it shows.
+    public mutating func receivePong(frame: UInt16?, at now: Int64) -> PongOutcome {
+        guard let state = extras.recovery?.state else { return .nothing }
         switch state {
         case .superseded:
             let lives = extras.recovery?.cursors.passesCheck(frame) ?? false
-            return lives ? extras.recovery?.address : nil
+            return lives ? extras.recovery.map { .isAlive($0.address) } ?? .nothing : .nothing
         case .owner:
-            if let frame {
-                extras.recovery?.cursors.receivePongFrame(frame, at: now)
-            } else {
-                extras.recovery?.cursors.receivePong()
-            }
-        case .unclaimed, .claiming, .shared, .withoutRecovery: break
+            let channels =
+                if let frame {
+                    extras.recovery?.cursors.receivePongFrame(frame, at: now)
+                } else {
+                    extras.recovery?.cursors.receivePong()
+                }
+            return channels?.isEmpty == false ? .confirmed(channels ?? []) : .nothing
+        case .unclaimed, .claiming, .shared, .withoutRecovery: return .nothing
         }
-        return nil
+    }
+
+    /// What the answer to a ping shows.
+    public enum PongOutcome: Sendable, Equatable {
+        /// Nothing.
+        case nothing
+        /// A connection that another one has superseded in its session lives.
+        case isAlive(SessionAddress)
+        /// Something of these channels is confirmed; see ``Session/confirmedPosition(in:)``.
+        case confirmed([ChannelName])
+    }
+
+    /// The confirmed position of the client in a channel; `nil` for a channel whose position is not kept.
+    public func confirmedPosition(in channel: ChannelName) -> ChannelPosition? {
+        extras.recovery?.cursors.confirmedPosition(in: channel)
     }
 
     // MARK: - Other connections of the token

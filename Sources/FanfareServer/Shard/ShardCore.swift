@@ -280,6 +280,10 @@ extension ShardCore: ConnectionDelegate {
 
     func connection(_ connection: Connection, claims claim: SessionClaim) { sessions.claim(claim) }
 
+    func connection(_ connection: Connection, hasConfirmed confirmed: [ChannelName]) {
+        channels.records.confirmed(confirmed, by: connection)
+    }
+
     func connection(_ connection: Connection, isAliveIn session: SessionAddress) {
         sessions.isAlive(connection, session)
     }

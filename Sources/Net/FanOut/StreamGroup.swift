@@ -155,6 +155,9 @@ public final class StreamGroup {
         return membership.index < cursor ? marks.former : marks.passed
     }
 
+    /// Forgets all marks: later ones may be smaller.
+    public func resetMarks() { marks = (0, 0, 0) }
+
     /// Sets the target that is called once, when the group is no longer congested; replaces an earlier one.
     public func notifyRelief(_ target: any ReliefTarget) {
         if isCongested { reliefTarget = target } else { reactor.relieve(target) }

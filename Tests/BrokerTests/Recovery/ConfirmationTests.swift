@@ -30,8 +30,10 @@ private final class Connection {
         cursors.ask(at: now, isUrgent: isUrgent)
     }
 
-    func pong() { cursors.receivePong() }
-    func pongFrame(_ number: UInt16, at now: Int64) { cursors.receivePongFrame(number, at: now) }
+    func pong() { _ = cursors.receivePong() }
+    func pongFrame(_ number: UInt16, at now: Int64) {
+        _ = cursors.receivePongFrame(number, at: now)
+    }
 
     func beginCheck() -> ConfirmationPings.Request { cursors.beginCheck() }
     func passesCheck(_ frame: UInt16?) -> Bool { cursors.passesCheck(frame) }

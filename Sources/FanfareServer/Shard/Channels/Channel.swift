@@ -23,7 +23,7 @@ final class Channel {
     /// This shard's subscribers whose client has a session token, and so confirms what it gets.
     private(set) var confirming: [SocketID: Connection] = [:]
     /// The serial of the last message that was sent to this shard's subscribers; 0 if it had none.
-    var lastSerial: UInt64 = 0
+    private(set) var lastSerial: UInt64 = 0
     /// Whether the shard's ``Confirmations`` have the channel in their list.
     var isInConfirmations = false
     /// The events that wait for the subscribers; `nil` while the channel is not congested.
@@ -76,6 +76,13 @@ final class Channel {
     /// Removes a subscriber whose confirmations no longer count.
     func removeConfirming(_ socketID: SocketID) {
         if !confirming.isEmpty { confirming[socketID] = nil }
+    }
+
+    /// Called when the channel goes on in another stream: the serials of the former one say nothing about it.
+    func forgetSerials() {
+        lastSerial = 0
+        plain?.resetMarks()
+        for (_, group) in compressed { group.resetMarks() }
     }
 
     /// How far the channel's messages were handed over to a subscriber of this shard.

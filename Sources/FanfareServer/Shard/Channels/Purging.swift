@@ -34,13 +34,20 @@ extension ChannelService {
     }
 
     private func restart(_ channel: Channel, at start: SubscriptionStart, members: [Member]) {
-        defer { channel.lastSerial = 0 }
+        defer { channel.forgetSerials() }
         for stream in channel.members {
-            guard let connection = stream.delegate as? Connection, connection.tracks(channel.name)
-            else { continue }
+            guard let connection = stream.delegate as? Connection else { continue }
+            let (isTracked, isKept) = (
+                connection.tracks(channel.name), connection.isKept(channel.name)
+            )
+            guard isTracked || isKept else { continue }
             // Leaving writes the frames of the former stream that wait in the group.
             channel.remove(stream)
-            connection.restarted(channel.name, at: start, members: members)
+            if isTracked {
+                connection.restarted(channel.name, at: start, members: members)
+            } else {
+                connection.restartKept(channel.name, at: start)
+            }
             records.restarted(connection, on: channel, at: start)
             channel.add(stream, windowBits: connection.sharedWindowBits)
         }

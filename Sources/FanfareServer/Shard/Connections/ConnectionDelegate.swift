@@ -22,6 +22,9 @@ protocol ConnectionDelegate: AnyObject {
     /// Called when the client of a superseded connection has answered a ping.
     func connection(_ connection: Connection, isAliveIn session: SessionAddress)
 
+    /// Called when the client of a session token has confirmed messages of these channels.
+    func connection(_ connection: Connection, hasConfirmed channels: [ChannelName])
+
     /// Called when a client with a token has got something that it is to confirm.
     func connectionHasUnconfirmed(_ connection: Connection)
 

@@ -38,6 +38,13 @@ extension Connection {
         if session.hasUnasked { delegate.connectionHasUnconfirmed(self) }
     }
 
+    /// Called when a channel whose position is kept goes on in another stream: tells the client of the gap.
+    func restartKept(_ channel: ChannelName, at start: SubscriptionStart) {
+        guard let gap = session.restart(channel, at: start) else { return }
+        send(.gap(gap, on: channel))
+        delegate.connectionHasUnconfirmed(self)
+    }
+
     /// Whether the broker keeps the client's position in a channel.
     func isKept(_ channel: ChannelName) -> Bool { session.isKept(channel) }
 
@@ -89,11 +96,17 @@ extension Connection {
     /// Handles a `pusher:pong`, or a pong frame with a number.
     func receivePong(frame: UInt16? = nil) {
         guard session.hasToken else { return }
-        if let address = session.receivePong(frame: frame, at: context.milliseconds) {
-            delegate.connection(self, isAliveIn: address)
-        } else if session.hasUnasked {
-            delegate.connectionHasUnconfirmed(self)
+        switch session.receivePong(frame: frame, at: context.milliseconds) {
+        case .nothing: break
+        case .isAlive(let address): return delegate.connection(self, isAliveIn: address)
+        case .confirmed(let channels): delegate.connection(self, hasConfirmed: channels)
         }
+        if session.hasUnasked { delegate.connectionHasUnconfirmed(self) }
+    }
+
+    /// The confirmed position of the client in a channel; `nil` for a channel whose position is not kept.
+    func confirmedPosition(in channel: ChannelName) -> ChannelPosition? {
+        session.confirmedPosition(in: channel)
     }
 
     // MARK: - The session

@@ -44,7 +44,9 @@ final class DeliveryRecords {
     ) {
         let own = connection.socketID
         if let member { claims[own, default: Claim()].user = member.id }
-        guard let socketID = request.formerSocketID, let issued = request.position else { return }
+        // That of a client with a session token names all its connections, the present one last.
+        let former = request.formerSocketIDs.last { $0 != own } ?? request.formerSocketID
+        guard let socketID = former, let issued = request.position else { return }
         if socketID != own { claims[own, default: Claim()].predecessor = socketID }
         let position = connection.app.position(issuedAs: issued, on: address.name)
         let message = DeliveryMessage.confirm(
@@ -157,6 +159,17 @@ final class DeliveryRecords {
             successor: successor,
             at: context.milliseconds
         )
+    }
+
+    /// Records what the client of a session token has confirmed.
+    func confirmed(_ channels: [ChannelName], by connection: Connection) {
+        guard !records.isEmpty else { return }
+        for channel in channels {
+            guard let issued = connection.confirmedPosition(in: channel) else { continue }
+            let position = connection.app.position(issuedAs: issued, on: channel)
+            let address = ChannelAddress(app: connection.app.id, name: channel)
+            confirm(position, on: address, of: connection.socketID)
+        }
     }
 
     private func send(_ message: DeliveryMessage, to shard: Int) {
