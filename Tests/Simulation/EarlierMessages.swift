@@ -52,7 +52,7 @@ extension ChannelModel {
             guard let earlier = subscription.earlier else { continue }
             let client = subscription.client
             for serial in earlier.missing {
-                guard let event = numbers[serial],
+                guard let event = position(of: serial).flatMap({ numbers[$0] }),
                     let publication = client.world.publications[event],
                     !publication.excludes(client)
                 else { continue }

@@ -47,7 +47,7 @@ struct Why: AsyncParsableCommand {
             for line in DeliveryText(delivery, serial: serial, subject).lines {
                 Console.print(line)
             }
-        } catch let error as FanfareAPIError {
+        } catch {
             throw CommandError("\(error)")
         }
     }
