@@ -77,7 +77,12 @@ extension World {
         }
         model(app, channel).purgeCount += 1
         let path = "/apps/\(Scenario.appIDs[app])/channels/\(properties.path)/history"
-        return try begin(signedRequest("DELETE", path, app: app, unixTime: unixTime), app, shard, .any)
+        return try begin(
+            signedRequest("DELETE", path, app: app, unixTime: unixTime),
+            app,
+            shard,
+            .any
+        )
     }
 
     private func post(

@@ -76,7 +76,7 @@ package enum Variant: String, CaseIterable, Sendable {
         case .falseGap: [.honesty]
         case .untoldGap: [.recovery]
         case .grantBehindDelivery: [.recovery, .once, .presence, .counts]
-        case .earlyAnswer: [.order]
+        case .earlyAnswer: [.order, .once]
         case .countedMembership: [.answers]
         case .unboundedFanOut: [.closing]
         case .stoppedClock: [.closing, .memory, .users]

@@ -6,7 +6,8 @@ import PusherProtocol
 package struct LinkMessage {
     /// The kind of a message.
     enum Subject: String {
-        case subscribe, granted, restarted, refused, unsubscribe, publish, published, congestion, confirm,
+        case subscribe, granted, restarted, refused, unsubscribe, publish, published, congestion,
+            confirm,
             clientEvent, delivery, question, answer
         case user, report, termination
     }
