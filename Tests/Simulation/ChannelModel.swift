@@ -77,11 +77,13 @@ final class ChannelModel {
     var open: [Publication] = []
     /// All events ever, in the order of their requests.
     var published: [Publication] = []
-    /// The ID of the channel's stream, once a client has got it.
-    var stream: StreamID?
+    /// The IDs of the channel's streams that clients have got: one, and another one for each purge.
+    var streams: Set<StreamID> = []
+    /// The number of purges that backends have requested.
+    var purgeCount = 0
     /// The event of each number, and the number of each event.
-    var numbers: [UInt64: Int] = [:]
-    var serials: [Int: UInt64] = [:]
+    var numbers: [ChannelPosition: Int] = [:]
+    var serials: [Int: ChannelPosition] = [:]
 
     init(app: Int, channel: ChannelProperties) {
         self.app = app

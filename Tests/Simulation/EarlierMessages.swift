@@ -52,7 +52,7 @@ extension ChannelModel {
             guard let earlier = subscription.earlier else { continue }
             let client = subscription.client
             for serial in earlier.missing {
-                guard let event = numbers[serial],
+                guard let event = position(of: serial).flatMap({ numbers[$0] }),
                     let publication = client.world.publications[event],
                     !publication.excludes(client)
                 else { continue }
@@ -78,8 +78,10 @@ extension ChannelModel {
                 !publication.excludes(client), !subscription.first.contains(publication.id),
                 !subscription.seen.contains(.event(publication.id))
             else { continue }
-            let later = published.filter {
-                $0.status != .refused && $0.step >= publication.step && $0.step <= granted
+            // A request that began earlier may have been sequenced later, unless it was settled before.
+            let later = published.filter { other in
+                other.status != .refused && other.step <= granted
+                    && !(other.settledAt.map { $0 < publication.time } ?? false)
             }
             let byteCount = later.reduce(0) { $0 + $1.data.utf8.count + 200 }
             guard later.count <= Scenario.openingCount, byteCount < Scenario.replayBytesMax else {

@@ -150,6 +150,8 @@ struct ChannelProperties {
     var user: Int?
     /// Whether a new client gets earlier messages.
     var opens = false
+    /// Whether backends purge it: what a new client then finds is not modelled for channels that begin with an event.
+    var isPurged: Bool { !opens && !isCache }
 
     init(
         _ name: String,

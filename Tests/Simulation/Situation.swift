@@ -44,6 +44,8 @@ package struct Situation: Hashable, CustomStringConvertible, Sendable {
     /// A client that tracks nothing, or a device that is new, got an event that had come before it.
     package static let earlier = Situation("earlier event")
     package static let trackedEarlier = Situation("tracked from earlier events on")
+    /// A channel went on in another stream, and a device was told of it.
+    package static let restart = Situation("restart of a stream")
     /// A device was told of a gap, with its reason.
     package static func gap(_ reason: String) -> Situation { Situation("gap \(reason)") }
     /// A stock client has confirmed what it has processed.

@@ -43,6 +43,10 @@ package enum Variant: String, CaseIterable, Sendable {
     case falseGap, untoldGap
     /// A channel opens with one message less, its first, its last, or one of them twice.
     case shortOpening, openingWithoutFirst, openingWithoutLast, doubledOpening
+    /// Clients are not told that a channel goes on in another stream, or behind its first event.
+    case lostRestart, restartBehindDelivery
+    /// A replay lacks the number of a message that excludes its reader.
+    case forgottenNumber
     /// A live event overtakes a grant with its replay.
     case grantBehindDelivery
     /// The timers of one shard never fire.
@@ -64,13 +68,15 @@ package enum Variant: String, CaseIterable, Sendable {
         case .oneSubscriptionMore, .oneMemberMore, .oneConnectionMore, .oneEventMore: [.limits]
         case .replayWithoutFirst, .replayWithoutLast: [.recovery]
         case .doubledReplay, .doubledOpening: [.repeats]
+        case .lostRestart, .restartBehindDelivery: [.repeats, .recovery, .serials]
+        case .forgottenNumber: [.recovery]
         case .shortOpening, .openingWithoutFirst: [.recovery]
         case .openingWithoutLast: [.recovery, .repeats]
         case .positionTooHigh: [.recovery, .repeats]
         case .falseGap: [.honesty]
         case .untoldGap: [.recovery]
         case .grantBehindDelivery: [.recovery, .once, .presence, .counts]
-        case .earlyAnswer: [.order]
+        case .earlyAnswer: [.order, .once]
         case .countedMembership: [.answers]
         case .unboundedFanOut: [.closing]
         case .stoppedClock: [.closing, .memory, .users]
@@ -89,6 +95,9 @@ package enum Variant: String, CaseIterable, Sendable {
             }
         case .lostDelivery: lose(.delivery, messages, &random)
         case .lostGrant: lose(.granted, messages, &random)
+        case .lostRestart: lose(.restarted, messages, &random)
+        case .restartBehindDelivery: swap(messages) { $0 == .restarted && $1 == .delivery }
+        case .forgottenNumber: messages.map { $0.withoutNumbers() }
         case .lostAnswer: lose(.answer, messages, &random)
         case .lostTermination: lose(.termination, messages, &random)
         case .lostReport: lose(.report, messages, &random)

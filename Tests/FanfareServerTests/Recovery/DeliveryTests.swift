@@ -237,7 +237,7 @@ struct DeliveryTests {
     func users(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             let channel = "presence-a"
-            var sockets: [String] = []
+            var (sockets, clients) = ([String](), [WebSocketWire]())
             for user in ["ann", "bob", "ann"] {
                 let client = try await WebSocketWire(
                     port: broker.port,
@@ -248,8 +248,9 @@ struct DeliveryTests {
                 let message = subscribeMessage(to: channel, socketID: socketID, data: data)
                 try client.send(message.dropLast(2) + #","position":{}}}"#)
                 _ = try await client.nextText()
+                clients.append(client)
                 if user == "ann" { sockets.append(socketID) }
-                if sockets.count == 1, user == "ann" { try client.send(opcode: 8, [0x03, 0xE8]) }
+                if clients.count == 1 { try client.send(opcode: 8, [0x03, 0xE8]) }
             }
             try await broker.trigger(1, on: channel)
             try await eventually {
@@ -264,6 +265,8 @@ struct DeliveryTests {
             #expect(connections.map(\.verdict) == ["after_leaving", "sent"])
             let unknown = try await broker.delivery(1, on: channel, user: "eve")
             #expect(unknown.verdict == "unknown_connection" && unknown.connections == nil)
+            // Until here they are open.
+            for client in clients.dropFirst() { try client.send(opcode: 8, [0x03, 0xE8]) }
         }
     }
 
@@ -343,7 +346,7 @@ struct DeliveryTests {
                 ("a/messages/-1/delivery", [], "Invalid serial"),
                 ("a/messages/99999999999999999999/delivery", [], "Invalid serial"),
                 ("a/messages/1/delivery", [("socket_id", "x")], "Invalid socket_id"),
-                ("a/messages/1/delivery", [("user_id", "a b")], "Invalid user_id"),
+                ("a/messages/1/delivery", [("user_id", "a!b")], "Invalid user_id"),
                 (
                     "a/messages/1/delivery", [("socket_id", "1.1"), ("user_id", "a")],
                     "either for a socket_id or for a user_id"

@@ -102,7 +102,7 @@ private final class Gate {
             for _ in 0..<400 { _ = try await broker.trigger("e", data, on: "a") }
             _ = try await broker.trigger("e", "1", on: "b")
             var slow: [WebSocketWire] = []
-            for _ in 0..<6 { slow.append(try await broker.subscribed(to: "a").0) }
+            for _ in 0..<5 { slow.append(try await broker.subscribed(to: "a").0) }
             let (client, socketID) = try await broker.connected()
             try client.send(subscribeMessage(to: "b", socketID: socketID))
             try await eventually {

@@ -6,7 +6,8 @@ import PusherProtocol
 package struct LinkMessage {
     /// The kind of a message.
     enum Subject: String {
-        case subscribe, granted, refused, unsubscribe, publish, published, congestion, confirm,
+        case subscribe, granted, restarted, refused, unsubscribe, publish, published, congestion,
+            confirm,
             clientEvent, delivery, question, answer
         case user, report, termination
         case claim, claimed, yield, handover, life
@@ -18,7 +19,8 @@ package struct LinkMessage {
     var subject: Subject {
         switch message {
         case .subscribe, .subscribeAsMember, .subscribeFrom: .subscribe
-        case .granted, .restarted: .granted
+        case .granted: .granted
+        case .restarted: .restarted
         case .refused: .refused
         case .unsubscribe: .unsubscribe
         case .publish: .publish

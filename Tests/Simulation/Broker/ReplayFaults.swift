@@ -44,6 +44,13 @@ extension LinkMessage {
         }
     }
 
+    /// A replay without the numbers of what excludes its reader.
+    func withoutNumbers() -> LinkMessage {
+        withReplay { replay in
+            replay.messages.removeAll { if case .leftOut = $0 { true } else { false } }
+        }
+    }
+
     /// A replay whose first message comes twice.
     func withDoubledReplay() -> LinkMessage {
         withReplay { if let first = $0.messages.first { $0.messages.insert(first, at: 0) } }

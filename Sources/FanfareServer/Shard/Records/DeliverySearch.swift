@@ -153,8 +153,9 @@ final class DeliverySearches {
         case .answer(let findings, let id):
             pending[id]?.findings.add(findings)
             pending[id]?.missingCount -= 1
-            guard pending[id]?.missingCount == 0, let done = pending.removeValue(forKey: id)
+            guard pending[id]?.missingCount == 0, var done = pending.removeValue(forKey: id)
             else { return }
+            done.findings.connections.sort { $0.record.began < $1.record.began }
             done.finish(done.findings)
         }
     }
@@ -170,7 +171,6 @@ final class DeliverySearches {
         }
         search.position = end
         guard end == search.records.count else { return running.append(search) }
-        search.findings.connections.sort { $0.record.began < $1.record.began }
         send(.answer(search.findings, id: search.id), to: search.asker)
     }
 
