@@ -165,17 +165,21 @@ public struct SessionHome: Sendable {
         at moment: Moment
     ) -> [Effect] {
         let isNew = self.isNew(claim, sessions, settings, at: moment)
+        let unknownUntil = isNew ? .min : moment.now + Self.unknownTime
         var effects: [Effect] = []
         let sessionsMax = max(1, settings.sessionsMax / shardCount)
         if sessions.sessions.count >= sessionsMax {
             effects.append(.limitMet(.recoverySessions))
             sessions.lastEviction = moment.calendar
             guard sessions.evictLongestParked() else {
-                let answer = SessionAnswer.full(sessionsMax: settings.sessionsMax)
+                let answer = SessionAnswer.full(
+                    sessionsMax: settings.sessionsMax,
+                    unknownUntil: unknownUntil
+                )
                 return effects + [.answer(answer, claim.address, to: claim.socketID)]
             }
         }
-        var session = Session(unknownUntil: isNew ? .min : moment.now + Self.unknownTime)
+        var session = Session(unknownUntil: unknownUntil)
         let answer = SessionAnswer.owned(session.resumption([]))
         session.own(claim)
         sessions.sessions[claim.address.key] = session

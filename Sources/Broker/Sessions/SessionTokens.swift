@@ -48,8 +48,9 @@ extension Session {
         case .shared:
             extras.recovery?.state = .shared
             effects.append(.send(Self.sharedError))
-        case .full(let sessionsMax):
+        case .full(let sessionsMax, let unknownUntil):
             extras.recovery?.state = .withoutRecovery
+            extras.recovery?.unknownUntil = unknownUntil
             let message =
                 "The app has \(sessionsMax) sessions, all in use: this connection has no recovery"
             effects.append(.send(.error(code: nil, message: message)))
@@ -93,9 +94,14 @@ extension Session {
         at start: SubscriptionStart?,
         now: Int64
     ) -> TokenStart? {
-        guard extras.recovery != nil else { return nil }
-        if case .shared = extras.recovery?.state {
-            return TokenStart(isResumed: false, gap: RecoveryGap(.sharedSession))
+        switch extras.recovery?.state {
+        case nil: return nil
+        case .shared: return TokenStart(isResumed: false, gap: RecoveryGap(.sharedSession))
+        case .withoutRecovery:
+            let isUnknown = now < extras.recovery?.unknownUntil ?? .min
+            return isUnknown
+                ? TokenStart(isResumed: false, gap: RecoveryGap(.unknownSession)) : nil
+        case .unclaimed, .claiming, .owner, .superseded: break
         }
         guard let start else { return nil }
         return extras.recovery?.begin(channel, start, at: now)

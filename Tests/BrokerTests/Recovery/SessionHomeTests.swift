@@ -84,7 +84,8 @@ private func text(_ effects: [SessionHome.Effect]) -> [String] {
                 + (begin.unknownUntil > .min ? " unknown" : "")
         case .answer(.superseded, _, let id): "\(id.first) superseded"
         case .answer(.shared, _, let id): "\(id.first) answered shared"
-        case .answer(.full, _, let id): "\(id.first) full"
+        case .answer(.full(_, let unknownUntil), _, let id):
+            "\(id.first) full" + (unknownUntil > .min ? " unknown" : "")
         case .requestYield(_, let id, let opened): "\(id.first) yields at \(opened / 1_000_000_000)"
         case .tellShared(_, let id): "\(id.first) told shared"
         case .limitMet(let limit): "\(limit)"
@@ -188,6 +189,7 @@ private func text(_ effects: [SessionHome.Effect]) -> [String] {
         _ = home.claim(1, key: 1, at: 200)
         _ = home.claim(2, key: 2, at: 200)
         #expect(text(home.claim(3, key: 3, at: 201)) == ["recoverySessions", "3 full"])
+        #expect(text(home.claim(3, key: 3, at: 202)) == ["recoverySessions", "3 full unknown"])
         try home.handOver(2, key: 2, at: 202)
         try home.handOver(1, key: 1, at: 203)
         #expect(text(home.claim(4, key: 4, at: 204)) == ["recoverySessions", "4 owns unknown"])

@@ -143,7 +143,7 @@ private final class Connection {
 
     @Test("Without the session, subscriptions go on without recovery", arguments: [
         (SessionAnswer.superseded, ["join a 1"]), (.shared, ["error", "join a 1"]),
-        (.full(sessionsMax: 1), ["error", "join a 1"]),
+        (.full(sessionsMax: 1, unknownUntil: 0), ["error", "join a 1"]),
     ])
     func refused(answer: SessionAnswer, effects: [String]) throws {
         let connection = try Connection()
