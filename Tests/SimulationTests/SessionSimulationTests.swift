@@ -22,7 +22,10 @@ import Testing
         for situation in expected { #expect(situations[situation] ?? 0 > 0, "\(situation)") }
     }
 
-    @Test("Each injected bug is detected, by an invariant that it violates", arguments: SessionVariant.allCases)
+    @Test(
+        "Each injected bug is detected, by an invariant that it violates",
+        arguments: SessionVariant.allCases
+    )
     func isFoundOut(variant: SessionVariant) async throws {
         for seed in UInt64(1)...300 {
             await Task.yield()

@@ -252,7 +252,8 @@ public struct SessionHome: Sendable {
             sessions.sessions.compactMap { key, session in
                 let (since, cursors, isShared): (Int64, [SessionCursor], Bool)
                 switch session.state {
-                case .parked(let time, let confirmed): (since, cursors, isShared) = (time, confirmed, false)
+                case .parked(let time, let confirmed):
+                    (since, cursors, isShared) = (time, confirmed, false)
                 case .shared(let time): (since, cursors, isShared) = (time, [], true)
                 case .owned, .yielding: return nil
                 }
@@ -286,7 +287,8 @@ public struct SessionHome: Sendable {
             let since = min(moment.now, moment.now - (moment.calendar - record.parkedAt))
             var session = Session(unknownUntil: isComplete ? .min : .max)
             session.socketIDs = record.formerSocketIDs
-            session.state = record.isShared ? .shared(since: since) : .parked(since: since, record.cursors)
+            session.state =
+                record.isShared ? .shared(since: since) : .parked(since: since, record.cursors)
             apps[record.address.app, default: AppSessions()].sessions[record.address.key] = session
             apps[record.address.app]?.park(record.address.key, at: since)
         }

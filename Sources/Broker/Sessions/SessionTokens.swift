@@ -70,7 +70,8 @@ extension Session {
     private static var sharedError: ServerMessage {
         .error(
             code: nil,
-            message: "Two clients use one session token: it resumes nothing any more. Make a token where "
+            message:
+                "Two clients use one session token: it resumes nothing any more. Make a token where "
                 + "the client is made, never in a page that is cached or duplicated"
         )
     }
@@ -135,6 +136,7 @@ extension Session {
     /// - Parameters:
     ///   - now: Milliseconds of a steady clock.
     ///   - isUrgent: Whether to ask although the client was asked a moment ago.
+    /// - Returns: What to write; `nil` for nothing.
     public mutating func ask(at now: Int64, isUrgent: Bool = false) -> ConfirmationPings.Request? {
         extras.recovery?.cursors.ask(at: now, isUrgent: isUrgent)
     }
@@ -167,6 +169,7 @@ extension Session {
     /// Hands the session over to a later connection.
     ///
     /// - Parameter openedAt: When that connection was opened, in milliseconds of a steady clock.
+    /// - Returns: The confirmed positions; `nil` if this connection does not own its session.
     public mutating func yield(openedAt: Int64) -> SessionHandover? {
         extras.recovery?.handOver(
             from: socketID,

@@ -34,7 +34,11 @@ extension SessionWorld {
         guard let connection = device.connection, connection.subscriptions[channel] == true else {
             return
         }
-        send("pusher:unsubscribe", #""channel":"\#(SessionScenario.channels[channel])""#, on: connection)
+        send(
+            "pusher:unsubscribe",
+            #""channel":"\#(SessionScenario.channels[channel])""#,
+            on: connection
+        )
         send("pusher:ping", "", on: connection)
         connection.subscriptions[channel] = nil
         connection.answered[channel] = nil

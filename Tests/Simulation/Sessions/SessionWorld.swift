@@ -265,7 +265,8 @@ final class SessionWorld {
         let except = excluded.map { #","socket_id":"\#($0)""# } ?? ""
         let name = SessionScenario.channels[channel]
         let padding = String(repeating: "x", count: random.number(200))
-        let body = #"{"name":"event","channel":"\#(name)","data":"\#(event.id):\#(padding)"\#(except)}"#
+        let body =
+            #"{"name":"event","channel":"\#(name)","data":"\#(event.id):\#(padding)"\#(except)}"#
         let text = signedRequest(
             "POST",
             "/apps/\(Scenario.appIDs[0])/events",
@@ -361,7 +362,10 @@ final class SessionWorld {
             try runRound()
         }
         if let (table, count) = broker.tableSizes().growth(since: emptySizes).first {
-            throw Violation(.memory, "\(count) of \(table) are left; there are \(broker.tableSizes())")
+            throw Violation(
+                .memory,
+                "\(count) of \(table) are left; there are \(broker.tableSizes())"
+            )
         }
     }
 
