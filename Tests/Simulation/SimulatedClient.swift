@@ -22,7 +22,8 @@ final class SimulatedClient {
         self.pipe = pipe
         handshake = try ClientHandshake(
             host: "localhost",
-            target: "\(token.map { "/r/" + $0 } ?? "")/app/\(key)?protocol=7&client=simulation&version=1.0",
+            target:
+                "\(token.map { "/r/" + $0 } ?? "")/app/\(key)?protocol=7&client=simulation&version=1.0",
             nonce: (0..<16).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) },
             deflate: compresses ? DeflateOptions() : nil
         )

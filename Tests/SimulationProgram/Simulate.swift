@@ -58,7 +58,9 @@ import Simulation
                 if let violation = outcome.violation {
                     progress.end()
                     print("Seed \(number) violates \(violation)")
-                    print("Again, whole: .build/release/fanfare-simulate --sessions --seed \(number) --trace")
+                    print(
+                        "Again, whole: .build/release/fanfare-simulate --sessions --seed \(number) --trace"
+                    )
                     throw ExitCode.failure
                 }
                 progress.advance()

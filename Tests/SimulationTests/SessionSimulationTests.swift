@@ -5,7 +5,7 @@ import Testing
     @Test("Its runs violate no invariant, and reach all situations")
     func runsMeetEverything() async throws {
         var situations: [Situation: Int] = [:]
-        for seed in UInt64(1)...150 {
+        for seed in UInt64(1)...100 {
             await Task.yield()
             let outcome = try SessionSimulation.play(seed: seed)
             try #require(
@@ -22,9 +22,12 @@ import Testing
         for situation in expected { #expect(situations[situation] ?? 0 > 0, "\(situation)") }
     }
 
-    @Test("Each injected bug is detected, by an invariant that it violates", arguments: SessionVariant.allCases)
+    @Test(
+        "Each injected bug is detected, by an invariant that it violates",
+        arguments: SessionVariant.allCases
+    )
     func isFoundOut(variant: SessionVariant) async throws {
-        for seed in UInt64(1)...600 {
+        for seed in UInt64(1)...300 {
             await Task.yield()
             guard let violation = try SessionSimulation.play(seed: seed, variant).violation else {
                 continue

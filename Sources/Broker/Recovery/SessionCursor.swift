@@ -75,8 +75,9 @@ public enum SessionAnswer: Sendable {
     case superseded
     /// Two living connections use the token: it resumes nothing any more.
     case shared
-    /// The app has the maximum number of sessions, and all are in use: the connection has no recovery.
-    case full(sessionsMax: Int)
+    /// The app has the maximum number of sessions, and all are in use: the connection has no recovery. Its session may
+    /// have been forgotten; see ``SessionResumption/unknownUntil``.
+    case full(sessionsMax: Int, unknownUntil: Int64)
 }
 
 /// What the owner of a session begins with.

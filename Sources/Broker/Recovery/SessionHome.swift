@@ -165,17 +165,21 @@ public struct SessionHome: Sendable {
         at moment: Moment
     ) -> [Effect] {
         let isNew = self.isNew(claim, sessions, settings, at: moment)
+        let unknownUntil = isNew ? .min : moment.now + Self.unknownTime
         var effects: [Effect] = []
         let sessionsMax = max(1, settings.sessionsMax / shardCount)
         if sessions.sessions.count >= sessionsMax {
             effects.append(.limitMet(.recoverySessions))
             sessions.lastEviction = moment.calendar
             guard sessions.evictLongestParked() else {
-                let answer = SessionAnswer.full(sessionsMax: settings.sessionsMax)
+                let answer = SessionAnswer.full(
+                    sessionsMax: settings.sessionsMax,
+                    unknownUntil: unknownUntil
+                )
                 return effects + [.answer(answer, claim.address, to: claim.socketID)]
             }
         }
-        var session = Session(unknownUntil: isNew ? .min : moment.now + Self.unknownTime)
+        var session = Session(unknownUntil: unknownUntil)
         let answer = SessionAnswer.owned(session.resumption([]))
         session.own(claim)
         sessions.sessions[claim.address.key] = session
@@ -248,7 +252,8 @@ public struct SessionHome: Sendable {
             sessions.sessions.compactMap { key, session in
                 let (since, cursors, isShared): (Int64, [SessionCursor], Bool)
                 switch session.state {
-                case .parked(let time, let confirmed): (since, cursors, isShared) = (time, confirmed, false)
+                case .parked(let time, let confirmed):
+                    (since, cursors, isShared) = (time, confirmed, false)
                 case .shared(let time): (since, cursors, isShared) = (time, [], true)
                 case .owned, .yielding: return nil
                 }
@@ -282,7 +287,8 @@ public struct SessionHome: Sendable {
             let since = min(moment.now, moment.now - (moment.calendar - record.parkedAt))
             var session = Session(unknownUntil: isComplete ? .min : .max)
             session.socketIDs = record.formerSocketIDs
-            session.state = record.isShared ? .shared(since: since) : .parked(since: since, record.cursors)
+            session.state =
+                record.isShared ? .shared(since: since) : .parked(since: since, record.cursors)
             apps[record.address.app, default: AppSessions()].sessions[record.address.key] = session
             apps[record.address.app]?.park(record.address.key, at: since)
         }

@@ -117,6 +117,7 @@ struct TokenCursors: Sendable {
     /// - Parameters:
     ///   - now: The time.
     ///   - isUrgent: Whether the connection is about to be closed: it is asked although it was a moment ago.
+    /// - Returns: What to write; `nil` for nothing.
     mutating func ask(at now: Int64, isUrgent: Bool = false) -> ConfirmationPings.Request? {
         decide(at: now)
         guard !unasked.isEmpty, let request = pings.begin(at: now, isUrgent: isUrgent) else {

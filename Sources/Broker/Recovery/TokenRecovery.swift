@@ -33,7 +33,7 @@ struct TokenRecovery: Sendable {
     /// The cursors of channels to which the connection has not subscribed.
     private(set) var dormant: [ChannelName: SessionCursor] = [:]
     private var formerSocketIDs: [SocketID] = []
-    private var unknownUntil: Int64 = .min
+    var unknownUntil: Int64 = .min
     /// The channels with a pending request, and the cursor that each resumes from.
     private var requested: [ChannelName: SessionCursor?] = [:]
 

@@ -48,8 +48,9 @@ extension Session {
         case .shared:
             extras.recovery?.state = .shared
             effects.append(.send(Self.sharedError))
-        case .full(let sessionsMax):
+        case .full(let sessionsMax, let unknownUntil):
             extras.recovery?.state = .withoutRecovery
+            extras.recovery?.unknownUntil = unknownUntil
             let message =
                 "The app has \(sessionsMax) sessions, all in use: this connection has no recovery"
             effects.append(.send(.error(code: nil, message: message)))
@@ -69,7 +70,8 @@ extension Session {
     private static var sharedError: ServerMessage {
         .error(
             code: nil,
-            message: "Two clients use one session token: it resumes nothing any more. Make a token where "
+            message:
+                "Two clients use one session token: it resumes nothing any more. Make a token where "
                 + "the client is made, never in a page that is cached or duplicated"
         )
     }
@@ -93,9 +95,14 @@ extension Session {
         at start: SubscriptionStart?,
         now: Int64
     ) -> TokenStart? {
-        guard extras.recovery != nil else { return nil }
-        if case .shared = extras.recovery?.state {
-            return TokenStart(isResumed: false, gap: RecoveryGap(.sharedSession))
+        switch extras.recovery?.state {
+        case nil: return nil
+        case .shared: return TokenStart(isResumed: false, gap: RecoveryGap(.sharedSession))
+        case .withoutRecovery:
+            let isUnknown = now < extras.recovery?.unknownUntil ?? .min
+            return isUnknown
+                ? TokenStart(isResumed: false, gap: RecoveryGap(.unknownSession)) : nil
+        case .unclaimed, .claiming, .owner, .superseded: break
         }
         guard let start else { return nil }
         return extras.recovery?.begin(channel, start, at: now)
@@ -144,6 +151,7 @@ extension Session {
     /// - Parameters:
     ///   - now: Milliseconds of a steady clock.
     ///   - isUrgent: Whether to ask although the client was asked a moment ago.
+    /// - Returns: What to write; `nil` for nothing.
     public mutating func ask(at now: Int64, isUrgent: Bool = false) -> ConfirmationPings.Request? {
         extras.recovery?.cursors.ask(at: now, isUrgent: isUrgent)
     }
@@ -192,6 +200,7 @@ extension Session {
     /// Hands the session over to a later connection.
     ///
     /// - Parameter openedAt: When that connection was opened, in milliseconds of a steady clock.
+    /// - Returns: The confirmed positions; `nil` if this connection does not own its session.
     public mutating func yield(openedAt: Int64) -> SessionHandover? {
         extras.recovery?.handOver(
             from: socketID,

@@ -68,7 +68,9 @@ extension SessionToken: CustomStringConvertible {
     public var description: String { "a session token" }
 }
 
-/// Why a session token is malformed. The description does not contain the token.
+/// Why a session token is malformed.
+///
+/// The description does not contain the token.
 public enum SessionTokenError: Error, Equatable, Sendable {
     /// It does not begin with a time and a dash.
     case time

@@ -3,7 +3,9 @@ import Testing
 
 @testable import Broker
 
-/// The cursors of one connection, as a class, because `#expect` takes no mutating calls. Times are milliseconds.
+/// The cursors of one connection, as a class, because `#expect` takes no mutating calls.
+///
+/// Times are milliseconds.
 private final class Connection {
     var cursors = TokenCursors()
     let stream = StreamID(bits: 1)

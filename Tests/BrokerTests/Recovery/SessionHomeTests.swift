@@ -84,7 +84,8 @@ private func text(_ effects: [SessionHome.Effect]) -> [String] {
                 + (begin.unknownUntil > .min ? " unknown" : "")
         case .answer(.superseded, _, let id): "\(id.first) superseded"
         case .answer(.shared, _, let id): "\(id.first) answered shared"
-        case .answer(.full, _, let id): "\(id.first) full"
+        case .answer(.full(_, let unknownUntil), _, let id):
+            "\(id.first) full" + (unknownUntil > .min ? " unknown" : "")
         case .requestYield(_, let id, let opened): "\(id.first) yields at \(opened / 1_000_000_000)"
         case .tellShared(_, let id): "\(id.first) told shared"
         case .limitMet(let limit): "\(limit)"
@@ -147,18 +148,24 @@ private func text(_ effects: [SessionHome.Effect]) -> [String] {
         #expect(text(home.claim(5, created: 1, at: 601)) == ["5 owns unknown"])
     }
 
-    @Test("An unknown token is new if nothing that may be forgotten is as young", arguments: [
-        // Created, claimed, whether it is new.
-        (0, 0, true), (120, 0, true), (121, 0, false), (-299, 0, true), (-300, 0, false),
-    ])
+    @Test(
+        "An unknown token is new if nothing that may be forgotten is as young",
+        arguments: [
+            // Created, claimed, whether it is new.
+            (0, 0, true), (120, 0, true), (121, 0, false), (-299, 0, true), (-300, 0, false),
+        ]
+    )
     func clocks(created: Int64, now: Int64, isNew: Bool) {
         let expected = isNew ? "2 owns" : "2 owns unknown"
         #expect(text(Home().claim(2, created: created, at: now)) == [expected])
     }
 
-    @Test("Behind a start without the sessions of before, tokens of before are unknown", arguments: [
-        (0, 0, false), (120, 30, false), (121, 30, true), (200, 200, true), (121, 421, false),
-    ])
+    @Test(
+        "Behind a start without the sessions of before, tokens of before are unknown",
+        arguments: [
+            (0, 0, false), (120, 30, false), (121, 30, true), (200, 200, true), (121, 421, false),
+        ]
+    )
     func restarts(created: Int64, now: Int64, isNew: Bool) {
         let expected = isNew ? "2 owns" : "2 owns unknown"
         #expect(text(Home(isFirst: false).claim(2, created: created, at: now)) == [expected])
@@ -188,13 +195,16 @@ private func text(_ effects: [SessionHome.Effect]) -> [String] {
         _ = home.claim(1, key: 1, at: 200)
         _ = home.claim(2, key: 2, at: 200)
         #expect(text(home.claim(3, key: 3, at: 201)) == ["recoverySessions", "3 full"])
+        #expect(text(home.claim(3, key: 3, at: 202)) == ["recoverySessions", "3 full unknown"])
         try home.handOver(2, key: 2, at: 202)
         try home.handOver(1, key: 1, at: 203)
         #expect(text(home.claim(4, key: 4, at: 204)) == ["recoverySessions", "4 owns unknown"])
         #expect(text(home.claim(5, key: 1, created: 200, at: 205)) == ["5 owns 1"])
         try home.handOver(4, key: 4, at: 206)
         #expect(
-            text(home.claim(6, key: 2, created: 200, at: 207)) == ["recoverySessions", "6 owns unknown"]
+            text(home.claim(6, key: 2, created: 200, at: 207)) == [
+                "recoverySessions", "6 owns unknown",
+            ]
         )
         try home.handOver(6, key: 2, at: 208)
         #expect(
@@ -221,9 +231,12 @@ private func text(_ effects: [SessionHome.Effect]) -> [String] {
         #expect(again.unknownUntil == 65_000)
     }
 
-    @Test("Parked sessions go over a restart, to the shards that are their homes", arguments: [
-        true, false,
-    ])
+    @Test(
+        "Parked sessions go over a restart, to the shards that are their homes",
+        arguments: [
+            true, false,
+        ]
+    )
     func restores(isComplete: Bool) throws {
         let former = Home()
         for key in UInt64(1)...4 {
@@ -243,7 +256,9 @@ private func text(_ effects: [SessionHome.Effect]) -> [String] {
                 #expect(text(home.claim(9, key: key, created: 200, at: 231)) == [expected])
             }
             let expected = isComplete ? "9 owns" : "9 owns unknown"
-            #expect(text(home.claim(9, key: UInt64(8 + shard), created: 100, at: 231)) == [expected])
+            #expect(
+                text(home.claim(9, key: UInt64(8 + shard), created: 100, at: 231)) == [expected]
+            )
             home.expire(at: 509)
             #expect(!home.home.isEmpty)
         }

@@ -82,7 +82,9 @@ private final class Connection {
         #expect(connection.subscribe("b").isEmpty && connection.subscribe("c").isEmpty)
         // The homes know of neither.
         #expect(connection.receive(.unsubscribe(channel: "b")).isEmpty)
-        #expect(try connection.own([("a", 4), ("d", 9)]) == ["join a 1 from 4 8 1", "join c 3 from 0"])
+        #expect(
+            try connection.own([("a", 4), ("d", 9)]) == ["join a 1 from 4 8 1", "join c 3 from 0"]
+        )
         #expect(connection.subscribe("d") == ["join d 4 from 9 8 1"])
         #expect(connection.receive(.unsubscribe(channel: "d")) == ["leave d"])
         #expect(connection.subscribe("d") == ["join d 5 from 0"], "forgotten")
@@ -114,9 +116,12 @@ private final class Connection {
         )
     }
 
-    @Test("Gaps are told with the reason of the broker, or of the session", arguments: [
-        (Int64(99), RecoveryGap?.some(RecoveryGap(.unknownSession))), (100, nil),
-    ])
+    @Test(
+        "Gaps are told with the reason of the broker, or of the session",
+        arguments: [
+            (Int64(99), RecoveryGap?.some(RecoveryGap(.unknownSession))), (100, nil),
+        ]
+    )
     func gaps(now: Int64, gap: RecoveryGap?) throws {
         let connection = try Connection()
         _ = connection.subscribe("a")
@@ -141,10 +146,13 @@ private final class Connection {
         #expect(connection.end().handover == nil)
     }
 
-    @Test("Without the session, subscriptions go on without recovery", arguments: [
-        (SessionAnswer.superseded, ["join a 1"]), (.shared, ["error", "join a 1"]),
-        (.full(sessionsMax: 1), ["error", "join a 1"]),
-    ])
+    @Test(
+        "Without the session, subscriptions go on without recovery",
+        arguments: [
+            (SessionAnswer.superseded, ["join a 1"]), (.shared, ["error", "join a 1"]),
+            (.full(sessionsMax: 1, unknownUntil: 0), ["error", "join a 1"]),
+        ]
+    )
     func refused(answer: SessionAnswer, effects: [String]) throws {
         let connection = try Connection()
         _ = connection.subscribe("a")

@@ -132,12 +132,17 @@ private let channels = ["a", "b", "private-c", "private-encrypted-d"]
         }
     }
 
-    @Test("A malformed token is told, and the client is connected without recovery", arguments: [
-        "/r/%@/app/app-key?protocol=7", "/app/app-key/r/%@?protocol=7",
-    ])
+    @Test(
+        "A malformed token is told, and the client is connected without recovery",
+        arguments: [
+            "/r/%@/app/app-key?protocol=7", "/app/app-key/r/%@?protocol=7",
+        ]
+    )
     func malformed(target: String) async throws {
         try await run { broker in
-            for token in ["", "n.w-0123456789abcdef", "mii8vkw0-short", "mii8vkw0-0123456789abcde!"] {
+            for token in [
+                "", "n.w-0123456789abcdef", "mii8vkw0-short", "mii8vkw0-0123456789abcde!",
+            ] {
                 let client = try await WebSocketWire(
                     port: broker.port,
                     target: target.replacing("%@", with: token)
@@ -170,9 +175,12 @@ private let channels = ["a", "b", "private-c", "private-encrypted-d"]
         }
     }
 
-    @Test("Behind a start without the sessions of before, a token of before is told", arguments: [
-        1, 3,
-    ])
+    @Test(
+        "Behind a start without the sessions of before, a token of before is told",
+        arguments: [
+            1, 3,
+        ]
+    )
     func unknown(loops: Int) async throws {
         try await TestBroker.run(loops: loops) { broker in
             let client = try await StockWire(broker, StockWire.token(in: 60))
@@ -241,9 +249,12 @@ private let channels = ["a", "b", "private-c", "private-encrypted-d"]
         }
     }
 
-    @Test("What leaves a connection of the client out is left out of every replay", arguments: [
-        1, 3,
-    ])
+    @Test(
+        "What leaves a connection of the client out is left out of every replay",
+        arguments: [
+            1, 3,
+        ]
+    )
     func exclusions(loops: Int) async throws {
         try await run(loops: loops) { broker in
             for channel in channels {

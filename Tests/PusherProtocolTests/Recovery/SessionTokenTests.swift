@@ -17,7 +17,8 @@ private let random = "123e4567-e89b-12d3-a456-426614174000"
             ("/r/midc1z40-\(random)/app/KEY", ""), ("/app/KEY/r/midc1z40-\(random)", ""),
             ("/r/midc1z40-\(random)/app/KEY?protocol=7&client=js", ""),
             ("/app/KEY/r/midc1z40-\(random)?protocol=7", ""),
-            ("/ws/r/midc1z40-\(random)/app/KEY", "/ws"), ("/ws/app/KEY/r/midc1z40-\(random)", "/ws"),
+            ("/ws/r/midc1z40-\(random)/app/KEY", "/ws"),
+            ("/ws/app/KEY/r/midc1z40-\(random)", "/ws"),
         ]
     )
     func places(target: String, prefix: String) throws {
@@ -53,10 +54,13 @@ private let random = "123e4567-e89b-12d3-a456-426614174000"
         #expect(text.count < 10 || !error.description.contains(text))
     }
 
-    @Test("Other paths are those of no app", arguments: [
-        "/r/midc1z40-\(random)", "/r/midc1z40-\(random)/app/", "/app/KEY/r", "/app/KEY/r/x/y",
-        "/r/x/app/KEY/r/y", "/r/x/y/app/KEY", "/app/KEY/x/midc1z40-\(random)",
-    ])
+    @Test(
+        "Other paths are those of no app",
+        arguments: [
+            "/r/midc1z40-\(random)", "/r/midc1z40-\(random)/app/", "/app/KEY/r", "/app/KEY/r/x/y",
+            "/r/x/app/KEY/r/y", "/r/x/y/app/KEY", "/app/KEY/x/midc1z40-\(random)",
+        ]
+    )
     func paths(target: String) {
         #expect(throws: PusherCode.pathNotFound) { try ConnectionURLTests.read(target) }
         #expect(throws: Never.self) { try token(target) == nil }

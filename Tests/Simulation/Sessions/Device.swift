@@ -40,6 +40,8 @@ final class Device {
     var isTwin = false
     /// When the session certainly had an owner or was parked by one.
     var contactAt: Int
+    /// Whether the broker has certainly known the session.
+    var isKnown = false
     /// Until when a channel may be told to be unknown.
     var unknownUntil = 0
 
@@ -88,6 +90,8 @@ final class DeviceConnection {
     var subscriptions: [Int: Bool] = [:]
     /// The channels of which the last number was seen, for the order within the connection.
     var lastSerial: [Int: UInt64] = [:]
+    /// The number of events of a replay that have not been processed; unknown on an encrypted channel.
+    var replayCounts: [Int: Int] = [:]
     /// The refusals that are due, by channel.
     var refusals: [Int: Int] = [:]
     /// What was processed ahead of the last answered `pusher:ping`.

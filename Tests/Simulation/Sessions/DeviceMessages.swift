@@ -34,7 +34,11 @@ extension SessionWorld {
         guard let connection = device.connection, connection.subscriptions[channel] == true else {
             return
         }
-        send("pusher:unsubscribe", #""channel":"\#(SessionScenario.channels[channel])""#, on: connection)
+        send(
+            "pusher:unsubscribe",
+            #""channel":"\#(SessionScenario.channels[channel])""#,
+            on: connection
+        )
         send("pusher:ping", "", on: connection)
         connection.subscriptions[channel] = nil
         connection.answered[channel] = nil
@@ -173,12 +177,17 @@ extension SessionWorld {
         if let last = device.socketIDs.indices.last { device.socketIDs[last].isCertain = true }
         connection.mayBeUnknown = connection.mayBeUnknown ?? mayBeUnknown(device)
         device.contactAt = now
+        let isRecovered = data.contains(#""recovered":true"#)
+        connection.replayCounts[channel] =
+            data.firstMatch(of: /"replay":(\d+)/).flatMap { Int($0.1) }
         if device.books[channel] == nil {
             var book = Device.Book(beganAt: step, certainAt: now)
-            book.lacksOpening = channel == SessionScenario.cacheChannel && isCached
+            // A page that has unsubscribed, and whose broker does not know, is resumed, too.
+            book.lacksOpening =
+                channel == SessionScenario.cacheChannel && isCached && !isRecovered
             device.books[channel] = book
             reach(.tracked)
-        } else if data.contains(#""recovered":true"#) {
+        } else if isRecovered {
             reach(data.contains(#""replay":0"#) ? .recoveredNothing : .recovered)
         }
     }
@@ -211,11 +220,17 @@ extension SessionWorld {
             throw device.broken(.repeats, "got number \(serial) on \(name) behind \(last)")
         }
         connection.lastSerial[channel] = serial
-        guard !device.isCertainlyExcluded(from: events[id]) else {
+        // An event that excludes a connection of which the end came first reaches the next one, unless it is replayed.
+        let isReplayed = connection.replayCounts[channel] ?? 0 > 0
+        if isReplayed { connection.replayCounts[channel]? -= 1 }
+        let isForOthers =
+            events[id].excluded == connection.socketID && connection.socketID != nil
+            || isReplayed && device.isCertainlyExcluded(from: events[id])
+        guard !isForOthers || device.isTwin else {
             throw device.broken(.exclusion, "received event \(id) on \(name)")
         }
         guard let book = device.books[channel] else { return }
-        guard !book.certain.contains(id) else {
+        guard !book.certain.contains(id) || device.isTwin else {
             throw device.broken(.repeats, "got event \(id) on \(name) again, and had confirmed it")
         }
         reach(book.received.contains(id) ? .repeated : .event)

@@ -63,7 +63,9 @@ extension SessionWorld {
                 device.books[channel]?.certainAt = now
             }
         }
-        // Pong frames count two seconds later, so that nothing is certain of the last messages.
-        device.contactAt = now
+        if connection.mayBeUnknown != nil {
+            device.contactAt = now
+            device.isKnown = true
+        }
     }
 }

@@ -35,7 +35,8 @@ final class SessionWorld {
 
     var now: Int { environment.milliseconds }
     var variant: SessionVariant? { fault?.variant }
-    var hasEvicted: Bool { tokenCount > sessionsMax }
+    /// Whether a home may have had more sessions than its share of the limit.
+    var hasEvicted: Bool { tokenCount > sessionsMax / shardCount }
 
     init(seed: UInt64, _ variant: SessionVariant?, trace: Trace) throws {
         random = SeededRandom(seed: seed)
@@ -185,6 +186,8 @@ final class SessionWorld {
 
     func connect(_ device: Device) throws {
         guard device.connection == nil else { return }
+        // The broker's clock has nanoseconds: no connections are opened at once.
+        wait(1)
         let (pipe, end) = try Pipe.make(bufferSize: random.happens(70) ? 200_000 : 4_608)
         try broker.accept(FileDescriptor(end, from: "socketpair"), on: random.number(shardCount))
         lastConnection += 1
@@ -211,7 +214,7 @@ final class SessionWorld {
 
     func lose(_ device: Device, _ loss: Loss) {
         guard let connection = device.connection.take() else { return }
-        device.contactAt = max(device.contactAt, connection.connectedAt)
+        if connection.mayBeUnknown != nil { device.contactAt = now }
         switch loss {
         case .close:
             connection.waiting = []
@@ -262,7 +265,8 @@ final class SessionWorld {
         let except = excluded.map { #","socket_id":"\#($0)""# } ?? ""
         let name = SessionScenario.channels[channel]
         let padding = String(repeating: "x", count: random.number(200))
-        let body = #"{"name":"event","channel":"\#(name)","data":"\#(event.id):\#(padding)"\#(except)}"#
+        let body =
+            #"{"name":"event","channel":"\#(name)","data":"\#(event.id):\#(padding)"\#(except)}"#
         let text = signedRequest(
             "POST",
             "/apps/\(Scenario.appIDs[0])/events",
@@ -358,7 +362,10 @@ final class SessionWorld {
             try runRound()
         }
         if let (table, count) = broker.tableSizes().growth(since: emptySizes).first {
-            throw Violation(.memory, "\(count) of \(table) are left; there are \(broker.tableSizes())")
+            throw Violation(
+                .memory,
+                "\(count) of \(table) are left; there are \(broker.tableSizes())"
+            )
         }
     }
 
@@ -367,11 +374,12 @@ final class SessionWorld {
         let created = device.createdAt + device.skew
         let isOfBefore = !isComplete && created <= startedAt + SessionScenario.clockTolerance
         let isAhead = device.skew > SessionScenario.clockTolerance - 2_000
-        let isOld = now - created >= (SessionScenario.sessionAge - 2) * 1_000
+        let isOld =
+            !device.isKnown && now - created >= (SessionScenario.sessionAge - 2) * 1_000
         let isForgotten =
             now - device.contactAt
             >= (SessionScenario.sessionAge - SessionScenario.expiryInterval) * 1_000
-        return isOfBefore || isAhead || isOld && device.books.isEmpty || isForgotten || hasEvicted
+        return isOfBefore || isAhead || isOld || isForgotten || hasEvicted
             || now < device.unknownUntil
     }
 }
