@@ -51,7 +51,8 @@ function add(tracked, channel) {
 }
 
 function trackedChannel(pusher, name) {
-  const channel = pusher?.channel(name);
+  if (!pusher) return undefined;
+  const channel = pusher.channel(name);
   if (channel || !name.startsWith("#")) return trackedChannels.get(channel);
   let tracked = trackedChannels.get(pusher.user);
   if (tracked?.name !== name) trackedChannels.set(pusher.user, (tracked = new TrackedChannel(pusher, name)));
