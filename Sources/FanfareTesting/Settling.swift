@@ -24,6 +24,7 @@ extension ScriptedBroker {
     package func settle(_ queues: [DispatchQueue], within patience: Duration) async throws {
         for _ in 0..<Self.roundsMax {
             let before = state.withLock { $0.activity }
+            try await clock.waitForTimers(within: patience)
             await pass(deliveries)
             try await wait(for: "callbacks of the clients to return", within: patience) {
                 pendingCallbackCount == 0
@@ -35,18 +36,24 @@ extension ScriptedBroker {
         throw FanfareTestingError.notSettled(rounds: Self.roundsMax)
     }
 
-    /// Settles, advances the clock, and settles again.
+    /// Settles, and advances the clock from one deadline to the next, settling at each.
     ///
-    /// Clients run timeouts in tasks of their own. To wait for their effects, use for example
-    /// ``waitForSubscribers(_:to:within:)``.
+    /// So a client that reconnects in this time does so while the clock stands still at that moment, and its next timeouts
+    /// begin there. Authorization requests and the app's own tasks are not waited for.
     ///
     /// - Parameters:
     ///   - duration: Not negative.
     ///   - queues: The queues of the app whose current blocks are waited for too.
     /// - Throws: What ``settle(_:)`` throws.
     public func advance(by duration: Duration, _ queues: [DispatchQueue] = [.main]) async throws {
+        precondition(duration >= .zero, "the duration is negative")
         try await settle(queues)
-        clock.advance(by: duration)
+        let end = clock.now.advanced(by: duration)
+        while let deadline = clock.nextDeadline, deadline < end {
+            clock.advance(to: deadline)
+            try await settle(queues)
+        }
+        clock.advance(to: end)
         try await settle(queues)
     }
 
