@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the broker and the Swift clients for release, and measures the loss table of RELIABILITY.md.
 #
-#     make recovery                                  10 million deliveries over 10,000 cuts, some twenty minutes
+#     make recovery                                  10 million deliveries over 10,000 cuts
 #     make recovery DELIVERIES=1000000 CUTS=1000     less
 #     make recovery PUSHER_JS=pusher.min.js          with pusher-js as well: an unmodified bundle
 #     make recovery SEED=42                          the faults of an earlier run
