@@ -83,12 +83,14 @@ private final class MemoryPositions: PositionStore {
     }
 
     @Test(
-        "A rewind begins with earlier events where the broker allows it",
-        arguments: [true, false]
+        "A rewind begins with earlier events where the broker allows it, and says whether there are fewer",
+        arguments: [true, false],
+        [2, 7]
     )
-    func rewinds(isAllowed: Bool) async throws {
+    func rewinds(isAllowed: Bool, count: Int) async throws {
         var settings = ScriptedBroker.Settings()
         settings.allowsRewind = isAllowed
+        settings.historyMessagesMax = 3
         let broker = ScriptedBroker(settings)
         let first = broker.client()
         first.subscribe("room")
@@ -98,12 +100,20 @@ private final class MemoryPositions: PositionStore {
         let second = broker.client()
         let seen = Seen<String>()
         second.channel("room").bind("e") { seen.add($0.data ?? "") }
-        let channel = second.channel("room").subscribe(rewind: .count(2))
+        let told = Seen<Continuity>()
+        second.channel("room").onContinuity { told.add($0) }
+        let channel = second.channel("room").subscribe(rewind: .count(count))
         second.connect()
         try await broker.waitForSubscribers(2, to: "room")
         try broker.trigger("e", on: ["room"], text: "6")
         try await broker.settle()
-        #expect(seen.all == (isAllowed ? ["4", "5", "6"] : ["6"]))
+        let earlier = !isAllowed ? [] : count == 2 ? ["4", "5"] : ["3", "4", "5"]
+        #expect(seen.all == earlier + ["6"])
+        let isComplete = count == 2
+        #expect(
+            told.all
+                == [isAllowed ? .rewound(count: earlier.count, isComplete: isComplete) : .began]
+        )
         #expect(channel.position?.serial == 6)
         for client in [first, second] { client.disconnect() }
     }

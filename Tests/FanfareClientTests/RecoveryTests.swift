@@ -1,4 +1,6 @@
 import FanfareTesting
+import PusherProtocol
+import Synchronization
 import Testing
 
 @testable import FanfareClient
@@ -176,6 +178,80 @@ import Testing
         }
         try await broker.wait(for: "the error's callback") { !errors.all.isEmpty }
         #expect(errors.all.map(\.code) == [.protocolViolation])
+        client.disconnect()
+    }
+
+    @Test("A channel that goes on in another stream tells the gap before its next event")
+    func otherStreams() async throws {
+        let bench = Bench()
+        let channel = bench.client.channel("room")
+        let told = Seen<String>()
+        channel.onContinuity { told.add("\($0)") }
+        channel.bind("e") { told.add($0.data ?? "") }
+        var events = channel.subscription().deliveries("e").makeAsyncIterator()
+        bench.client.connect()
+        let connection = await bench.transport.greet()
+        func acknowledge(_ data: String) {
+            connection.deliver(.subscriptionSucceeded(channel: "room", data: data))
+        }
+        func event(_ serial: UInt64) {
+            let data = "\(serial)"
+            connection.deliver(
+                .event(ReceivedEvent(name: "e", channel: "room", data: data, serial: serial))
+            )
+        }
+        acknowledge(#"{"position":{"stream":"s1","serial":4}}"#)
+        event(5)
+        acknowledge(
+            #"{"position":{"stream":"s2","serial":0},"recovered":false,"gap":{"reason":"unknown_stream"}}"#
+        )
+        event(1)
+        #expect(try await events.event()?.data == "5")
+        #expect(try await events.next() == .gap(Gap(.unknownStream)))
+        guard case .event(let next, let position) = try await events.next() else {
+            Issue.record("an event follows the gap")
+            return
+        }
+        #expect(next.data == "1" && position == ChannelPosition(stream: "s2", serial: 1))
+        await told.wait(for: 4)
+        #expect(told.all == ["began", "5", "\(Continuity.gap(Gap(.unknownStream)))", "1"])
+        await eventually("the new position") { channel.position == position }
+    }
+
+    @Test("The continuity of the user's own channel is told, over sign-ins as one user and another")
+    func users() async throws {
+        let broker = ScriptedBroker()
+        let id = Mutex("ann")
+        let client = broker.client {
+            $0.userAuthenticator = UserAuthenticator { socketID in
+                let userData = #"{"id":"\#(id.withLock { $0 })"}"#
+                let auth = try broker.authentication(of: socketID, as: userData)
+                return UserAuthentication(auth: auth, userData: userData)
+            }
+        }
+        let (told, heard) = (Seen<Continuity>(), Seen<String>())
+        client.user.onContinuity { told.add($0) }
+        client.user.bind("e") { heard.add($0.data ?? "") }
+        client.signIn()
+        func away(_ happen: () throws -> Void) async throws {
+            client.suspend()
+            try await broker.waitForConnections(0)
+            try happen()
+            client.connect()
+        }
+        client.connect()
+        await told.wait(for: 1)
+        try await away { try broker.trigger("e", toUser: "ann", data: 1) }
+        await told.wait(for: 2)
+        try await away { broker.restart(keepingHistory: false) }
+        await told.wait(for: 3)
+        try await away { id.withLock { $0 = "bob" } }
+        await told.wait(for: 4)
+        try broker.trigger("e", toUser: "bob", data: 2)
+        await heard.wait(for: 2)
+        #expect(heard.all == ["1", "2"])
+        let gap = Continuity.gap(Gap(.unknownStream))
+        #expect(told.all == [.began, .resumed(replayed: 1), gap, gap])
         client.disconnect()
     }
 

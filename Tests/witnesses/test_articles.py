@@ -219,6 +219,13 @@ def test_outboxes_send_what_they_have_stored(articles, broker, folder):
             listener.await_line("ordered.*Soup")
 
 
+def test_a_state_and_the_events_behind_it(articles, library):
+    with articles("lostConnectionsArticle") as program:
+        program.await_line(r'^\["Soup"\]$')
+        library.trigger("orders", "ordered", '"Bread"')
+        program.await_line(r'^\["Soup", "Bread"\]$')
+
+
 def test_a_list_is_live(articles):
     with articles("liveCollectionsArticle") as program:
         program.await_line(r'"Ann"\]')

@@ -97,14 +97,18 @@ struct ChannelTracking {
         rewind = nil
         awaitsOpening = start.hasOpening
         currentSocketID = socketID
-        let continuity = Continuity(start.continuity, isFirst: known == nil)
-        begin(continuity, rewound: start.rewound)
+        let continuity = Continuity(start, isFirst: known == nil)
+        begin(continuity)
         return continuity
     }
 
-    private mutating func begin(_ continuity: Continuity, rewound: Int) {
-        var (count, recovered) = (rewound, Int?.none)
-        if case .resumed(let replayed) = continuity { (count, recovered) = (replayed, replayed) }
+    private mutating func begin(_ continuity: Continuity) {
+        let (count, recovered): (Int, Int?) =
+            switch continuity {
+            case .resumed(let replayed): (replayed, replayed)
+            case .rewound(let count, _): (count, nil)
+            case .began, .gap, .unknown: (0, nil)
+            }
         replay = ((position?.serial ?? 0) + UInt64(count), recovered)
         if case .resumed = continuity {} else { socketID = currentSocketID }
     }
@@ -166,9 +170,10 @@ extension PositionRequest.Rewind {
 
 extension Continuity {
     /// What an acknowledgement says; a client without a position has missed nothing.
-    fileprivate init(_ continuity: SubscriptionStart.Continuity, isFirst: Bool) {
-        switch continuity {
-        case _ where isFirst: self = .began
+    fileprivate init(_ start: SubscriptionStart, isFirst: Bool) {
+        switch start.continuity {
+        case _ where isFirst:
+            self = start.isRewindComplete.map { .rewound(count: start.rewound, isComplete: $0) } ?? .began
         // The broker does not know the position.
         case .began: self = .gap(Gap(.unknownStream))
         case .recovered(let replay): self = .resumed(replayed: replay)

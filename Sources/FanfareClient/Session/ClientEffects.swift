@@ -87,6 +87,7 @@ extension Fanfare {
                 callbacks.send(continuity, retaining: handling, posted: $0)
                 sequences.send(continuity, retaining: handling, posted: $0)
             }
+            state.events.send(continuity, at: position, toFollowersOf: channel, handling)
         case .presence(let channel, let change):
             state.rosters[channel].send(change.roster)
             let listeners = state.presence[channel]

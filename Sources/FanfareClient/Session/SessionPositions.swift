@@ -34,16 +34,23 @@ extension ClientSession {
         case .gap(let gap): effects.append(.gap(channel: channel, gap))
         case .unknown where isAgain:
             effects.append(.gap(channel: channel, Gap(.brokerHasNoHistory)))
-        case .unknown, .began, .resumed: break
+        case .unknown, .began, .rewound, .resumed: break
         }
-        guard channel == signIn.channel else { return }
-        guard exchange(&signIn.wasConfirmed, with: true) else { return }
-        switch continuity {
-        case .gap(let gap): effects.append(.gap(channel: Topic.user, gap))
-        case .unknown: effects.append(.gap(channel: Topic.user, Gap(.brokerHasNoHistory)))
+        if channel == signIn.channel { tellUser(continuity) }
+    }
+
+    /// Tells what the confirmation of the user's own channel says.
+    private mutating func tellUser(_ continuity: Continuity) {
+        let isAgain = exchange(&signIn.wasConfirmed, with: true)
+        var continuity = continuity
         // The channel of another user.
-        case .began: effects.append(.gap(channel: Topic.user, Gap(.unknownStream)))
-        case .resumed: break
+        if isAgain, continuity == .began { continuity = .gap(Gap(.unknownStream)) }
+        effects.append(.continuity(channel: Topic.user, continuity, at: nil))
+        switch continuity {
+        case .gap(let gap) where isAgain: effects.append(.gap(channel: Topic.user, gap))
+        case .unknown where isAgain:
+            effects.append(.gap(channel: Topic.user, Gap(.brokerHasNoHistory)))
+        case .gap, .unknown, .began, .rewound, .resumed: break
         }
     }
 

@@ -81,6 +81,21 @@ public struct User: Sendable {
         }
     }
 
+    /// Calls `perform` with each confirmation of the user's own channel, ahead of the events that follow; as
+    /// ``Channel/onContinuity(perform:)``.
+    ///
+    /// A sign-in as another user is ``Continuity/gap(_:)``.
+    ///
+    /// - Parameter perform: Called in the order of the events, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
+    @discardableResult
+    public func onContinuity(
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (Continuity) -> Void
+    ) -> ListenerToken {
+        client.listen(to: \.continuities[Topic.user], perform)
+    }
+
     /// The topic of the user's events, whatever the user's ID.
     private func topic(_ event: String?) -> Topic { Topic(channel: Topic.user, event: event) }
 
