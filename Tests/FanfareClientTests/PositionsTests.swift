@@ -138,6 +138,7 @@ private final class MemoryPositions: PositionStore {
         try broker.trigger("e", on: ["room"], text: "4", isEphemeral: true)
         broker.cut()
         try broker.trigger("e", on: ["room"], text: "5")
+        try await broker.advance(by: .seconds(31))
         try await broker.waitForSubscribers(to: "room")
         try await broker.settle()
         #expect(seen.all == ["2", "3", "4", "5"])
