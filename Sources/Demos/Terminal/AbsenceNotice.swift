@@ -11,7 +11,7 @@ extension Continuity {
         case .gap(let gap):
             "history expired, loaded anew"
                 + (gap.missed.map { " (\(Self.events($0)) missed)" } ?? "")
-        case .began, .resumed, .unknown: nil
+        case .began, .rewound, .resumed, .unknown: nil
         }
     }
 
