@@ -95,6 +95,7 @@ let package = Package(
         ),
 
         // Modules with I/O.
+        .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
         .target(
             name: "Net",
             dependencies: ["CLinux", "COpenSSL", "Primitives"],
@@ -104,7 +105,15 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "Broker", "PusherProtocol", "Primitives", "HTTPClient", "Net", "CSQLite",
+                "Broker", "PusherProtocol", "Primitives", "HTTPClient", "Net", "SQLite", "CSQLite",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Archive",
+            dependencies: [
+                "Broker", "PusherProtocol", "Primitives", "SQLite", "CSQLite",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -113,7 +122,7 @@ let package = Package(
             name: "FanfareServer",
             dependencies: [
                 "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                "Primitives", "Webhooks", "BrowserClient", "CYAML",
+                "Primitives", "Webhooks", "Archive", "BrowserClient", "CYAML",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -393,7 +402,7 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "FanfareServer", "Broker", "HTTPServer", "Net", "CLinux", "WebSocket",
+                "FanfareServer", "Archive", "Broker", "HTTPServer", "Net", "CLinux", "WebSocket",
                 "PusherProtocol", "Digests", "TestRandom",
             ],
             path: "Tests/Simulation",
@@ -472,10 +481,18 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "ArchiveTests",
+            dependencies: [
+                "Archive", "Broker", "PusherProtocol", "SQLite", "TestRandom",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "Webhooks", "Broker", "PusherProtocol", "HTTPClient", "HTTPServer", "HTTP1", "Net",
-                "TestHTTPServer", "TestRandom",
+                "Webhooks", "SQLite", "Broker", "PusherProtocol", "HTTPClient", "HTTPServer",
+                "HTTP1", "Net", "TestHTTPServer", "TestRandom",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -484,8 +501,9 @@ let package = Package(
         .testTarget(
             name: "FanfareServerTests",
             dependencies: [
-                "FanfareServer", "Simulation", "Webhooks", "BrowserClient", "Net", "HTTP1",
-                "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests", "TestRandom",
+                "FanfareServer", "Simulation", "Webhooks", "Archive", "SQLite", "BrowserClient",
+                "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
+                "TestRandom",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],

@@ -1,3 +1,4 @@
+import Archive
 import Synchronization
 
 extension BrokerServer {
@@ -27,6 +28,8 @@ extension BrokerServer {
         await drainClients(at: order.pace, until: end)
         // While the loops still run, so that ``waitUntilStopped()`` includes it.
         await webhookService.stop(within: max(.zero, end - ContinuousClock.now))
+        await archive?.close()
+        await writeSpool()
         for shard in shards { await shard.stop() }
         await waitUntilStopped()
     }

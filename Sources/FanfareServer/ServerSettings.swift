@@ -37,6 +37,10 @@ package final class ServerSettings: Sendable {
     let retainedBytesMax: Int
     /// Which connections are recorded, and how many that have closed, over all shards.
     let connectionRecords: (scope: ConnectionRecords.Scope, closedMax: Int)
+    /// Whether stored channels go on in memory while the archive cannot be written.
+    let continuesInMemory: Bool
+    /// The maximum size of the messages that wait for the archive, in bytes.
+    let unstoredBytesMax: Int
     /// Random bits, for the IDs of streams.
     let streamSeed: UInt64
     /// The number of channels that a closed connection leaves at a time.
@@ -62,6 +66,8 @@ package final class ServerSettings: Sendable {
         self.inboundBytesMax = inboundBytesMax / shardCount
         heldBytesMax = (queuedBytesMax - inboundBytesMax) / shardCount
         retainedBytesMax = configuration.retainedBytesTotalMax ?? Memory.available / 8
+        continuesInMemory = configuration.recovery.whenFailing == .memory
+        unstoredBytesMax = configuration.recovery.unstoredBytesMax
         lineLengthMax = configuration.relayedEventsMax
         triggerTimeout = .seconds(configuration.triggerTimeout)
         self.smallPresenceChannelMax = smallPresenceChannelMax

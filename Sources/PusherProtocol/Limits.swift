@@ -51,6 +51,8 @@ public enum Limit: String, CaseIterable, Sendable {
     case recoverySessions = "recovery_sessions"
     case appRetainedBytes = "app_retained_bytes"
     case retainedBytesTotal = "retained_bytes_total"
+    case unstoredBytes = "unstored_bytes"
+    case databaseBytes = "database_bytes"
     case queuedBytes = "queued_bytes"
     case appQueuedBytes = "app_queued_bytes"
     case queuedBytesTotal = "queued_bytes_total"

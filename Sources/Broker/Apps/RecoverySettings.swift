@@ -52,6 +52,11 @@ public struct RecoverySettings: Sendable, Equatable {
         rules.first { channel.text.hasPrefix($0.channelPrefix) } ?? standard
     }
 
+    /// Whether some channels are in the archive.
+    public var hasArchive: Bool {
+        isEnabled && (standard.store == .archive || rules.contains { $0.store == .archive })
+    }
+
     /// Whether a channel may have a stream before a client tracks it.
     public var keepsAlways: Bool {
         isEnabled && (standard.keep == .always || rules.contains { $0.keep == .always })
@@ -81,6 +86,14 @@ public struct RecoveryRule: Sendable, Equatable {
         case replay(count: Int? = nil, seconds: Int? = nil)
     }
 
+    /// Where a channel keeps its messages.
+    public enum Store: Sendable {
+        /// In memory: a restart begins other streams.
+        case memory
+        /// In the archive's file, before anybody sees them, and the last ones in memory.
+        case archive
+    }
+
     /// The beginning of the channels' names; empty for all.
     public var channelPrefix: String
     /// When the channels keep their messages.
@@ -99,10 +112,13 @@ public struct RecoveryRule: Sendable, Equatable {
     public var bytesMax: Int
     /// How long a message is kept, in seconds.
     public var ageMax: Int
+    /// Where the channels keep their messages.
+    public var store: Store
 
     /// Creates a rule, with defaults.
     public init(
         channelPrefix: String = "",
+        store: Store = .memory,
         keep: Keep = .whileNeeded,
         allowsRewind: Bool = false,
         opening: Opening = .live,
@@ -121,7 +137,22 @@ public struct RecoveryRule: Sendable, Equatable {
         self.messagesMax = messagesMax
         self.bytesMax = bytesMax
         self.ageMax = ageMax
+        self.store = store
     }
+
+    /// What is kept in memory in front of the archive, whatever the archive keeps.
+    private static let front = RecoveryRule()
+
+    /// The maximum number of messages of a channel in memory.
+    var ringMessagesMax: Int {
+        store == .memory ? messagesMax : min(messagesMax, Self.front.messagesMax)
+    }
+
+    /// The maximum size of a channel's messages in memory, in bytes.
+    var ringBytesMax: Int { store == .memory ? bytesMax : min(bytesMax, Self.front.bytesMax) }
+
+    /// How long a message is kept in memory, in seconds.
+    var ringAgeMax: Int { store == .memory ? ageMax : min(ageMax, Self.front.ageMax) }
 }
 
 extension RecoveryRule {

@@ -74,6 +74,7 @@ public struct ChannelHome: Sendable {
     ///   - address: The channel.
     ///   - app: The channel's app; `nil` if it is no longer served.
     ///   - state: The state shared by the channels of this home shard.
+    ///   - archived: Messages of the archive that precede those in memory.
     ///   - now: The time, in milliseconds of a steady clock.
     /// - Returns: The effects to perform.
     public mutating func subscribe(
@@ -81,6 +82,7 @@ public struct ChannelHome: Sendable {
         to address: ChannelAddress,
         of app: App?,
         sharing state: inout HomeShardState,
+        behind archived: ArchivedMessages = ArchivedMessages(),
         at now: Int64
     ) -> [Effect] {
         var effects: [Effect] = []
@@ -107,7 +109,9 @@ public struct ChannelHome: Sendable {
             let notice = ServerMessage.memberAdded(newMember, to: address.name)
             effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
         }
-        var replay = app.flatMap { self.replay(to: subscriber, address, $0, &state, at: now) }
+        var replay = app.flatMap {
+            self.replay(to: subscriber, address, $0, &state, behind: archived, at: now)
+        }
         var opening = Grant.Opening.live
         if replay?.includesOpening(for: subscriber.position) != false {
             opening = state.opening(of: address, ahead: replay, app, &effects, at: now)
@@ -198,6 +202,7 @@ public struct ChannelHome: Sendable {
         _ address: ChannelAddress,
         _ app: App,
         _ state: inout HomeShardState,
+        behind archived: ArchivedMessages,
         at now: Int64
     ) -> Replay? {
         let settings = app.recovery
@@ -216,6 +221,7 @@ public struct ChannelHome: Sendable {
             for: request,
             of: subscriber.socketID,
             settings,
+            behind: archived,
             at: now
         )
     }

@@ -209,6 +209,105 @@ public struct HomeShardState: Sendable {
         (app.limits.cachedEventsMax + shardCount - 1) / shardCount
     }
 
+    // MARK: - Archive
+
+    /// Begins to keep channels in the archive.
+    public mutating func useArchive(_ rows: RowNumbers) { streams.useArchive(rows) }
+
+    /// Continues a stream of the archive.
+    ///
+    /// - Parameters:
+    ///   - stored: What the archive knows of it.
+    ///   - isCurrent: Whether nothing can be missing.
+    ///   - settings: The settings of the app.
+    ///   - now: The time.
+    /// - Returns: The ID under which it goes on; `nil` if the channel is no longer in the archive.
+    public mutating func restore(
+        _ stored: StoredStream,
+        isCurrent: Bool,
+        _ settings: RecoverySettings?,
+        at now: Int64
+    ) -> StreamID? {
+        streams.restore(stored, isCurrent: isCurrent, settings, at: now).map { streams[$0].id }
+    }
+
+    /// What is in memory alone.
+    ///
+    /// - Parameter offset: The milliseconds to add for the time since 1970.
+    /// - Returns: Streams with their messages, and keys.
+    public func spooled(calendarOffset offset: Int64) -> SpooledState {
+        let stored = { (address: ChannelAddress) in
+            self.streams.index(of: address).map { self.streams[$0].isStored } ?? false
+        }
+        return SpooledState(
+            streams: streams.spooled(calendarOffset: offset),
+            keys: keys.spooled(calendarOffset: offset).filter { !stored($0.address) }
+        )
+    }
+
+    /// Continues what an earlier run had in memory.
+    ///
+    /// - Parameters:
+    ///   - spooled: Streams and keys whose home is this shard.
+    ///   - settings: The settings of an app; `nil` if it is not served.
+    ///   - now: The time.
+    ///   - offset: The milliseconds to add for the time since 1970.
+    public mutating func restore(
+        _ spooled: SpooledState,
+        _ settings: (AppID) -> RecoverySettings?,
+        at now: Int64,
+        calendarOffset offset: Int64
+    ) {
+        streams.restore(spooled.streams, settings, at: now, calendarOffset: offset)
+        for key in spooled.keys {
+            let expiry = key.key.expiry - offset
+            restore(key.key, on: key.address, at: key.position, expiry: expiry)
+        }
+    }
+
+    /// Applies the rules of an app's new settings to its streams.
+    public mutating func apply(_ settings: RecoverySettings?, to app: AppID) {
+        streams.apply(settings, to: app)
+    }
+
+    /// Gives a message of a stored stream its number.
+    ///
+    /// - Returns: What the archive has to be told of the stream first, if anything.
+    public mutating func mint(_ stream: Int) -> StoredStream? { streams.mint(stream) }
+
+    /// What the archive has to be told of a stream, once.
+    public mutating func openRow(_ stream: Int) -> StoredStream? { streams.openRow(stream) }
+
+    /// Takes back the numbers of messages that could not be written.
+    public mutating func takeBack(_ stream: Int) { streams.takeBack(stream) }
+
+    /// Records whether a stored stream is in memory alone for a while.
+    public mutating func setVolatile(_ stream: Int, _ isVolatile: Bool) {
+        streams.setVolatile(stream, isVolatile)
+    }
+
+    /// Continues all stored streams under other IDs.
+    public mutating func renewAll() { streams.renewAll() }
+
+    /// Removes and returns the archive's numbers of forgotten streams.
+    public mutating func takeForgottenRows() -> [Int64] { streams.takeForgottenRows() }
+
+    /// Remembers a key of an earlier run.
+    ///
+    /// - Parameters:
+    ///   - stored: The key.
+    ///   - address: The channel.
+    ///   - position: The position of its event, if it has one.
+    ///   - expiry: When it is forgotten.
+    public mutating func restore(
+        _ stored: StoredKey,
+        on address: ChannelAddress,
+        at position: ChannelPosition?,
+        expiry: Int64
+    ) {
+        keys.restore(stored.key, digest: stored.digest, on: address, position, expiry: expiry)
+    }
+
     // MARK: - Idempotency keys
 
     /// The number of remembered keys, expired ones included until ``removeExpired(at:)``.
@@ -224,7 +323,7 @@ public struct HomeShardState: Sendable {
     /// - Returns: The verdict.
     public mutating func check(
         _ key: IdempotencyKey,
-        digest: Int,
+        digest: UInt64,
         on address: ChannelAddress,
         at now: Int64
     ) -> PublishedKeys.Verdict {
@@ -243,7 +342,7 @@ public struct HomeShardState: Sendable {
     /// - Returns: The effects to perform.
     public mutating func remember(
         _ key: IdempotencyKey,
-        digest: Int,
+        digest: UInt64,
         position: ChannelPosition?,
         on address: ChannelAddress,
         of app: App?,

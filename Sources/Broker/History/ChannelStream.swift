@@ -6,17 +6,25 @@ public import PusherProtocol
 /// steady clock.
 public struct ChannelStream: Sendable {
     /// The stream's ID.
-    public let id: StreamID
+    public private(set) var id: StreamID
     /// The channel.
     public let address: ChannelAddress
     /// What the channel keeps.
     public internal(set) var rule: RecoveryRule
     /// The serial of the last message; 0 before the first.
     public private(set) var lastSerial: UInt64 = 0
+    /// The stream's number in the archive; 0 if it is in memory alone.
+    public internal(set) var row: Int64 = 0
+    /// Whether the archive has been told of the stream.
+    var isRowOpen = false
+    /// Whether the archive lacks messages, because it could not be written for a while.
+    var isVolatile = false
+    /// The number of messages that have a serial, but are not released: they are not in the archive yet.
+    var unreleasedCount: UInt64 = 0
     /// When the channel lost its last subscriber; `nil` while it has any.
     var vacantSince: Int64?
     /// The second in which the last message was kept, for ``RetentionQueue``.
-    var lastGrowth: Int64 = -1
+    var lastGrowth = Int64.min
     private(set) var ring = MessageRing()
 
     init(_ id: StreamID, of address: ChannelAddress, _ rule: RecoveryRule, vacantSince: Int64?) {
@@ -33,6 +41,12 @@ public struct ChannelStream: Sendable {
 
     /// The position of the last message.
     public var position: ChannelPosition { ChannelPosition(stream: id, serial: lastSerial) }
+
+    /// Whether messages are written to the archive before they are released.
+    public var isStored: Bool { row != 0 }
+
+    /// The serial of the next message that is given one.
+    public var nextSerial: UInt64 { lastSerial + unreleasedCount + 1 }
 
     /// The size of the kept messages, in bytes.
     public var retainedByteCount: Int { ring.byteCount }
@@ -56,7 +70,8 @@ public struct ChannelStream: Sendable {
         at now: Int64
     ) -> (byCount: Int, byBytes: Int) {
         lastSerial += 1
-        guard keeps(at: now), frame.count <= rule.bytesMax, rule.messagesMax > 0 else {
+        if unreleasedCount > 0 { unreleasedCount -= 1 }
+        guard keeps(at: now), frame.count <= rule.ringBytesMax, rule.ringMessagesMax > 0 else {
             // The stream counts on, so that an old position is never taken for a covered one.
             let dropped = ring.count + 1
             ring.removeAll(before: lastSerial + 1)
@@ -64,16 +79,26 @@ public struct ChannelStream: Sendable {
         }
         ring.append(frame, serial: lastSerial, except: except, at: now)
         var dropped = (byCount: 0, byBytes: 0)
-        while ring.count > rule.messagesMax {
+        while ring.count > rule.ringMessagesMax {
             ring.removeFirst()
             dropped.byCount += 1
         }
-        while ring.byteCount > rule.bytesMax {
+        while ring.byteCount > rule.ringBytesMax {
             ring.removeFirst()
             dropped.byBytes += 1
         }
-        return dropped
+        // The archive still has what leaves the memory.
+        return isStored ? (0, 0) : dropped
     }
+
+    /// Continues behind the messages that an earlier run released.
+    mutating func restore(lastSerial: UInt64) {
+        self.lastSerial = lastSerial
+        ring.removeAll(before: lastSerial + 1)
+    }
+
+    /// Continues under another ID, because the archive may lack what this one's numbers stand for.
+    mutating func rename(_ id: StreamID) { self.id = id }
 
     /// Removes the messages that are older than `time`.
     mutating func removeAll(olderThan time: Int64) { ring.removeAll(olderThan: time) }
@@ -133,16 +158,24 @@ public struct ChannelStream: Sendable {
     ///   - request: The client's position; `nil` for a client that does not track the channel.
     ///   - socketID: The client's connection.
     ///   - settings: The limits of a replay.
+    ///   - archived: Messages of the archive that precede those in memory.
     ///   - now: The time.
     /// - Returns: The start of the subscription, and the messages behind it.
     func replay(
         for request: PositionRequest?,
         of socketID: SocketID,
         _ settings: RecoverySettings,
+        behind archived: ArchivedMessages = ArchivedMessages(),
         at now: Int64
     ) -> Replay {
         guard let request, let known = request.position else {
-            return opening(rule.opening(for: request), of: socketID, settings, at: now)
+            return opening(
+                rule.opening(for: request),
+                of: socketID,
+                settings,
+                behind: archived,
+                at: now
+            )
         }
         func gap(_ reason: RecoveryGap.Reason, missed: UInt64? = nil) -> Replay {
             Replay(SubscriptionStart(position, .gap(RecoveryGap(reason, missed: missed))))
@@ -150,15 +183,21 @@ public struct ChannelStream: Sendable {
         guard known.stream == id else { return gap(.unknownStream) }
         guard known.serial <= lastSerial else { return gap(.ahead) }
         let missed = lastSerial - known.serial
+        // The archive is not asked for more.
+        guard !isStored || missed <= UInt64(settings.replayMessagesMax) else {
+            return gap(.tooMuch, missed: missed)
+        }
         let first = known.serial + 1
-        guard first >= oldestSerial(at: now) else { return gap(.truncated, missed: missed) }
-        guard firstAllowedSerial(from: first, settings) == first else {
+        guard first >= oldestSerial(behind: archived, at: now) else {
+            return gap(.truncated, missed: missed)
+        }
+        guard firstAllowedSerial(from: first, behind: archived, settings) == first else {
             return gap(.tooMuch, missed: missed)
         }
         let socketIDs = [socketID] + request.formerSocketIDs
         return Replay(
             SubscriptionStart(known, .recovered(replay: Int(missed))),
-            ring.messages(from: first, for: socketIDs)
+            messages(from: first, behind: archived, for: socketIDs)
         )
     }
 
@@ -167,6 +206,7 @@ public struct ChannelStream: Sendable {
         _ opening: RecoveryRule.Opening,
         of socketID: SocketID,
         _ settings: RecoverySettings,
+        behind archived: ArchivedMessages,
         at now: Int64
     ) -> Replay {
         guard case .replay(let count, let seconds) = opening else {
@@ -174,10 +214,13 @@ public struct ChannelStream: Sendable {
         }
         var wanted: UInt64 = 1
         if let count { wanted = lastSerial + 1 - min(UInt64(count), lastSerial) }
-        let oldest = oldestSerial(at: now)
+        let oldest = oldestSerial(behind: archived, at: now)
         var isComplete = wanted >= oldest
         if let seconds {
-            let recent = ring.firstSerial(since: now - Int64(seconds) * 1_000)
+            // The archive was asked for these seconds only.
+            let recent =
+                archived.messages.first?.serial
+                ?? ring.firstSerial(since: now - Int64(seconds) * 1_000)
             // An older message is kept, so none of these seconds is missing.
             isComplete = isComplete || recent > oldest
             wanted = max(wanted, recent)
@@ -188,7 +231,7 @@ public struct ChannelStream: Sendable {
         let start = ChannelPosition(stream: id, serial: first - 1)
         var replay = Replay(
             SubscriptionStart(start, .began),
-            ring.messages(from: first, for: [socketID])
+            messages(from: first, behind: archived, for: [socketID])
         )
         replay.start.rewound = replay.messages.count
         replay.start.isRewindComplete = isComplete
@@ -200,13 +243,33 @@ public struct ChannelStream: Sendable {
         max(ring.firstSerial(since: now - Int64(rule.ageMax) * 1_000), 1)
     }
 
+    private func oldestSerial(behind archived: ArchivedMessages, at now: Int64) -> UInt64 {
+        archived.messages.first?.serial ?? oldestSerial(at: now)
+    }
+
     /// The serial, from `first` on, with which the longest allowed replay begins.
-    private func firstAllowedSerial(from first: UInt64, _ settings: RecoverySettings) -> UInt64 {
+    private func firstAllowedSerial(
+        from first: UInt64,
+        behind archived: ArchivedMessages,
+        _ settings: RecoverySettings
+    ) -> UInt64 {
         let countMax = UInt64(settings.replayMessagesMax)
-        return max(
-            lastSerial + 1 - min(countMax, lastSerial + 1 - first),
-            ring.firstSerial(within: settings.replayBytesMax, from: first)
-        )
+        let allowed = lastSerial + 1 - min(countMax, lastSerial + 1 - first)
+        let inMemory = ring.firstSerial(within: settings.replayBytesMax, from: allowed)
+        guard inMemory <= ring.firstSerial, allowed < ring.firstSerial else {
+            return max(allowed, inMemory)
+        }
+        let rest = settings.replayBytesMax - ring.byteCount
+        return archived.firstSerial(within: rest, from: allowed, before: ring.firstSerial)
+    }
+
+    private func messages(
+        from serial: UInt64,
+        behind archived: ArchivedMessages,
+        for socketIDs: [SocketID]
+    ) -> [ReplayedMessage] {
+        archived.replayed(from: serial, before: ring.firstSerial, for: socketIDs)
+            + ring.messages(from: max(serial, ring.firstSerial), for: socketIDs)
     }
 }
 

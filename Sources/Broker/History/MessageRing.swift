@@ -116,6 +116,24 @@ struct MessageRing: Sendable {
         return serial
     }
 
+    /// All messages.
+    ///
+    /// - Parameter offset: The milliseconds to add to the times.
+    /// - Returns: The messages, in order.
+    func all(timesPlus offset: Int64) -> [StoredMessage] {
+        let excluded = Dictionary(exclusions.map { ($0.serial, $0.socketID) }) { $1 }
+        return entries[head...].enumerated()
+            .map { step, entry in
+                let serial = firstSerial + UInt64(step)
+                return StoredMessage(
+                    serial: serial,
+                    time: entry.time + offset,
+                    except: excluded[serial],
+                    frame: entry.frame
+                )
+            }
+    }
+
     /// The kept messages that a query asks for, in its order.
     ///
     /// - Parameters:

@@ -51,8 +51,9 @@ struct EventsAPI {
         )
         publication.key = publication.key ?? key
         try check(&publication)
-        if let limit = core.channels.publishLimit { return refuseLater(limit, exchange) }
-        switch core.channels.publish(CollectionOfOne(publication), of: app.id) {
+        let publications = CollectionOfOne(publication)
+        if let limit = limit(of: publications) { return refuseLater(limit, exchange) }
+        switch core.channels.publish(publications, of: app.id) {
         case .settled(let outcome): answer(publication, outcome, exchange)
         case .pending(let pending):
             pending.whenSettled { [self, publication] in answer(publication, $0, exchange) }
@@ -87,7 +88,7 @@ struct EventsAPI {
             publications[index].key = try key?.ofEvent(index)
         }
         for index in publications.indices { try check(&publications[index]) }
-        if let limit = core.channels.publishLimit { return refuseLater(limit, exchange) }
+        if let limit = limit(of: publications) { return refuseLater(limit, exchange) }
         switch core.channels.publish(publications, of: app.id) {
         case .settled(let outcome): answer(publications, outcome, exchange)
         case .pending(let pending):
@@ -130,6 +131,19 @@ struct EventsAPI {
         if let position = publication.ifPosition, let channel = publication.channels.first {
             publication.ifPosition = app.position(issuedAs: position, on: channel)
         }
+        guard publication.isDurable else { return }
+        for channel in publication.channels where !core.context.isStored(channel, of: app) {
+            throw APIError(
+                status: 400,
+                message:
+                    "Channel \(channel.text) is kept in memory: durable needs a rule with store: sqlite"
+            )
+        }
+    }
+
+    /// The limit that prevents publishing these events at present.
+    private func limit(of publications: some Collection<Publication>) -> Limit? {
+        core.channels.publishLimit ?? core.channels.archiveLimit(of: publications, app)
     }
 
     /// The answer to a trigger that is refused; `nil` if its events are published.
@@ -152,6 +166,14 @@ struct EventsAPI {
                 position.map { app.issuedPosition($0, on: channel) }
             }
             return Response(outdatedBehind: issued)
+        case .unstored:
+            let error = APIError(
+                status: 503,
+                message:
+                    "The archive cannot be written at present: an event of the request is not published, "
+                    + "try again in a second"
+            )
+            return Response(refusal: error)
         }
     }
 

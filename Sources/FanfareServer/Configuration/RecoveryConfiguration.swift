@@ -32,6 +32,8 @@ public struct RecoveryConfiguration: Sendable, Hashable {
     public struct Rule: Sendable, Hashable {
         /// The beginning of the channels' names.
         public var channelPrefix = ""
+        /// Where the channels keep messages.
+        public var store = Store.memory
         /// When the channels keep messages.
         public var keep = Keep.whileNeeded
         /// Whether a client without a position may ask for earlier messages.
@@ -63,6 +65,14 @@ public struct RecoveryConfiguration: Sendable, Hashable {
         case live
         /// Earlier messages.
         case replay
+    }
+
+    /// Where channels keep messages.
+    public enum Store: String, Sendable, CaseIterable {
+        /// In memory: a restart forgets them, and tells it.
+        case memory
+        /// In the file of `recovery.database`, before anybody sees them.
+        case sqlite
     }
 
     /// When channels keep messages.
@@ -121,6 +131,7 @@ extension ConfigurationKey<RecoveryConfiguration.Rule> {
     /// The keys of a rule.
     static let all: [Self] = [
         Self("channel_prefix", \.channelPrefix, .channelNamePart),
+        Self("store", \.store, .choice),
         Self("keep", \.keep, .choice),
         Self("rewind", \.allowsRewind, .yesOrNo),
         Self("opening", \.opening, .choice),
@@ -171,6 +182,7 @@ extension RecoveryRule {
     fileprivate init(_ rule: RecoveryConfiguration.Rule, _ standard: RecoveryRule) {
         self.init(
             channelPrefix: rule.channelPrefix,
+            store: rule.store == .sqlite ? .archive : .memory,
             keep: rule.keep == .always ? .always : .whileNeeded,
             allowsRewind: rule.allowsRewind,
             opening: rule.opening == .replay

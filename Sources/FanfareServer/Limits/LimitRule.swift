@@ -42,7 +42,8 @@ extension Limit {
         case .requestRate, .triggerRate, .queryRate, .terminationRate, .subscriptionRate,
             .clientEventRate, .faultRate:
             rateRule
-        case .recoveryPositions, .recoverySessions, .appRetainedBytes, .retainedBytesTotal:
+        case .recoveryPositions, .recoverySessions, .appRetainedBytes, .retainedBytesTotal,
+            .unstoredBytes, .databaseBytes:
             recoveryRule
         case .subscriptions, .members, .watchlist, .cachedEvents, .idempotencyKeys, .queuedBytes,
             .appQueuedBytes, .queuedBytesTotal, .inboundBytes, .relayedEvents,
@@ -148,6 +149,13 @@ extension Limit {
             .app(
                 "recovery.retained_bytes_max",
                 "the app's oldest messages are no longer kept: who missed them is told of a gap"
+            )
+        case .unstoredBytes:
+            LimitRule("recovery.unstored_bytes_max", "503 and Retry-After on stored channels")
+        case .databaseBytes:
+            LimitRule(
+                "recovery.database_bytes_max",
+                "the oldest messages of all stored channels are no longer kept"
             )
         default:
             .process(

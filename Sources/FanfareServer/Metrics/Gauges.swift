@@ -1,3 +1,4 @@
+import Archive
 import Broker
 import Metrics
 import Webhooks
@@ -6,10 +7,13 @@ import Webhooks
 actor Gauges {
     private let registry: PrometheusRegistry
     private let shards: [Shard]
+    private let archive: Archive?
+    private var lastArchive = Archive.Reading()
     private var last = ShardReading()
     private var lastWebhooks = WebhookCounters()
 
-    init(registry: PrometheusRegistry, shards: [Shard]) {
+    init(registry: PrometheusRegistry, shards: [Shard], archive: Archive?) {
+        self.archive = archive
         self.registry = registry
         self.shards = shards
     }
@@ -28,6 +32,7 @@ actor Gauges {
             set("fanfare_app_connections", quota.takenCount, [("app", id.text)])
         }
         update(webhooks)
+        if let archive { update(archive.reading) }
         return registry.text
     }
 
@@ -80,6 +85,17 @@ actor Gauges {
             to: webhooks.failedAttempts
         )
         count("fanfare_webhooks_dead_total", from: &lastWebhooks.dead, to: webhooks.dead)
+    }
+
+    private func update(_ archive: Archive.Reading) {
+        set("fanfare_store_unstored_bytes", archive.unstoredBytes)
+        set("fanfare_store_file_bytes", archive.fileBytes)
+        count(
+            "fanfare_store_commits_total",
+            from: &lastArchive.transactions,
+            to: archive.transactions
+        )
+        count("fanfare_store_failures_total", from: &lastArchive.failures, to: archive.failures)
     }
 
     private func set(_ name: String, _ value: Int, _ labels: [(String, String)] = []) {

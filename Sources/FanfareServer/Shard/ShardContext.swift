@@ -9,6 +9,8 @@ import PusherProtocol
 package final class ShardContext {
     package let reactor: Reactor
     let settings: ServerSettings
+    /// The archive of stored channels; `nil` if no channel is stored.
+    let archive: (any MessageArchive)?
     // Exclusive access to the fields that every connection or event needs is not checked: none of them calls back while
     // it changes.
 
@@ -47,15 +49,23 @@ package final class ShardContext {
         settings: ServerSettings,
         registry: AppRegistry,
         links: ShardLinks,
-        observers: [any BrokerObserver] = []
+        observers: [any BrokerObserver] = [],
+        archive: (any MessageArchive)? = nil
     ) {
         self.reactor = reactor
+        self.archive = archive
         self.settings = settings
         self.registry = registry
         self.links = links
         self.observers = BrokerObservers(observers)
         self.observers.update(apps: registry.ids)
         observedKinds = self.observers.kinds
+    }
+
+    /// Whether the archive keeps a channel's messages.
+    func isStored(_ channel: ChannelName, of app: App) -> Bool {
+        archive != nil && app.recovery.hasArchive
+            && app.recovery.rule(of: channel).store == .archive
     }
 
     /// The number of this shard.

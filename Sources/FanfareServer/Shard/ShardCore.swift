@@ -1,3 +1,4 @@
+package import Archive
 package import Broker
 import HTTPServer
 import Net
@@ -56,6 +57,7 @@ package final class ShardCore: TimerTarget {
         deliveries.advance()
         channels.advanceLeaves()
         channels.sendWaitingRequests()
+        channels.dispatchCommits()
         // Before this shard's own fan-out, so that the other shards start theirs at the same time.
         context.links.dispatch(assists: context.reactor.wasIdle)
         flush()
@@ -66,6 +68,7 @@ package final class ShardCore: TimerTarget {
         context.reactor.flush()
         context.reactor.relieveTargets()
         channels.turnEnded()
+        channels.dispatchCommits()
         context.links.dispatch()
     }
 
@@ -85,6 +88,7 @@ package final class ShardCore: TimerTarget {
         context.reactor.beginAssisted()
         receiveMessages()
         context.reactor.relieveTargets()
+        channels.dispatchCommits()
         context.links.dispatch()
         guard context.reactor.groupSendCount <= Self.assistedSendsMax else { return true }
         flush()
@@ -132,6 +136,7 @@ package final class ShardCore: TimerTarget {
         case .delivery(let message): deliveries.receive(message)
         case .users(let message): users.receive(message)
         case .sessions(let message): sessions.receive(message)
+        case .archive(let reply): channels.receive(reply)
         }
     }
 
@@ -148,15 +153,27 @@ package final class ShardCore: TimerTarget {
         watchLiveness()
     }
 
+    // MARK: - Archive
+
+    /// Continues the streams and keys of the archive whose home is this shard; called before anybody connects.
+    package func restore(_ contents: ArchiveFile.Contents) { channels.restore(contents) }
+
+    /// What is in memory alone, for the next start.
+    package var spooled: SpooledState { channels.spooled }
+
+    /// Continues what an earlier run had in memory; called before anybody connects.
+    package func restore(_ spooled: SpooledState) { channels.restore(spooled) }
+
     // MARK: - Apps
 
     /// Replaces the apps, unless the registry is older than the present one.
     ///
     /// The new configuration of an app applies to its connections.
     package func replaceApps(_ registry: AppRegistry) {
-        guard registry.generation > context.registry.generation else { return }
+        let former = context.registry
+        guard registry.generation > former.generation else { return }
         context.replaceApps(registry)
-        channels.appsWereReplaced()
+        channels.appsWereReplaced(former)
         connections.replaceApps(registry)
     }
 
@@ -188,6 +205,8 @@ package final class ShardCore: TimerTarget {
             ("channels", channels.table.count),
             ("pending triggers", channels.triggers.count),
             ("backlogs", channels.backlogs.count),
+            ("events that wait for the archive", channels.commits?.count ?? 0),
+            ("requests that wait for the archive", channels.archiveReads.count),
             ("closed connections with subscriptions", channels.leavingCount),
             ("waiting resumes", channels.throttle.waitingCount),
             ("pending resumes", channels.throttle.pendingCount),
@@ -301,7 +320,9 @@ extension ShardCore: ConnectionDelegate {
         publishes event: ClientEvent,
         on channel: ChannelName
     ) -> Limit? {
-        if let limit = channels.publishLimit { return limit }
+        if let limit = channels.publishLimit ?? channels.archiveLimit(of: channel, connection.app) {
+            return limit
+        }
         channels.publish(event, on: channel, of: connection)
         return nil
     }

@@ -51,6 +51,8 @@ package enum ShardMessage: Sendable {
     indirect case sessions(SessionMessage)
     /// About connection records.
     indirect case delivery(DeliveryMessage)
+    /// From the archive, which has written or read something.
+    indirect case archive(ArchiveReply)
     /// About users, which are less frequent than events.
     indirect case users(UserMessage)
 

@@ -44,6 +44,7 @@ import Testing
         case .recoverySessions: ("Recovery", "ofSessions")
         case .recoveryPositions, .appRetainedBytes, .retainedBytesTotal:
             ("Recovery", "ofKeptMessages")
+        case .unstoredBytes, .databaseBytes: ("Archive", "ofStoredMessages")
         case .relayedEvents: ("Quantity", "relayedEvents")
         case .queuedBytes: ("Queue", "bytesOfOneConnection")
         case .queuedBytesTotal, .appQueuedBytes: ("Queue", "bytesOfAll")

@@ -9,7 +9,7 @@ package struct LinkMessage {
         case subscribe, granted, restarted, refused, unsubscribe, publish, published, congestion,
             confirm,
             clientEvent, delivery, question, answer
-        case user, report, termination
+        case user, report, termination, archive
         case claim, claimed, yield, handover, life
     }
 
@@ -39,6 +39,7 @@ package struct LinkMessage {
         case .sessions(.yield): .yield
         case .sessions(.handOver): .handover
         case .sessions(.isAlive), .sessions(.share): .life
+        case .archive: .archive
         }
     }
 
@@ -53,7 +54,9 @@ package struct LinkMessage {
             .fanOut(let address, _, _), .fanOutWithReceipt(let address, _, _, _),
             .confirm(let address):
             address.name.text
-        case .published, .reply, .query, .answer, .listing, .delivery, .users, .sessions: nil
+        case .published, .reply, .query, .answer, .listing, .delivery, .users, .sessions,
+            .archive:
+            nil
         }
     }
 

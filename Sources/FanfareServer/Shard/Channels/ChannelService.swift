@@ -11,6 +11,12 @@ final class ChannelService: TimerTarget {
     // Exclusive access is not checked: the values call nothing while they change.
     @exclusivity(unchecked) var table: ChannelTable
     @exclusivity(unchecked) var state: HomeShardState
+    /// What the archive has to write first; `nil` without an archive.
+    let commits: CommitQueue?
+    /// What waits for messages of the archive.
+    var archiveReads = ArchiveReads()
+    /// Sends the answer to a query that has waited for the archive.
+    var answerQuery: (ChannelCount, QueryID, _ asker: Int) -> Void = { _, _, _ in }
     let deflaters: SharedDeflaters
     /// The clients with session tokens that have something to confirm.
     let confirmations: Confirmations
@@ -36,6 +42,13 @@ final class ChannelService: TimerTarget {
             replayBytesMax: context.settings.streamLimits.queuedBytesMax / 4
         )
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
+        commits = context.archive.map {
+            CommitQueue(
+                $0,
+                shard: context.shard,
+                continuesInMemory: context.settings.continuesInMemory
+            )
+        }
         deflaters = SharedDeflaters(options: context.settings.deflate)
         records = DeliveryRecords(context)
         leaves = LeaveQueue(context.settings.leaving)
@@ -43,13 +56,19 @@ final class ChannelService: TimerTarget {
     }
 
     /// Called after the apps of the context were replaced.
-    func appsWereReplaced() {
+    ///
+    /// - Parameter former: The apps that were served.
+    func appsWereReplaced(_ former: AppRegistry) {
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
-        state.replaceSettings(of: context.registry.apps.all)
+        guard commits != nil else {
+            return state.replaceSettings(of: context.registry.apps.all)
+        }
+        for id in former.ids { state.apply(context.registry.apps[id]?.recovery, to: id) }
     }
 
     /// Drops pending triggers and queued events, when the shard has stopped.
     func dropPending() {
+        archiveReads = ArchiveReads()
         triggers.removeAll()
         throttle.removeAll()
         backlogs = [:]
@@ -104,8 +123,14 @@ final class ChannelService: TimerTarget {
         _ request: SubscriptionRequest,
         to address: ChannelAddress,
         as member: Member?,
-        from position: PositionRequest? = nil
+        from position: PositionRequest? = nil,
+        behind archived: ArchivedMessages? = nil
     ) {
+        if commits != nil,
+            waitsForArchive(request, to: address, as: member, from: position, archived)
+        {
+            return
+        }
         let channel = table.open(address)
         let subscriber = Subscriber(
             request.socketID,
@@ -118,6 +143,7 @@ final class ChannelService: TimerTarget {
             to: address,
             of: app(of: address, isTracked: position != nil),
             sharing: &state,
+            behind: archived ?? ArchivedMessages(),
             at: context.milliseconds
         )
         perform(effects, on: channel, at: address, for: request)
@@ -194,15 +220,22 @@ final class ChannelService: TimerTarget {
 
     private func unsubscribe(_ id: SocketID, _ stream: Stream, from address: ChannelAddress) {
         guard !throttle.withdraw(id, from: address.name) else { return }
+        // A home drops a request that waits for the archive: no answer comes.
+        throttle.answered(id, on: address.name)
         let home = address.home(among: context.shardCount)
         if let channel = table[address] {
             records.unsubscribed(id, from: address.name, at: channel.lastSerial)
             channel.remove(stream)
             channel.removeConfirming(id)
-            if home == context.shard {
+            if home == context.shard,
+                !waitsForArchive(unsubscriptionOf: id, of: context.shard, at: address)
+            {
                 removeSubscriber(id, from: channel, of: context.shard, at: address)
             }
             closeIfVacant(channel, at: address)
+        } else if home == context.shard {
+            // Before its grant the channel may not exist.
+            _ = waitsForArchive(unsubscriptionOf: id, of: context.shard, at: address)
         }
         if home != context.shard {
             context.links.send(.unsubscribe(address, shard: context.shard, id), to: home)
@@ -211,6 +244,7 @@ final class ChannelService: TimerTarget {
 
     /// At the home: removes a subscriber of another shard.
     func removeSubscriber(_ id: SocketID, of shard: Int, at address: ChannelAddress) {
+        guard !waitsForArchive(unsubscriptionOf: id, of: shard, at: address) else { return }
         guard let channel = table[address] else { return }
         removeSubscriber(id, from: channel, of: shard, at: address)
         closeIfVacant(channel, at: address)
@@ -346,7 +380,7 @@ final class ChannelService: TimerTarget {
     /// At the home: checks the idempotency key of an event.
     func check(
         _ key: IdempotencyKey,
-        digest: Int,
+        digest: UInt64,
         at address: ChannelAddress
     ) -> PublishedKeys.Verdict {
         state.check(key, digest: digest, on: address, at: context.milliseconds)
@@ -355,7 +389,7 @@ final class ChannelService: TimerTarget {
     /// At the home: remembers the new idempotency key of an event that is sequenced.
     func remember(
         _ key: IdempotencyKey,
-        digest: Int,
+        digest: UInt64,
         position: ChannelPosition?,
         at address: ChannelAddress
     ) {
@@ -402,8 +436,14 @@ final class ChannelService: TimerTarget {
     }
 
     /// At the home: keeps a numbered message.
-    func keep(_ frame: EventFrame, except: SocketID?, in stream: Int) {
-        let now = context.milliseconds
+    ///
+    /// - Parameters:
+    ///   - frame: The frame.
+    ///   - except: A connection that does not get it.
+    ///   - stream: The index of the stream.
+    ///   - time: When it got its number; `nil` for now.
+    func keep(_ frame: EventFrame, except: SocketID?, in stream: Int, at time: Int64? = nil) {
+        let now = time ?? context.milliseconds
         if let limit = state.keep(frame.bytes, except: except, in: stream, at: now) {
             context.limitMet(limit)
         }

@@ -9,10 +9,58 @@ extension ChannelService {
     /// - Parameter address: The channel.
     /// - Returns: The position of the stream that begins; `nil` in an app without recovery.
     func purge(_ address: ChannelAddress) -> ChannelPosition? {
-        guard let app = context.registry.apps[address.app],
-            let stream = openStream(at: address)
-        else { return nil }
+        guard let stream = openStream(at: address) else { return nil }
         state.purge(stream, of: address)
+        return announceRestart(of: stream, at: address)
+    }
+
+    /// At the home: purges a stored channel behind what is held back of it, and tells of it when the archive knows.
+    ///
+    /// - Parameters:
+    ///   - address: The channel.
+    ///   - reply: Where the answer goes.
+    /// - Returns: Whether it does so; if not, the channel is to be purged at once.
+    func waitsForArchive(purgeOf address: ChannelAddress, _ reply: QueryReply) -> Bool {
+        guard let commits else { return false }
+        if commits.mustWait(at: address) {
+            commits.append(.purge(reply), on: address)
+            return true
+        }
+        guard let stream = openStream(at: address), state.streams[stream].isStored,
+            !commits.archive.isFailing
+        else { return false }
+        state.purge(stream, of: address)
+        holdOpening(stream, at: address)
+        commits.append(.restart(reply), on: address)
+        return true
+    }
+
+    /// Performs a purge that has waited.
+    func purge(_ address: ChannelAddress, _ reply: QueryReply) {
+        if !waitsForArchive(purgeOf: address, reply) { answer(reply, purge(address), at: address) }
+    }
+
+    /// Tells of the stream that a purge began, and answers the backend.
+    func restart(_ address: ChannelAddress, _ reply: QueryReply) {
+        let position = openStream(at: address).flatMap { announceRestart(of: $0, at: address) }
+        answer(reply, position, at: address)
+    }
+
+    private func answer(
+        _ reply: QueryReply,
+        _ position: ChannelPosition?,
+        at address: ChannelAddress
+    ) {
+        var count = count(of: address)
+        count.position = position
+        answerQuery(count, reply.id, reply.asker)
+    }
+
+    private func announceRestart(
+        of stream: Int,
+        at address: ChannelAddress
+    ) -> ChannelPosition? {
+        guard let app = context.registry.apps[address.app] else { return nil }
         let position = state.streams[stream].position
         guard let channel = table[address] else { return position }
         let start = SubscriptionStart(

@@ -48,7 +48,7 @@ extension ChannelService {
         }
     }
 
-    private func count(of address: ChannelAddress) -> ChannelCount {
+    func count(of address: ChannelAddress) -> ChannelCount {
         let home = table[address]?.home
         return ChannelCount(
             name: address.name,

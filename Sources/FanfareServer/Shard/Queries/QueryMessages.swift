@@ -6,6 +6,14 @@ package import PusherProtocol
 /// The number of a query among those of the shard that sends it.
 package typealias QueryID = UInt64
 
+/// Where the answer to a query goes.
+struct QueryReply {
+    /// The query.
+    let id: QueryID
+    /// The shard that sent it.
+    let asker: Int
+}
+
 /// A query to the homes of channels.
 package enum ShardQuery: Sendable {
     /// The counts of these channels, vacant ones included.
