@@ -226,7 +226,7 @@ public struct ChannelStream: Sendable {
             wanted = max(wanted, recent)
         }
         let kept = max(wanted, oldest)
-        let first = firstAllowedSerial(from: kept, settings)
+        let first = firstAllowedSerial(from: kept, behind: archived, settings)
         if first > kept { isComplete = false }
         let start = ChannelPosition(stream: id, serial: first - 1)
         var replay = Replay(
