@@ -154,7 +154,7 @@ import Testing
         let rule = { (rule: inout RecoveryRule) in
             (rule.messagesMax, rule.bytesMax) = (10_000, 16 << 20)
         }
-        try file.perform([opening(1, rule), opening(2, "b", bits: 2, rule)])
+        try file.perform([opening(1, "news", rule), opening(2, "b", bits: 2, rule)])
         for serial in UInt64(1)...2_000 {
             try file.perform([
                 message(serial, at: Int64(serial), length: 400),

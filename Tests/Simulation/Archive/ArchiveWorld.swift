@@ -64,8 +64,20 @@ package final class ArchiveWorld {
             try world.play()
             return nil
         } catch var violation as Violation {
-            violation.text += "\n  " + world.trace.suffix(40).joined(separator: "\n  ")
+            violation.text += "\n  " + world.told(of: violation).joined(separator: "\n  ")
             return violation
+        }
+    }
+
+    /// The end of the trace; of a violation about one event, what the trace tells of it.
+    private func told(of violation: Violation) -> [String] {
+        guard let match = violation.text.firstMatch(of: /event \d+/) else {
+            return trace.suffix(40)
+        }
+        let name = String(match.0)
+        let words = ["killed", "power", "disk", "shards"]
+        return trace.filter { line in
+            line.hasPrefix(name + " ") || words.contains { line.hasPrefix($0) }
         }
     }
 
@@ -156,6 +168,7 @@ package final class ArchiveWorld {
     private func number(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
 
     private func play() throws {
+        record("shards: \(shardCount), power: \(isSynced)")
         for _ in 0..<200 + number(200) { try step() }
         for _ in 0..<2 { try restart(losesPower: false) }
         try settle()
@@ -174,7 +187,9 @@ package final class ArchiveWorld {
         case 77..<87: try move()
         case 87..<91: trackers[number(trackers.count)].cut()
         case 91..<93: clock.milliseconds += number(700)
-        case 93..<96: disk.condition = [.works, .works, .full, .unclear, .silent][number(5)]
+        case 93..<96:
+            disk.condition = [.works, .works, .full, .unclear, .silent][number(5)]
+            record("disk \(disk.condition) at \(clock.milliseconds)")
         case 96: try settle()
         case 97..<99: try restart(losesPower: false)
         default: try restart(losesPower: true)

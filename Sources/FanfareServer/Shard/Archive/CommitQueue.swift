@@ -63,12 +63,13 @@ final class CommitQueue {
     /// What is held back of one channel.
     private struct Held {
         var count = 0
+        var messageCount = 0
         var eventRequestCount = 0
         var keys: Set<IdempotencyKey> = []
     }
 
     let archive: any MessageArchive
-    /// Whether entries are released: what they decide does not wait for those behind them.
+    /// Whether entries are released: what they decide does not wait for the entries that are behind them.
     var isReleasing = false
     /// Whether the broker goes on in memory while the archive fails.
     let continuesInMemory: Bool
@@ -105,21 +106,27 @@ final class CommitQueue {
     ///
     /// Most events do not: they get their numbers at once, and are written together with those ahead of them.
     func mustWait(_ publication: Publication, at address: ChannelAddress) -> Bool {
-        guard mustWait(at: address), let held = held[address] else { return false }
-        return publication.isEphemeral || publication.ifPosition != nil
-            || decides(publication.key, held)
+        let isBound = publication.isEphemeral || publication.ifPosition != nil
+        return mustWait(at: address, publication.key, isBound: isBound)
     }
 
     /// Whether a client event has to wait to be decided.
     func mustWait(_ event: ClientEvent, isKept: Bool, at address: ChannelAddress) -> Bool {
-        guard mustWait(at: address), let held = held[address] else { return false }
-        return !isKept || decides(event.key, held)
+        mustWait(at: address, event.key, isBound: !isKept)
     }
 
-    /// Whether the decision on an earlier event, or on one with the same key, comes first.
-    private func decides(_ key: IdempotencyKey?, _ held: Held) -> Bool {
-        held.eventRequestCount > 0 || archive.isFailing
-            || key.map { held.keys.contains($0) } == true
+    /// Whether an event has to wait: for the messages ahead of it, if it depends on them or one has its key, or for events
+    /// that are not decided themselves.
+    private func mustWait(
+        at address: ChannelAddress,
+        _ key: IdempotencyKey?,
+        isBound: Bool
+    ) -> Bool {
+        guard !held.isEmpty, let held = held[address] else { return false }
+        let isBound = isBound || key.map { held.keys.contains($0) } == true
+        // At the head of the queue only messages that were given numbers meanwhile are ahead of it.
+        if isReleasing { return isBound && held.messageCount > 0 }
+        return isBound || held.eventRequestCount > 0 || archive.isFailing
     }
 
     // MARK: - Entries
@@ -140,7 +147,8 @@ final class CommitQueue {
         self.changes += changes
         if isDurable { self.isDurable = true }
         archive.addUnstored(message.frame.bytes.count)
-        if let key = message.key { held[address, default: Held()].keys.insert(key) }
+        held[address, default: Held()].messageCount += 1
+        if let key = message.key { held[address]?.keys.insert(key) }
         append(.message(message), on: address)
     }
 
@@ -184,6 +192,7 @@ final class CommitQueue {
         switch entry.content {
         case .message(let message):
             archive.addUnstored(-message.frame.bytes.count)
+            held[entry.address]?.messageCount -= 1
             if let key = message.key { held[entry.address]?.keys.remove(key) }
         case .request(let request) where request.isEvent:
             held[entry.address]?.eventRequestCount -= 1
