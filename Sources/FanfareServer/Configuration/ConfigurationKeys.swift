@@ -40,7 +40,7 @@ extension ConfigurationKey<Configuration> {
                 .count("a number of seconds", in: 1...3_600)
             ),
             Self("clients.require_protocol_version", \.requiresProtocolVersion, .yesOrNo),
-        ] + admission + sizes + connectionRecords + [
+        ] + admission + sizes + [
             Self("compression.enabled", \.compression.isEnabled, .yesOrNo),
             Self("compression.threshold", \.compression.threshold, .bytes(in: 0...(16 << 20))),
             Self(
@@ -68,7 +68,7 @@ extension ConfigurationKey<Configuration> {
                 \.webhooks.queuedBytesMax,
                 .bytes(in: (64 << 10)...(16 << 30))
             ),
-        ] + archive + [
+        ] + connectionRecords + archive + [
             Self("metrics.host", \.metrics.host, .address),
             Self("metrics.port", \.metrics.port, SettingKind<UInt16>.port.orNone()),
             Self(
