@@ -4,7 +4,7 @@ import Synchronization
 
 /// Waits until broker and clients are idle.
 extension ScriptedBroker {
-    private static let roundsMax = 10_000
+    private static let roundsMax = 2_000
 
     /// Waits until nothing is in transit: sent messages have arrived, and the callbacks of the clients have returned.
     ///

@@ -199,6 +199,7 @@ private struct SealReader: EventDecrypter {
         await setting.relay.cut(within: nil)
         await numbers.wait(for: published)
         await own.wait(for: triggered)
+        await eventually("a connection to exclude") { client.socketID != nil }
         try await setting.publish(0, on: "private-room", except: client.socketID)
         published += 1
         try await setting.publish(published, on: "private-room")
