@@ -118,7 +118,10 @@ extension SessionWorld {
         _ connection: DeviceConnection
     ) throws {
         switch message {
-        case .connectionEstablished(let id, _, _): connection.socketID = id.description
+        case .connectionEstablished(let id, _, _):
+            connection.socketID = id.description
+            // As stock clients do: an unknown session is told on the channels first subscribed to within a minute.
+            for channel in device.books.keys.sorted() { subscribe(device, channel) }
         case .ping:
             guard device.kind == .page, variant != .confirmedByPongFrames else { return }
             send("pusher:pong", "", on: connection)
@@ -136,6 +139,7 @@ extension SessionWorld {
                 throw device.broken(.answers, "was refused \(channel)")
             }
             connection.refusals[channel] = count - 1
+            if device.books[channel] != nil { subscribe(device, channel) }
         case .event(let event):
             let channel = try index(event.channel ?? "")
             guard !connection.leaving.contains(channel) else { return }
