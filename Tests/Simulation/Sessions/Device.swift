@@ -33,6 +33,8 @@ final class Device {
     let skew: Int
     let createdAt: Int
     var books: [Int: Book] = [:]
+    /// The channels that it has unsubscribed from. The broker may not know, and resume them all the same.
+    var dropped: Set<Int> = []
     var connection: DeviceConnection?
     /// The socket IDs that have subscribed, and whether that was acknowledged.
     var socketIDs: [(id: String, isCertain: Bool)] = []

@@ -45,6 +45,7 @@ extension SessionWorld {
         connection.lastSerial[channel] = nil
         connection.leaving.append(channel)
         device.books[channel] = nil
+        device.dropped.insert(channel)
     }
 
     private func send(_ event: String, _ members: String, on connection: DeviceConnection) {
@@ -186,7 +187,7 @@ extension SessionWorld {
             data.firstMatch(of: /"replay":(\d+)/).flatMap { Int($0.1) }
         if device.books[channel] == nil {
             var book = Device.Book(beganAt: step, certainAt: now)
-            // A page that has unsubscribed, and whose broker does not know, is resumed, too.
+            if device.dropped.contains(channel) { book.gapMark = processedCount }
             book.lacksOpening =
                 channel == SessionScenario.cacheChannel && isCached && !isRecovered
             device.books[channel] = book

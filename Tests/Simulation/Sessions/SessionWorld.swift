@@ -86,7 +86,8 @@ final class SessionWorld {
 
     private static let weights: [(weight: Int, thing: StepKind)] = [
         (10, .connect), (14, .subscribe), (2, .unsubscribe), (24, .publish), (8, .transfer),
-        (6, .process), (5, .block), (5, .abort), (4, .cut), (4, .kill), (4, .close), (3, .overlap), (1, .reload),
+        (6, .process), (5, .block), (5, .abort), (4, .cut), (4, .kill), (4, .close), (3, .overlap),
+        (1, .reload),
         (1, .twin), (8, .turn), (8, .deliver), (16, .round), (16, .wait), (3, .advance),
         (1, .absence), (3, .settle),
     ]
