@@ -33,8 +33,9 @@ final class Device {
     let skew: Int
     let createdAt: Int
     var books: [Int: Book] = [:]
-    /// The channels that it has unsubscribed from. The broker may not know, and resume them all the same.
-    var dropped: Set<Int> = []
+    /// When it first subscribed to each channel: from then on the broker may have a cursor, whatever was processed of its
+    /// answers, and whether or not a later unsubscription has arrived.
+    var firstAskedAt: [Int: Int] = [:]
     var connection: DeviceConnection?
     /// The socket IDs that have subscribed, and whether that was acknowledged.
     var socketIDs: [(id: String, isCertain: Bool)] = []

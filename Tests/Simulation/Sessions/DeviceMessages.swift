@@ -26,6 +26,7 @@ extension SessionWorld {
             connection.refusals[channel, default: 0] += 1
         } else {
             connection.subscriptions[channel] = false
+            device.firstAskedAt[channel] = device.firstAskedAt[channel] ?? now
             if device.socketIDs.last?.id != socketID { device.socketIDs.append((socketID, false)) }
         }
     }
@@ -45,7 +46,6 @@ extension SessionWorld {
         connection.lastSerial[channel] = nil
         connection.leaving.append(channel)
         device.books[channel] = nil
-        device.dropped.insert(channel)
     }
 
     private func send(_ event: String, _ members: String, on connection: DeviceConnection) {
@@ -186,8 +186,8 @@ extension SessionWorld {
         connection.replayCounts[channel] =
             data.firstMatch(of: /"replay":(\d+)/).flatMap { Int($0.1) }
         if device.books[channel] == nil {
-            var book = Device.Book(beganAt: step, certainAt: now)
-            if device.dropped.contains(channel) { book.gapMark = processedCount }
+            let askedAt = device.firstAskedAt[channel] ?? now
+            var book = Device.Book(beganAt: step, certainAt: askedAt)
             book.lacksOpening =
                 channel == SessionScenario.cacheChannel && isCached && !isRecovered
             device.books[channel] = book
