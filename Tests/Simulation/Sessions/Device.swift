@@ -82,7 +82,11 @@ final class DeviceConnection {
     /// The messages that the page has not processed.
     var waiting: [SimulatedClient.ReceivedFrame] = []
     /// Whether the page's thread is busy.
-    var isBlocked = false
+    var isBlocked = false {
+        didSet { if !oldValue { blockedAt = nil } }
+    }
+    /// When the page's thread became busy, as first seen.
+    var blockedAt: Int?
     /// Whether nothing gets through in either direction.
     var isDead = false
     /// Whether the device has given the connection up.

@@ -309,6 +309,14 @@ final class SessionWorld {
     func wait(_ milliseconds: Int) {
         environment.milliseconds += milliseconds
         closeAbandoned()
+        // A page that is busy from its first message on, for longer than the broker waits for its first answer, is
+        // taken for a client that answers ping frames alone: that is not promised.
+        for device in devices where variant != .confirmedByPongFrames {
+            guard let connection = device.connection, connection.isBlocked else { continue }
+            let since = connection.blockedAt ?? now
+            connection.blockedAt = since
+            if connection.answeredMark == 0, now - since >= 3_000 { connection.isBlocked = false }
+        }
     }
 
     /// Lets time pass in steps that are short enough for the broker's timers.
