@@ -287,6 +287,9 @@ extension SessionWorld {
                     + "with \(missed) events in \(seconds) seconds"
             )
         }
-        if reason == "unknown_session" { device.unknownUntil = now + 61_000 }
+        // Channels that were begun meanwhile, and whose gap was not processed, are told later.
+        if isUnknown, reason == nil || reason == "unknown_session" {
+            device.unknownUntil = now + 122_000
+        }
     }
 }
