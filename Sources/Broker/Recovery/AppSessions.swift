@@ -82,6 +82,8 @@ extension SessionHome {
         /// The last socket IDs of the client, the owner's last.
         var socketIDs: [SocketID] = []
         var unknownUntil: Int64
+        /// Whether the client has answered a `pusher:ping`.
+        var answersPings = false
 
         init(unknownUntil: Int64) { self.unknownUntil = unknownUntil }
 
@@ -104,7 +106,12 @@ extension SessionHome {
 
         /// What the next owner begins with.
         func resumption(_ cursors: [SessionCursor]) -> SessionResumption {
-            SessionResumption(cursors, formerSocketIDs: socketIDs, unknownUntil: unknownUntil)
+            SessionResumption(
+                cursors,
+                formerSocketIDs: socketIDs,
+                unknownUntil: unknownUntil,
+                answersPings: answersPings
+            )
         }
     }
 }

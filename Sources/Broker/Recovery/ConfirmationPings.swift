@@ -36,6 +36,12 @@ public struct ConfirmationPings: Sendable {
     /// The answers that are due before a check for life is passed.
     private var pongsDue = 0
 
+    /// Whether the client has answered a `pusher:ping`, now or over an earlier connection of its session.
+    var answersPings: Bool {
+        get { method == .message }
+        set { if newValue { method = .message } }
+    }
+
     /// Whether a ping is outstanding.
     var isOutstanding: Bool { askedAt != nil }
 

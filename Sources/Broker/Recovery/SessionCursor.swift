@@ -89,16 +89,20 @@ public struct SessionResumption: Sendable, Equatable {
     /// Until when a channel without a cursor may have been forgotten, in milliseconds of a steady clock: its first
     /// subscription is told ``RecoveryGap/Reason/unknownSession``.
     public var unknownUntil: Int64
+    /// Whether the client has answered a `pusher:ping`, so that its pong frames prove nothing.
+    public var answersPings: Bool
 
     /// Creates a resumption.
     public init(
         _ cursors: [SessionCursor] = [],
         formerSocketIDs: [SocketID] = [],
-        unknownUntil: Int64 = .min
+        unknownUntil: Int64 = .min,
+        answersPings: Bool = false
     ) {
         self.cursors = cursors
         self.formerSocketIDs = formerSocketIDs
         self.unknownUntil = unknownUntil
+        self.answersPings = answersPings
     }
 }
 
@@ -112,14 +116,18 @@ public struct SessionHandover: Sendable {
     public var cursors: [SessionCursor]
     /// Until when a channel without a cursor may have been forgotten; see ``SessionResumption/unknownUntil``.
     public var unknownUntil: Int64
+    /// Whether the client has answered a `pusher:ping`.
+    public var answersPings: Bool
 
     /// Creates a handover.
     public init(
         _ address: SessionAddress,
         from socketID: SocketID,
         _ cursors: [SessionCursor],
-        unknownUntil: Int64
+        unknownUntil: Int64,
+        answersPings: Bool = false
     ) {
+        self.answersPings = answersPings
         self.address = address
         self.socketID = socketID
         self.cursors = cursors

@@ -122,10 +122,12 @@ public struct SessionHome: Sendable {
         switch session.state {
         case .owned(let owner) where owner.socketID == handover.socketID:
             session.unknownUntil = handover.unknownUntil
+            session.answersPings = handover.answersPings
             session.state = .parked(since: now, handover.cursors)
             apps[app]?.park(key, at: now)
         case .yielding(handover.socketID, let next):
             session.unknownUntil = handover.unknownUntil
+            session.answersPings = handover.answersPings
             let answer = SessionAnswer.owned(session.resumption(handover.cursors))
             effects = [.answer(answer, handover.address, to: next.socketID)]
             session.remember(next.socketID)

@@ -51,6 +51,12 @@ struct TokenCursors: Sendable {
     /// Whether a ping is outstanding, so that the client is not asked again.
     var awaitsPong: Bool { pings.isOutstanding }
 
+    /// Whether the client has answered a `pusher:ping`.
+    var answersPings: Bool {
+        get { pings.answersPings }
+        set { pings.answersPings = newValue }
+    }
+
     /// Whether something is not confirmed.
     var hasUnconfirmed: Bool { !unasked.isEmpty || !asked.isEmpty }
 

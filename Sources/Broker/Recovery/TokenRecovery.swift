@@ -53,6 +53,7 @@ struct TokenRecovery: Sendable {
         for cursor in resumption.cursors { dormant[cursor.channel] = cursor }
         formerSocketIDs = resumption.formerSocketIDs
         unknownUntil = resumption.unknownUntil
+        cursors.answersPings = resumption.answersPings
     }
 
     /// The claim of the session, with the first subscription.
@@ -141,7 +142,8 @@ struct TokenRecovery: Sendable {
             address,
             from: socketID,
             live + rest,
-            unknownUntil: isComplete ? unknownUntil : .max
+            unknownUntil: isComplete ? unknownUntil : .max,
+            answersPings: cursors.answersPings
         )
     }
 }

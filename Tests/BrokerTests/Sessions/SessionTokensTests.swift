@@ -116,6 +116,24 @@ private final class Connection {
         )
     }
 
+    @Test("Of a client that has answered a pusher:ping, no pong frame counts over any connection")
+    func rememberedAnswers() throws {
+        let connection = try Connection()
+        _ = connection.subscribe("a")
+        _ = try connection.own([("a", 4)])
+        _ = try connection.grant("a", request: 1, at: 4, .recovered(replay: 2))
+        _ = connection.session.ask(at: 0)
+        _ = connection.session.receivePong(frame: nil, at: 0)
+        let handover = try #require(connection.end().handover)
+        #expect(handover.answersPings && handover.cursors.map(\.position.serial) == [6])
+        let next = try Connection()
+        _ = next.subscribe("a")
+        _ = next.receive(.owned(SessionResumption(handover.cursors, answersPings: true)))
+        _ = try next.grant("a", request: 1, at: 6, .recovered(replay: 1))
+        let request = next.session.ask(at: 0)
+        #expect(request?.hasMessage == true && request?.frame == nil)
+    }
+
     @Test(
         "Gaps are told with the reason of the broker, or of the session",
         arguments: [

@@ -33,6 +33,9 @@ final class Device {
     let skew: Int
     let createdAt: Int
     var books: [Int: Book] = [:]
+    /// When it first subscribed to each channel: from then on the broker may have a cursor, whatever was processed of its
+    /// answers, and whether or not a later unsubscription has arrived.
+    var firstAskedAt: [Int: Int] = [:]
     var connection: DeviceConnection?
     /// The socket IDs that have subscribed, and whether that was acknowledged.
     var socketIDs: [(id: String, isCertain: Bool)] = []
@@ -79,7 +82,11 @@ final class DeviceConnection {
     /// The messages that the page has not processed.
     var waiting: [SimulatedClient.ReceivedFrame] = []
     /// Whether the page's thread is busy.
-    var isBlocked = false
+    var isBlocked = false {
+        didSet { if !oldValue { blockedAt = nil } }
+    }
+    /// When the page's thread became busy, as first seen.
+    var blockedAt: Int?
     /// Whether nothing gets through in either direction.
     var isDead = false
     /// Whether the device has given the connection up.

@@ -26,6 +26,7 @@ extension SessionWorld {
             connection.refusals[channel, default: 0] += 1
         } else {
             connection.subscriptions[channel] = false
+            device.firstAskedAt[channel] = device.firstAskedAt[channel] ?? now
             if device.socketIDs.last?.id != socketID { device.socketIDs.append((socketID, false)) }
         }
     }
@@ -118,7 +119,10 @@ extension SessionWorld {
         _ connection: DeviceConnection
     ) throws {
         switch message {
-        case .connectionEstablished(let id, _, _): connection.socketID = id.description
+        case .connectionEstablished(let id, _, _):
+            connection.socketID = id.description
+            // As stock clients do: an unknown session is told on the channels first subscribed to within a minute.
+            for channel in device.books.keys.sorted() { subscribe(device, channel) }
         case .ping:
             guard device.kind == .page, variant != .confirmedByPongFrames else { return }
             send("pusher:pong", "", on: connection)
@@ -136,6 +140,7 @@ extension SessionWorld {
                 throw device.broken(.answers, "was refused \(channel)")
             }
             connection.refusals[channel] = count - 1
+            if device.books[channel] != nil { subscribe(device, channel) }
         case .event(let event):
             let channel = try index(event.channel ?? "")
             guard !connection.leaving.contains(channel) else { return }
@@ -181,8 +186,8 @@ extension SessionWorld {
         connection.replayCounts[channel] =
             data.firstMatch(of: /"replay":(\d+)/).flatMap { Int($0.1) }
         if device.books[channel] == nil {
-            var book = Device.Book(beganAt: step, certainAt: now)
-            // A page that has unsubscribed, and whose broker does not know, is resumed, too.
+            let askedAt = device.firstAskedAt[channel] ?? now
+            var book = Device.Book(beganAt: step, certainAt: askedAt)
             book.lacksOpening =
                 channel == SessionScenario.cacheChannel && isCached && !isRecovered
             device.books[channel] = book
@@ -282,6 +287,9 @@ extension SessionWorld {
                     + "with \(missed) events in \(seconds) seconds"
             )
         }
-        if reason == "unknown_session" { device.unknownUntil = now + 61_000 }
+        // Channels that were begun meanwhile, and whose gap was not processed, are told later.
+        if isUnknown, reason == nil || reason == "unknown_session" {
+            device.unknownUntil = now + 122_000
+        }
     }
 }

@@ -81,12 +81,13 @@ final class SessionWorld {
 
     private enum StepKind {
         case connect, subscribe, unsubscribe, publish, transfer, process, block, cut, kill, close
-        case overlap, reload, twin, turn, deliver, round, wait, advance, absence, settle
+        case abort, overlap, reload, twin, turn, deliver, round, wait, advance, absence, settle
     }
 
     private static let weights: [(weight: Int, thing: StepKind)] = [
         (10, .connect), (14, .subscribe), (2, .unsubscribe), (24, .publish), (8, .transfer),
-        (6, .process), (3, .block), (4, .cut), (4, .kill), (4, .close), (3, .overlap), (1, .reload),
+        (6, .process), (5, .block), (5, .abort), (4, .cut), (4, .kill), (4, .close), (3, .overlap),
+        (1, .reload),
         (1, .twin), (8, .turn), (8, .deliver), (16, .round), (16, .wait), (3, .advance),
         (1, .absence), (3, .settle),
     ]
@@ -105,6 +106,7 @@ final class SessionWorld {
         case .block: device.connection?.isBlocked = device.kind == .page
         case .cut: lose(device, .reset)
         case .kill: lose(device, .silence)
+        case .abort: try abort(device)
         case .close: lose(device, .close)
         case .overlap: try overlap(device)
         case .reload: try reload(device)
@@ -227,6 +229,16 @@ final class SessionWorld {
         }
     }
 
+    /// The page processes the first of what has arrived, and closes the connection.
+    private func abort(_ device: Device) throws {
+        guard let connection = device.connection else { return }
+        connection.isBlocked = device.kind == .page
+        _ = try transfer(device, .max)
+        connection.isBlocked = false
+        _ = try process(device, 1 + random.number(2))
+        lose(device, .close)
+    }
+
     /// The device opens another connection before it closes the present one.
     private func overlap(_ device: Device) throws {
         guard let former = device.connection.take() else { return }
@@ -297,6 +309,14 @@ final class SessionWorld {
     func wait(_ milliseconds: Int) {
         environment.milliseconds += milliseconds
         closeAbandoned()
+        // A page that is busy from its first message on, for longer than the broker waits for its first answer, is
+        // taken for a client that answers ping frames alone: that is not promised.
+        for device in devices where variant != .confirmedByPongFrames {
+            guard let connection = device.connection, connection.isBlocked else { continue }
+            let since = connection.blockedAt ?? now
+            connection.blockedAt = since
+            if connection.answeredMark == 0, now - since >= 3_000 { connection.isBlocked = false }
+        }
     }
 
     /// Lets time pass in steps that are short enough for the broker's timers.

@@ -72,7 +72,8 @@ final class SessionService: TimerTarget {
                 address,
                 from: id,
                 resumption.cursors,
-                unknownUntil: resumption.unknownUntil
+                unknownUntil: resumption.unknownUntil,
+                answersPings: resumption.answersPings
             )
             return park(handover)
         }
