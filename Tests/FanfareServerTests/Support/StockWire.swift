@@ -59,8 +59,13 @@ struct StockWire {
 
     /// Waits to be asked, and confirms.
     func confirm() async throws {
-        while try await client.next().text.contains(#""pusher:ping""#) == false {}
+        try await waitForPing()
         try await pong()
+    }
+
+    /// Waits to be asked for a confirmation.
+    func waitForPing() async throws {
+        while try await client.next().text.contains(#""pusher:ping""#) == false {}
     }
 
     /// Answers `pusher:ping`, and returns when the broker has read that.
