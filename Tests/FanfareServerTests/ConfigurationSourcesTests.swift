@@ -221,7 +221,8 @@ import Testing
             omittingEmptySubsequences: false
         )
         let sections: Set = [
-            "listen:", "tls:", "clients:", "limits:", "compression:", "webhooks:", "metrics:",
+            "listen:", "tls:", "clients:", "limits:", "recovery:", "compression:", "webhooks:",
+            "metrics:",
             "log:",
         ]
         for (index, line) in lines.enumerated() {
