@@ -99,8 +99,10 @@ extension ChannelModel {
         let known = published.filter { $0.status != .refused && $0.step <= granted }
         let last = subscription.first.compactMap { serials[$0]?.serial }.max()
         if let last, let serial = serials[publication.id]?.serial {
-            let count = Int(last + 1 - min(serial, last))
-            // Of the right number, and as long as they can be.
+            // Behind the last that it has got there may be some that exclude it.
+            let count =
+                Int(last + 1 - min(serial, last)) + known.count { $0.excludes(subscription.client) }
+            // As long as they can be.
             return Array(known.sorted { $0.data.utf8.count > $1.data.utf8.count }.prefix(count))
         }
         // A request that began earlier may have been sequenced later, unless it was settled before.
