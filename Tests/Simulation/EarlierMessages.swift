@@ -78,11 +78,7 @@ extension ChannelModel {
                 !publication.excludes(client), !subscription.first.contains(publication.id),
                 !subscription.seen.contains(.event(publication.id))
             else { continue }
-            // A request that began earlier may have been sequenced later, unless it was settled before.
-            let later = published.filter { other in
-                other.status != .refused && other.step <= granted
-                    && !(other.settledAt.map { $0 < publication.time } ?? false)
-            }
+            let later = mayFollow(publication, until: granted, subscription)
             let byteCount = later.reduce(0) { $0 + $1.data.utf8.count + 200 }
             guard later.count <= Scenario.openingCount, byteCount < Scenario.replayBytesMax else {
                 continue
@@ -92,5 +88,24 @@ extension ChannelModel {
                 "has not got event \(publication.id) on \(name), which came before it"
             )
         }
+    }
+
+    /// The events, this one included, that may have been sequenced from it on until the subscription was granted.
+    private func mayFollow(
+        _ publication: Publication,
+        until granted: Int,
+        _ subscription: SubscriptionModel
+    ) -> [Publication] {
+        let known = published.filter { $0.status != .refused && $0.step <= granted }
+        let last = subscription.first.compactMap { serials[$0]?.serial }.max()
+        if let last, let serial = serials[publication.id]?.serial {
+            // Behind the last that it has got there may be some that exclude it.
+            let count =
+                Int(last + 1 - min(serial, last)) + known.count { $0.excludes(subscription.client) }
+            // As long as they can be.
+            return Array(known.sorted { $0.data.utf8.count > $1.data.utf8.count }.prefix(count))
+        }
+        // A request that began earlier may have been sequenced later, unless it was settled before.
+        return known.filter { !($0.settledAt.map { $0 < publication.time } ?? false) }
     }
 }

@@ -17,6 +17,7 @@ struct ClientNames {
     /// Returns the index of the name in a connection URL.
     ///
     /// - Parameter target: The request target in origin form.
+    /// - Returns: The index; 0 for a client without a name.
     mutating func index(inTarget target: Span<UInt8>) -> UInt16 {
         let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
         let query = target.extracting(min(mark + 1, target.count)..<target.count)
