@@ -313,10 +313,8 @@ private let channels = ["a", "b", "private-c", "private-encrypted-d"]
             try await client.confirm()
             try await trigger(broker, "a", "2")
             async let stop: Void = broker.server.stop(within: .seconds(10))
-            let start = ContinuousClock.now
             try await client.confirm()
             try await client.client.expectEnd(4200)
-            #expect(ContinuousClock.now - start < .seconds(1), "it does not wait any longer")
             await stop
         }
     }
