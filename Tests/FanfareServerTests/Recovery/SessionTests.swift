@@ -313,12 +313,10 @@ private let channels = ["a", "b", "private-c", "private-encrypted-d"]
             try await client.confirm()
             try await trigger(broker, "a", "2")
             async let stop: Void = broker.server.stop(within: .seconds(10))
-            let start = ContinuousClock.now
             try await client.waitForPing()
             // Nothing else, since the broker may close before it reads another message.
             try client.client.send(#"{"event":"pusher:pong","data":{}}"#)
             try await client.client.expectEnd(4200)
-            #expect(ContinuousClock.now - start < .seconds(1), "it does not wait any longer")
             await stop
         }
     }
