@@ -9,13 +9,16 @@ import Testing
         "LiveCollections", "LiveQueries", "LiveRows", "LiveTables", "PusherSwift",
     ]
 
-    @Test("Each link is to a public symbol", arguments: modules) func resolve(module: String) throws {
+    @Test("Each link is to a public symbol", arguments: modules) func resolve(module: String) throws
+    {
         let symbols = try InterfaceTests.symbols(of: module)
         let paths = Set(symbols.map(\.path)).union([module])
         for file in try Self.articles(of: module) {
             let unknown = Self.links(in: try ProgramsTests.text(of: file)).filter { link in
                 let isQualified = link.hasPrefix("\(module)/")
-                return !paths.contains(isQualified ? String(link.dropFirst(module.count + 1)) : link)
+                return !paths.contains(
+                    isQualified ? String(link.dropFirst(module.count + 1)) : link
+                )
             }
             #expect(unknown == [], "\(file)")
         }
@@ -32,7 +35,9 @@ import Testing
             }
     }
 
-    @Test("What lasts longer than a connection is in the table of lost connections, in two sentences at most")
+    @Test(
+        "What lasts longer than a connection is in the table of lost connections, in two sentences at most"
+    )
     func tellsOfCuts() throws {
         let rows = try Self.rows()
         let calls = rows.flatMap(\.calls)
@@ -42,7 +47,9 @@ import Testing
         // What returns a token, a sequence, a lease or a pending event, and what waits.
         let lasting =
             /-> (?:ListenerToken|ChannelSubscription|PendingEvent)|(?:->|:) (?:Updates|Deliveries)<|async throws/
-        let types = ["Channel", "ChannelSubscription", "Fanfare", "PendingEvent", "PresenceChannel", "User"]
+        let types = [
+            "Channel", "ChannelSubscription", "Fanfare", "PendingEvent", "PresenceChannel", "User",
+        ]
         let missing = try InterfaceTests.symbols(of: "FanfareClient")
             .filter { symbol in
                 types.contains(symbol.pathComponents[0]) && symbol.declaration.contains(lasting)
@@ -53,7 +60,8 @@ import Testing
 
     private static func articles(of module: String) throws -> [String] {
         let folder = "Sources/\(module)/\(module).docc"
-        guard FileManager.default.fileExists(atPath: ProgramsTests.root.appending(path: folder).path)
+        guard
+            FileManager.default.fileExists(atPath: ProgramsTests.root.appending(path: folder).path)
         else { return [] }
         return try ProgramsTests.files(folder, ending: ".md")
     }

@@ -1,5 +1,6 @@
 import FanfareServer
 import FanfareStorage
+import FanfareTesting
 import Foundation
 import Logging
 import Net
@@ -148,50 +149,42 @@ private struct Setting {
         await setting.stop(reader, client)
     }
 
-    @Test("Behind a silent connection a check leads to a new one within five seconds")
-    func silence() async throws {
+    @Test(
+        "A connection that goes silent is replaced within the limit of a check, else within the configured time",
+        arguments: [true, false]
+    )
+    func silence(checks: Bool) async throws {
         let setting = try await Setting()
-        let client = setting.client(port: setting.relayPort)
-        client.connect()
-        try await client.waitUntilConnected()
-        var statuses = client.statuses().makeAsyncIterator()
-        #expect(await statuses.next()?.isConnected == true)
-        await setting.relay.swallowFromOpenConnections()
-        let start = ContinuousClock.now
-        client.checkConnection(within: .seconds(1))
-        guard case .waiting(_, let error) = await statuses.next() else {
-            Issue.record("the client should have noticed")
-            return
-        }
-        #expect(error.code == .pingUnanswered)
-        try await client.waitUntilConnected()
-        let elapsed = ContinuousClock.now - start
-        #expect(elapsed >= .seconds(1) && elapsed < .seconds(5))
-        await setting.stop(client)
-    }
-
-    @Test("Without a check a silent connection is replaced when the configured time is over")
-    func silenceByItself() async throws {
-        let setting = try await Setting()
+        // The client's own clock, so that the time does not depend on how busy the machine is.
+        let clock = ManualClock()
         let client = setting.client(port: setting.relayPort) {
-            $0.activityTimeout = .seconds(1)
-            $0.pongTimeout = .seconds(1)
+            $0.clock = ClientClock(clock)
+            $0.checksConnectionOnNetworkChange = false
         }
         client.connect()
         try await client.waitUntilConnected()
         var statuses = client.statuses().makeAsyncIterator()
         #expect(await statuses.next()?.isConnected == true)
         await setting.relay.swallowFromOpenConnections()
-        let start = ContinuousClock.now
-        guard case .waiting(_, let error) = await statuses.next() else {
+        let start = clock.now
+        let options = client.options
+        if checks { client.checkConnection(within: .seconds(4)) }
+        let steps = checks ? [.seconds(4)] : [options.activityTimeout, options.pongTimeout]
+        for step in steps {
+            try await clock.waitForSleep(of: step)
+            clock.advance(by: step)
+        }
+        guard case .waiting(let delay, let error) = await statuses.next() else {
             Issue.record("the client should have noticed")
             return
         }
         #expect(error.code == .pingUnanswered)
+        try await clock.waitForSleep(of: delay)
+        clock.advance(by: delay)
         try await client.waitUntilConnected()
-        // The broker's last message may be a moment older than the silence. The rest is patience with a busy machine.
-        let elapsed = ContinuousClock.now - start
-        #expect(elapsed >= .milliseconds(1_500) && elapsed < .seconds(5))
+        let elapsed = start.duration(to: clock.now)
+        let configured = options.activityTimeout + options.pongTimeout + options.backoff.cap
+        #expect(elapsed < (checks ? .seconds(5) : configured))
         await setting.stop(client)
     }
 }

@@ -115,7 +115,9 @@ private final class StateBackend: Sendable {
         reading.cancel()
     }
 
-    @Test("A channel that is subscribed already has its state loaded at once") func late() async throws {
+    @Test("A channel that is subscribed already has its state loaded at once") func late()
+        async throws
+    {
         let lease = channel.subscription()
         client.connect()
         try await channel.waitUntilSubscribed()
@@ -130,7 +132,9 @@ private final class StateBackend: Sendable {
         reading.cancel()
     }
 
-    @Test("What a cut has missed follows, without a request; behind a gap the state is loaded again")
+    @Test(
+        "What a cut has missed follows, without a request; behind a gap the state is loaded again"
+    )
     func cuts() async throws {
         let reading = read(channel.subscription())
         client.connect()
@@ -199,7 +203,9 @@ private final class StateBackend: Sendable {
         reading.cancel()
     }
 
-    @Test("Events that the state contains are left out; a state from before the subscription is not taken")
+    @Test(
+        "Events that the state contains are left out; a state from before the subscription is not taken"
+    )
     func positions() async throws {
         let lease = channel.subscription()
         client.connect()
@@ -284,7 +290,12 @@ private final class StateBackend: Sendable {
         lease.cancel()
         try await reading.value
 
-        broker.refuseSubscriptions(to: "private-room", type: "AuthError", message: "no", status: 403)
+        broker.refuseSubscriptions(
+            to: "private-room",
+            type: "AuthError",
+            message: "no",
+            status: 403
+        )
         let refused = client.channel("private-room").subscription()
             .deliveries(behind: backend.load)
         let error = await #expect(throws: FanfareError.self) {

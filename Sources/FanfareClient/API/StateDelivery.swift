@@ -83,7 +83,9 @@ extension ChannelSubscription {
         _ decode: @escaping @Sendable (ChannelEvent) throws(FanfareError) -> Value
     ) -> Updates<StateDelivery<State, Value>, FanfareError> {
         let topic = Topic(channel: channel.name, event: event)
-        let source = BufferSource { [weak client = channel.client] in client?.follow(topic, for: self) }
+        let source = BufferSource { [weak client = channel.client] in
+            client?.follow(topic, for: self)
+        }
         return Updates {
             let reader = StateReader(source.takeBuffer(), of: self, load, position, decode)
             return { actor async throws(FanfareError) in try await reader.next(isolation: actor) }

@@ -173,7 +173,9 @@ extension Continuity {
     fileprivate init(_ start: SubscriptionStart, isFirst: Bool) {
         switch start.continuity {
         case _ where isFirst:
-            self = start.isRewindComplete.map { .rewound(count: start.rewound, isComplete: $0) } ?? .began
+            self =
+                start.isRewindComplete.map { .rewound(count: start.rewound, isComplete: $0) }
+                ?? .began
         // The broker does not know the position.
         case .began: self = .gap(Gap(.unknownStream))
         case .recovered(let replay): self = .resumed(replayed: replay)
