@@ -69,6 +69,8 @@ simulate: ## Simulate the broker with SEEDS=10000 seeds and check what its clien
 	@$(scripts)/install.sh build
 	@$(scripts)/build.sh release fanfare-simulate
 	.build/release/fanfare-simulate --seeds $(SEEDS)
+	.build/release/fanfare-simulate --seeds $(SEEDS) --archive
+	.build/release/fanfare-simulate --seeds $(SEEDS) --sessions
 
 recovery: ## Cut, stop and kill under 10 million deliveries, and print the loss table (DELIVERIES=, CUTS=)
 	@$(scripts)/install.sh test

@@ -24,6 +24,9 @@ import Simulation
     @Option(help: "With --sessions: inject this bug.")
     var sessionVariant: SessionVariant?
 
+    @Flag(help: "Simulate stored channels under kills, losses of power and failing disks instead.")
+    var archive = false
+
     @Flag(help: "Print the steps and messages.")
     var trace = false
 
@@ -49,6 +52,11 @@ import Simulation
         var situations: [Situation: Int] = [:]
         for number in numbers {
             Crash.record(seed: number)
+            if archive {
+                try playArchive(seed: number)
+                progress.advance()
+                continue
+            }
             let lines: ((String) -> Void)? = trace ? { print($0) } : nil
             if sessions {
                 let trace = Trace(isHashed: hash, write: lines)
@@ -85,6 +93,13 @@ import Simulation
         guard tally else { return }
         let rows = situations.map { ("\($0)", $1) }.sorted { $0.0 < $1.0 }
         for (situation, count) in rows { print("\(count)\t\(situation)") }
+    }
+
+    /// Simulates stored channels.
+    private func playArchive(seed: UInt64) throws {
+        guard let violation = try ArchiveWorld.play(seed: seed) else { return }
+        print("Seed \(seed) violates \(violation)")
+        throw ExitCode.failure
     }
 
     /// Prints the violation, and the shrunk run.

@@ -7,6 +7,8 @@ final class StoredEvent {
     /// The idempotency key, under which it may be repeated.
     let key: String?
     let isDurable: Bool
+    /// The position behind which alone it is to be published; `nil` for no condition.
+    let condition: ChannelPosition?
     /// Where the broker has told that it is; `nil` before an answer with 200.
     var position: ChannelPosition?
     /// Whether an attempt was answered with 200.
@@ -16,7 +18,14 @@ final class StoredEvent {
     /// Whether an attempt has ended without an answer: it may be published.
     var isUnknown = false
 
-    init(id: Int, channel: String, key: String?, isDurable: Bool) {
+    init(
+        id: Int,
+        channel: String,
+        key: String?,
+        isDurable: Bool,
+        condition: ChannelPosition? = nil
+    ) {
+        self.condition = condition
         self.id = id
         self.channel = channel
         self.key = key

@@ -203,11 +203,13 @@ package final class ArchiveWorld {
             event = repeatable[number(repeatable.count)]
         } else {
             let id = model.events.count + 1
+            let tracker = trackers[number(trackers.count)]
             event = StoredEvent(
                 id: id,
-                channel: Self.channels[number(3)],
+                channel: tracker.channel,
                 key: number(2) == 0 ? "k\(id)" : nil,
-                isDurable: number(4) == 0
+                isDurable: number(4) == 0,
+                condition: number(4) == 0 ? tracker.position : nil
             )
             model.events.append(event)
         }
@@ -357,7 +359,15 @@ package final class ArchiveWorld {
             guard let position = answer.position(on: event.channel) else { return }
             try model.see(event.id, at: position)
             event.position = position
-        case 503: break
+            guard let condition = event.condition, !answer.body.contains("repeated") else { return }
+            guard condition.stream == position.stream, condition.serial + 1 == position.serial
+            else {
+                throw Violation(
+                    .answers,
+                    "event \(event.id) is at \(position), and was to be behind \(condition)"
+                )
+            }
+        case 412 where event.condition != nil, 503: break
         default: throw Violation(.answers, "event \(event.id): \(answer.status) \(answer.body)")
         }
     }

@@ -23,6 +23,10 @@ final class StoredRequest {
         var body = #"{"name":"e","channel":"\#(event.channel)","data":"\#(event.id)""#
         body += #","info":"position""#
         if let key = event.key { body += #","idempotency_key":"\#(key)""# }
+        if let condition = event.condition {
+            let (stream, serial) = (condition.stream, condition.serial)
+            body += #","if_position":{"stream":"\#(stream)","serial":\#(serial)}"#
+        }
         if event.isDurable { body += #","durable":true"# }
         let path = "/apps/\(Scenario.appIDs[0])/events"
         let text = signedRequest("POST", path, body: body + "}", app: 0, unixTime: unixTime)

@@ -201,6 +201,11 @@ final class CommitQueue {
         if held[entry.address]?.count == 0 { held[entry.address] = nil }
     }
 
+    /// Drops everything, when the shard has stopped: publishers that wait refer to the shard.
+    func dropAll() {
+        (entries, head, held, changes) = ([], 0, [:], [])
+    }
+
     // MARK: - Groups
 
     /// Has the archive forget streams, as soon as it can be written.

@@ -69,6 +69,7 @@ final class ChannelService: TimerTarget {
     /// Drops pending triggers and queued events, when the shard has stopped.
     func dropPending() {
         archiveReads = ArchiveReads()
+        commits?.dropAll()
         triggers.removeAll()
         throttle.removeAll()
         backlogs = [:]
