@@ -5,6 +5,15 @@ extension ListReplica {
     /// Returns an editor with a copy of the rows, for ``commit(_:mutation:)``.
     package func editor() -> ListEditor<Row> { ListEditor(tracked.keyed) }
 
+    /// Runs an edit's closure.
+    mutating func operations(
+        of body: (inout ListEditor<Row>) -> Void
+    ) -> (operations: [ListOperation<Row>], ifRevision: UInt64?) {
+        var editor = editor()
+        body(&editor)
+        return (editor.operations, editor.ifRevision)
+    }
+
     /// Applies an editor's operations immediately, to rows that may have changed since the editor was made.
     package mutating func commit(_ editor: ListEditor<Row>, mutation: String) -> [Effect] {
         commit(editor.operations, ifRevision: editor.ifRevision, mutation: mutation)

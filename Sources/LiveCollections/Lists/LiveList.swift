@@ -86,7 +86,7 @@ internal import Foundation
     @discardableResult
     public func edit(_ body: (inout ListEditor<Row>) -> Void) -> PendingEdit {
         let mutation = UUID().uuidString.lowercased()
-        let (operations, ifRevision) = operations(of: body)
+        let (operations, ifRevision) = replica.operations(of: body)
         let before = replica.pendingCount
         let effects = replica.commit(operations, ifRevision: ifRevision, mutation: mutation)
         let isRefused = effects.contains { if case .refused = $0 { true } else { false } }
@@ -96,16 +96,6 @@ internal import Foundation
         deliver()
         perform(effects)
         return edit
-    }
-
-    /// Runs an edit's closure on a copy of the rows, which is released before the list's own rows change: while both
-    /// exist, a change of one copies what they share.
-    private func operations(
-        of body: (inout ListEditor<Row>) -> Void
-    ) -> (operations: [ListOperation<Row>], ifRevision: UInt64?) {
-        var editor = replica.editor()
-        body(&editor)
-        return (editor.operations, editor.ifRevision)
     }
 
     // MARK: Updates
