@@ -21,8 +21,8 @@ struct Leases: Sendable {
     ///
     /// - Returns: Whether the channel is no longer in use.
     mutating func endOwn(_ channel: String) -> Bool {
-        holders[channel]?.isOwn = false
-        return removeIfEmpty(channel)
+        holders[channel] = nil
+        return true
     }
 
     /// Adds a lease.

@@ -16,6 +16,7 @@ extension LiveList {
                         if event.hasRows { hasRows.store(true, ordering: .relaxed) }
                         await queue.enqueue(event)
                     }
+                    return
                 } catch {
                     failure = error
                 }

@@ -27,12 +27,12 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// - Parameter read: Converts an event; returns `nil` for one that is not the list's.
     /// - Throws: The refusal of the subscription, or the failure of the client.
     func follow(_ read: (ChannelEvent) -> SourceEvent<Row>?) async throws {
-        let outages = Outages(channel)
         let deliveries = channel.subscription().deliveries()
-        async let _ = reportOutages(outages)
+        var iterator = deliveries.makeAsyncIterator()
+        func next() async throws -> Delivery<ChannelEvent>? { try await iterator.next() }
         // Subscribed before: then no event of the subscription follows.
         if channel.isSubscribed { await begin() }
-        for try await delivery in deliveries {
+        while let delivery = try? await next() {
             switch delivery {
             case .event(let event, _):
                 if event.name == "pusher:subscription_succeeded" {
