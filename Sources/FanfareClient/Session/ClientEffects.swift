@@ -167,6 +167,7 @@ extension Fanfare {
         switch change.new {
         case .disconnected:
             ignoreNetwork(&state)
+            state.events.finish()
             endWaiting(.disconnected, &state)
         case .failed(let error):
             ignoreNetwork(&state)

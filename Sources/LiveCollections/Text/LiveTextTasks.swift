@@ -26,15 +26,10 @@ extension LiveText {
     // MARK: Receiving
 
     private func receivingTask() -> Task<Void, Never> {
-        Task { [weak self, source, options] in
-            while !Task.isCancelled {
-                for await event in source.news() {
-                    guard !Task.isCancelled else { return }
-                    self?.handle(event)
-                }
+        Task { [weak self, source] in
+            for await event in source.news() {
                 guard !Task.isCancelled else { return }
-                self?.handle(.disconnected(reason: "the source has no more events"))
-                try? await options.sleep(options.retryDelay.lowerBound)
+                self?.handle(event)
             }
         }
     }

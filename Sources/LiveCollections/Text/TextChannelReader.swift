@@ -72,6 +72,7 @@ final class TextChannelReader: Sendable {
             let clock = channel.client.options.clock
             guard !Task.isCancelled else { return }
             buffer.send(.disconnected(reason: reason))
+            if channel.client.status == .disconnected { return buffer.finish() }
             guard (try? await clock.sleep(clock.now() + delay)) != nil else { return }
             delay = min(delay * 2, resubscriptionDelay.upperBound)
             // A new lease subscribes again.
