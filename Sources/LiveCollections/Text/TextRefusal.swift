@@ -38,9 +38,7 @@ extension TextRefusal {
     ///   - reason: The backend's reason.
     public init?(status: Int, reason: String) {
         switch status {
-        case 401, 407, 408, 421, 425, 429: return nil
         case 409: self = .stale(reason: reason)
-        case 413: self = .tooLarge(reason: reason)
         case 400..<500: self = .invalid(reason: reason)
         default: return nil
         }

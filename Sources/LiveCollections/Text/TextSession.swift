@@ -103,16 +103,10 @@ package struct TextSession: Sendable {
         case .accepted: acknowledge(through: batch.nextNumber - 1, of: batch.replica)
         case .unknown: break
         case .refused(.stale): mustReload = true
-        case .refused(let refusal):
-            // A batch that was reapplied meanwhile is sent, and refused, again.
-            guard let index = queue.firstIndex(of: batch) else { return }
-            if case .tooLarge = refusal, let halves = batch.halves {
-                queue.replaceSubrange(index...index, with: halves)
-            } else {
-                queue.remove(at: index)
-                refused = (batch, refusal)
-                mustReload = true
-            }
+        case .refused:
+            // Later edits may depend on it.
+            queue = []
+            mustReload = true
         }
     }
 
