@@ -27,7 +27,12 @@ public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(FanfareError) -> Delivery<Value>? {
-            try await buffer.next(isolation: actor)?.decoded(by: decode)
+            let delivery = try await buffer.next(isolation: actor)?.decoded(by: decode)
+            if case .undecodable(_, let error) = delivery {
+                buffer.finish()
+                throw error
+            }
+            return delivery
         }
     }
 
@@ -70,7 +75,7 @@ final class BufferSource<Element: Sendable>: Sendable {
     }
 
     func takeBuffer() -> EventBuffer<Element> {
-        if let buffer = first.withLock({ $0.take() }) ?? make() { return buffer }
+        if let buffer = first.withLock({ $0 }) ?? make() { return buffer }
         let ended = EventBuffer<Element>(policy: .keepsNewest(limit: 1))
         ended.finish()
         return ended

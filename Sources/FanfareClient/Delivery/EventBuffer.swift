@@ -103,8 +103,12 @@ final class EventBuffer<Element: Sendable>: EventReader {
                 return (nil, Load())
             case .reportsLoad(let limit, let byteLimit, let overflow):
                 guard !state.isRead else {
-                    state.append(element, bytes, handling)
-                    return (nil, state.load)
+                    if state.load.count >= limit || state.bytes + bytes > byteLimit {
+                        state.ending = .failed(.protocolViolation("the sequence overflows"))
+                    } else {
+                        state.append(element, bytes, handling)
+                    }
+                    return (nil, Load())
                 }
                 if state.load.count >= limit || state.bytes + bytes > byteLimit {
                     state.replaceAll(by: overflow)

@@ -132,7 +132,6 @@ extension Fanfare {
                 state.continuitySequences[channel].finish()
                 forgetPosition(of: channel, &state)
             } else {
-                state.events.finish(channel: channel, throwing: error)
                 state.rosters[channel].finish(throwing: error)
                 state.continuitySequences[channel].finish(throwing: error)
                 state.log.append((.warning, error.description))

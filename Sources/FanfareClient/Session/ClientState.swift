@@ -42,8 +42,7 @@ struct ClientState: Sendable {
     /// The error that a new sequence of a channel ends with: the client has failed, or the subscription is refused.
     func ending(of channel: String?) -> FanfareError? {
         if case .failed(let error) = session.status { return error }
-        guard let channel, session.subscription(to: channel) == .refused else { return nil }
-        return session.subscriptions[of: channel]?.refusal
+        return nil
     }
 
     /// A running alarm, with a number that distinguishes it from earlier ones.
