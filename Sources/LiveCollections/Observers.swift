@@ -1,4 +1,7 @@
-import FanfareClient
+public import FanfareClient
+
+/// What ends an observation.
+public typealias Observation = ListenerToken
 
 /// The callbacks for one kind of update, in the order of registration.
 @MainActor final class Observers<Update: Sendable> {

@@ -1,5 +1,8 @@
 import Synchronization
 
+/// The client under the name of its module.
+public typealias FanfareClient = Fanfare
+
 /// A connection to a broker, with the channels subscribed over it.
 ///
 /// ```swift

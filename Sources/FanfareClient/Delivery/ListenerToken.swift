@@ -26,6 +26,9 @@ public final class ListenerToken: Sendable {
     }
 }
 
+/// What to unbind by.
+public typealias Binding = ListenerToken
+
 extension ListenerToken: Hashable {
     /// Whether both are the same token.
     public static func == (left: ListenerToken, right: ListenerToken) -> Bool { left === right }
