@@ -192,10 +192,6 @@ extension Fanfare {
 
     /// Checks the connection after each change of the network, until ``ignoreNetwork(_:)``.
     func followNetwork(_ state: inout ClientState) {
-        guard options.checksConnectionOnNetworkChange, state.network == nil else { return }
-        state.network = options.networkMonitor.observe { [weak self] in
-            self?.checkConnection()
-        }
     }
 
     /// Ends what ``followNetwork(_:)`` began.

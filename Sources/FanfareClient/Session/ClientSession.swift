@@ -131,11 +131,8 @@ struct ClientSession {
     /// - Returns: The effects.
     mutating func checkConnection(within limit: Duration, at now: Duration) -> [SessionEffect] {
         switch phase {
-        case .connected:
-            guard let check = liveness.probe(within: limit, at: now) else { return [] }
-            effects += [.send(.ping), .startTimer(check)]
         case .waiting: open()
-        case .disconnected, .opening, .failed: break
+        case .disconnected, .opening, .connected, .failed: break
         }
         return takeEffects()
     }
