@@ -38,8 +38,7 @@ extension ClientSession {
             switch outcome {
             case .success(let authorization): subscribe(channel, authorizedBy: authorization)
             case .failure(let failure):
-                let error = FanfareError.authorizationFailed(channel: channel, failure)
-                if failure.isTemporary { postpone(channel, error) } else { refuse(channel, error) }
+                refuse(channel, .authorizationFailed(channel: channel, failure))
             }
         case .secret(let channel) where subscriptions[of: channel]?.decryption.ticket == ticket:
             receiveSecret(for: channel, outcome)

@@ -217,11 +217,7 @@ extension ClientSession {
             subscribeFromNext(channel)
         case .pending:
             deliver(message)
-            if FanfareError.isOverload(error.status) {
-                postpone(channel, error)
-            } else {
-                close(channel, error)
-            }
+            close(channel, error)
         case .leaving: subscriptions[channel] = nil
         case nil, .wanted, .authorizing, .awaitingUser, .postponed, .subscribed, .refused: break
         }
