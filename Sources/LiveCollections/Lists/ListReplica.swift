@@ -164,9 +164,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
             isFetchOutdated = true
             return [.report(error)]
         }
-        // Many in a row delay the fetches, as failures do.
-        fetchFailures = unreadableEventsInRow - 1
-        return [.report(error)] + fetch()
+        return [.report(error)]
     }
 
     private mutating func buffer(_ change: ListChange<Row>) {
@@ -304,14 +302,8 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     /// The time for the change of an accepted edit is over.
     package mutating func changeIsDue() -> [Effect] {
-        guard let awaited = awaitedRevision.take(), let revision,
-            let accepted = acceptedRevision, accepted > revision
-        else { return [] }
-        // The wait was for an earlier edit, whose change has arrived.
-        guard awaited > revision else { return awaitChange() }
-        guard canCheck else { return [] }
-        isBehind = true
-        return fetch()
+        awaitedRevision = nil
+        return []
     }
 
     // MARK: Updates

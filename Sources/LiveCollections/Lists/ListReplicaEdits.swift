@@ -107,16 +107,9 @@ extension ListReplica {
         sending.attempts += 1
         // Without a connection, failures are to be expected: the edit waits for it.
         if outage == nil { sending.countedAttempts += 1 }
-        if let limit = options.commitAttemptsMax, sending.countedAttempts >= limit {
-            answered(sending.mutation)
-            let failure = LiveListError.unanswered(attempts: sending.attempts, reason: "\(error)")
-            return revert(index, failure) + sendNext()
-        }
         sending.failures += 1
         let commit = pending[index].commit
-        let retried = RetriedEdit(commit: commit, error: error, attempts: sending.attempts)
-        retriedEdit = retried
-        return [.retrying(retried), send(commit, sending)]
+        return [send(commit, sending)]
     }
 
     /// Whether an attempt is the current one: others are not worth sending.

@@ -22,21 +22,7 @@
         if let outcome { return try outcome.get() }
         nextWaiter += 1
         let id = nextWaiter
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation {
-                (continuation: CheckedContinuation<Void, any Error>) in
-                // The handler of a task that is already cancelled has found no continuation.
-                if Task.isCancelled {
-                    continuation.resume(throwing: CancellationError())
-                } else {
-                    waiting[id] = continuation
-                }
-            }
-        } onCancel: {
-            Task { @MainActor in
-                waiting.removeValue(forKey: id)?.resume(throwing: CancellationError())
-            }
-        }
+        try await withCheckedThrowingContinuation { waiting[id] = $0 }
     }
 
     func end(_ outcome: Result<Void, any Error>) {

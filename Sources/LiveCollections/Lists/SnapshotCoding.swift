@@ -47,18 +47,8 @@ extension ListSnapshot: Decodable where Row: Decodable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         let revision = try container.decode(UInt64.self, forKey: .revision)
-        if let rows = try? container.decode([Row].self, forKey: .rows) {
-            self.init(revision: revision, rows: rows)
-            return
-        }
-        // Row by row only now: it takes longer.
-        let rows = try container.decode([ReadRow<Row>].self, forKey: .rows)
-        self.init(revision: revision, rows: rows.compactMap { try? $0.result.get() })
-        for (index, row) in rows.enumerated() {
-            guard case .failure(let error) = row.result else { continue }
-            if self.rows.isEmpty { throw error.cause }
-            omittedRows.append(OmittedRow(index: index, id: error.id, reason: error.reason))
-        }
+        let rows = try container.decode([Row].self, forKey: .rows)
+        self.init(revision: revision, rows: rows)
     }
 }
 

@@ -85,8 +85,7 @@ struct HTTPListBackend<Row: LiveRow & Codable>: Sendable where Row.ID: Sendable 
     }
 
     private func send(_ request: ListRequest) async throws -> ListAnswer {
-        var answer = try await send(request, isRejected: false)
-        if answer.status == 401 { answer = try await send(request, isRejected: true) }
+        let answer = try await send(request, isRejected: false)
         switch answer.status {
         case 200..<300: return answer
         case 408, 429: throw BackendFailure(status: answer.status)
