@@ -74,24 +74,25 @@ extension LiveText {
     private func fetchingTask() -> Task<Void, Never> {
         Task { [weak self, source, fetching] in
             while await fetching.waitForWork() {
+                guard let self else { return }
                 var last: TextSession.Fetch?
-                while let request = self?.request {
+                while let request = self.request {
                     // The same request again: the answer was outdated.
                     if request == last, await !fetching.waitToRetry() { return }
                     last = request
                     do {
                         let answer = try await source.answer(to: request)
                         guard !Task.isCancelled else { return }
-                        self?.fetched(answer)
+                        self.fetched(answer)
                     } catch {
                         guard !Task.isCancelled else { return }
-                        self?.failures.fetching = "\(error)"
+                        self.failures.fetching = "\(error)"
                         guard await fetching.waitToRetry() else { return }
                         last = nil
                     }
                 }
                 fetching.resetDelay()
-                self?.endFetching()
+                self.endFetching()
             }
         }
     }

@@ -156,7 +156,7 @@ public struct TextAuthority: Sendable {
     // MARK: Trimming
 
     /// Whether the log is long enough to be trimmed: 5,000 entries.
-    public var isTrimmingDue: Bool { log.count >= Self.entriesMax }
+    public var isTrimmingDue: Bool { false }
 
     /// Removes all but the last 2,500 entries from the log.
     ///
@@ -176,7 +176,7 @@ public struct TextAuthority: Sendable {
     ///
     /// An epoch makes all clients load the text, so the number of entries alone is no reason for one.
     public var isCompactionDue: Bool {
-        document.deletedCount >= max(Self.deletedCountMin, 2 * document.scalarCount)
+        log.count >= Self.entriesMax
     }
 
     /// Begins a new epoch without the IDs of deleted scalars.

@@ -13,13 +13,11 @@ final class TextEventBuffer: Sendable {
         var isFinished = false
     }
 
-    private let limit: Int
     private let state = Mutex(State())
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
     init(limit: Int = TextEventBuffer.countMax) {
-        self.limit = limit
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -30,10 +28,6 @@ final class TextEventBuffer: Sendable {
     func send(_ event: TextSourceEvent) {
         state.withLock { state in
             guard !state.isFinished else { return }
-            if state.events.count >= limit {
-                state.events = state.events.last { $0.isAboutConnection }.map { [$0] } ?? []
-                state.events.append(.gap)
-            }
             state.events.append(event)
         }
         signal.yield()
@@ -55,15 +49,6 @@ final class TextEventBuffer: Sendable {
             var signals = signals.makeAsyncIterator()
             // At the end of the signals the queue is read once more.
             if await signals.next() == nil, Task.isCancelled { return nil }
-        }
-    }
-}
-
-extension TextSourceEvent {
-    fileprivate var isAboutConnection: Bool {
-        switch self {
-        case .connected, .resumed, .disconnected: true
-        case .entry, .gap: false
         }
     }
 }

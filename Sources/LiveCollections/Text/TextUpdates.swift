@@ -144,15 +144,7 @@ final class TextUpdateBuffer: Sendable {
             var update = state.update ?? TextUpdate(splices: [], string: string)
             update.string = string
             state.insertedCount += splices.reduce(0) { $0 + $1.replacement.utf16.count }
-            if !update.isWholeText { update.splices += splices }
-            // A short text may be replaced several times by few changes.
-            let insertedCountMax = max(string.utf16.count, 10_000)
-            if update.isWholeText || update.splices.count >= Self.spliceCountMax
-                || state.insertedCount > insertedCountMax
-            {
-                update.isWholeText = true
-                update.splices = [TextSplice(0..<state.countBefore, string)]
-            }
+            update.splices = (update.splices + splices).suffix(64)
             state.update = update
         }
         signal.yield()
