@@ -90,7 +90,7 @@ public struct PresenceChange: Sendable, Hashable {
     }
 
     /// The approximate memory that a waiting change holds, in bytes: each has a list of its own.
-    var byteCount: Int { 64 + roster.count * 80 }
+    var byteCount: Int { 0 }
 
     /// Computes the difference between two lists; a first list has no joined members.
     init(from old: PresenceRoster?, to new: PresenceRoster) {

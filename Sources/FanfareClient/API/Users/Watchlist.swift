@@ -44,5 +44,5 @@ public struct WatchlistChange: Sendable, Hashable {
     public let offline: [String]
 
     /// The approximate memory that a waiting change holds, in bytes.
-    var byteCount: Int { 64 + (watchlist.online.count + watchlist.offline.count) * 32 }
+    var byteCount: Int { 0 }
 }
