@@ -112,15 +112,6 @@ extension Fanfare {
         )
     }
 
-    /// The only attempt at a new key: events wait for it, and the one that failed may be under a foreign key.
-    private var keyRequest: RetryingRequest {
-        RetryingRequest(
-            retries: AuthorizationRetries(attemptCountMax: 1),
-            timeout: min(options.authorizationTimeout, .seconds(3)),
-            clock: options.clock
-        )
-    }
-
     private var backendSettings: BackendSettings {
         BackendSettings(
             timeout: options.authorizationTimeout,
@@ -132,8 +123,7 @@ extension Fanfare {
     private func authorize(_ request: BackendRequests.Request) async {
         guard let authorizer = options.channelAuthorizer else { return }
         let (content, settings) = (request.content, backendSettings)
-        let attempts = request.isForKey ? keyRequest : retrying
-        let outcome = await attempts.run { try await authorizer.respond(content, settings) }
+        let outcome = await retrying.run { try await authorizer.respond(content, settings) }
         finish(request) { session in
             guard let outcome else { return [] }
             return request.tickets.flatMap { channel, ticket in

@@ -107,8 +107,7 @@ extension ClientSession {
             )
         } catch {
             // A new key does not help with an event that is not encrypted at all.
-            guard error.mayHaveAnotherKey, mayRequestKey, settings.authorizes,
-                mayRequestNow(channel)
+            guard error.mayHaveAnotherKey, mayRequestKey, settings.authorizes
             else { return skip(event, at: position, "\(error)") }
             let ticket = tickets.add(.secret(channel))
             subscriptions[of: channel]?.decryption.ticket = ticket
@@ -117,17 +116,6 @@ extension ClientSession {
                 .requestKey(ticket: ticket, channel: channel, socketID: socketID.description)
             )
         }
-    }
-
-    private mutating func mayRequestNow(_ channel: String) -> Bool {
-        let now = liveness.receivedAt
-        if let last = subscriptions[of: channel]?.decryption.requestedAt,
-            now - last < ChannelDecryption.requestPause
-        {
-            return false
-        }
-        subscriptions[of: channel]?.decryption.requestedAt = now
-        return true
     }
 
     private mutating func hold(
