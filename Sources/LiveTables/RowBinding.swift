@@ -64,7 +64,7 @@ public import LiveRows
 
     private func show(_ new: RowList<Row>, changes: RowChanges?) {
         let view = view()
-        guard let view, view.isInWindow, let changes, !rows.isEmpty,
+        guard let view, let changes, !rows.isEmpty,
             changes.operationCount <= animatedChangesMax
         else {
             let isSame = rows.isEmpty && new.isEmpty

@@ -50,7 +50,7 @@ where Row.ID: Sendable {
         let view = view()
         // Sections with duplicate ids cannot be compared: they are shown without animation.
         let changes = try? sectionChanges(from: sections, to: new)
-        guard let view, view.isInWindow, let changes, !sections.isEmpty,
+        guard let view, let changes, !sections.isEmpty,
             Self.count(changes) <= animatedChangesMax
         else {
             let isSame = sections == new
@@ -58,16 +58,8 @@ where Row.ID: Sendable {
             if !isSame { view?.reloadSections() }
             return
         }
-        if changes.sections.hasBatch {
-            let between = sectionsBetweenBatches(from: sections, to: new)
-            view.performBatch(SectionChanges(sections: changes.sections)) { [self] in
-                sections = between
-            }
-        }
-        if changes.hasRowBatch {
-            var rows = changes
-            rows.sections = RowChanges()
-            view.performBatch(rows) { [self] in sections = new }
+        if changes.sections.hasBatch || changes.hasRowBatch {
+            view.performBatch(changes) { [self] in sections = new }
         } else {
             sections = new
         }
