@@ -100,10 +100,11 @@ extension ClientSession {
                 return effects.append(.startAlarm(.clientEvents, outbox.pause))
             }
             guard var event = outbox.next(at: now, where: isOpen) else { return }
-            if !outbox.expectsReceipts {
-                if let key = event.key { effects.append(.settled(key: key.text, .success(.sent))) }
-                event.key = nil
+            if let key = event.key {
+                effects.append(.settled(key: key.text, .success(.sent)))
+                _ = outbox.confirm(key.text, on: event.channel)
             }
+            event.key = nil
             effects.append(.send(.clientEvent(event)))
         }
         awaitReceipts()
