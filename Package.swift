@@ -86,6 +86,14 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // What the broker serves to web pages: scripts, contained in the program.
+        .target(
+            name: "BrowserClient",
+            dependencies: ["CZlib"],
+            resources: [.embedInCode("Modules")],
+            swiftSettings: strict
+        ),
+
         // Modules with I/O.
         .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
         .target(
@@ -114,7 +122,7 @@ let package = Package(
             name: "FanfareServer",
             dependencies: [
                 "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                "Primitives", "Webhooks", "Archive", "CYAML",
+                "Primitives", "Webhooks", "Archive", "BrowserClient", "CYAML",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -400,6 +408,15 @@ let package = Package(
             path: "Tests/Simulation",
             swiftSettings: strict
         ),
+        // Clients of the Swift SDK for `make recovery`.
+        .executableTarget(
+            name: "recovery-subscribers",
+            dependencies: [
+                "FanfareClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/RecoverySubscribers",
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "fanfare-simulate",
             dependencies: [
@@ -484,9 +501,9 @@ let package = Package(
         .testTarget(
             name: "FanfareServerTests",
             dependencies: [
-                "FanfareServer", "Simulation", "Webhooks", "Archive", "SQLite", "Net", "HTTP1",
-                "HTTPServer",
-                "WebSocket", "PusherProtocol", "Broker", "Digests", "TestRandom",
+                "FanfareServer", "Simulation", "Webhooks", "Archive", "SQLite", "BrowserClient",
+                "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
+                "TestRandom",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],

@@ -87,6 +87,7 @@ public final class BrokerServer: Sendable {
         )
         let limitHits = LimitHits(metrics, log: log)
         let connectionCounters = ConnectionCounters(metrics)
+        let lossLog = LossLog(log)
         let registry = AppRegistry(configuration.apps)
         self.registry = Mutex(registry)
         var webhookSettings = webhookSettings ?? WebhookSettings(configuration.webhooks)
@@ -118,7 +119,9 @@ public final class BrokerServer: Sendable {
                         settings: settings,
                         registry: registry,
                         links: ShardLinks(of: number, mailboxes: mailboxes),
-                        observers: [observer ?? webhookService, limitHits, connectionCounters],
+                        observers: [
+                            observer ?? webhookService, limitHits, connectionCounters, lossLog,
+                        ],
                         archive: archive
                     )
                 )

@@ -35,6 +35,8 @@ package final class ServerSettings: Sendable {
     let smallPresenceChannelMax: Int
     /// The maximum size of all messages that the broker keeps for clients that come back, in bytes.
     let retainedBytesMax: Int
+    /// Which connections are recorded, and how many that have closed, over all shards.
+    let connectionRecords: (scope: ConnectionRecords.Scope, closedMax: Int)
     /// Whether stored channels go on in memory while the archive cannot be written.
     let continuesInMemory: Bool
     /// The maximum size of the messages that wait for the archive, in bytes.
@@ -71,6 +73,10 @@ package final class ServerSettings: Sendable {
         self.smallPresenceChannelMax = smallPresenceChannelMax
         self.leaving = leaving
         self.streamSeed = streamSeed
+        connectionRecords = (
+            configuration.connectionRecords.scope == .all ? .all : .tracked,
+            configuration.connectionRecords.closedMax
+        )
         admissionControl = AdmissionControl(configuration)
         pathPrefix = configuration.pathPrefix
         requiresProtocolVersion = configuration.requiresProtocolVersion

@@ -212,22 +212,14 @@ public final class ManualClock: Clock {
     /// The next instant at which a task, timer or callback is due; `nil` if none waits.
     var nextDeadline: Instant? { state.withLock { $0.waiters.map(\.deadline).min() } }
 
-    /// Waits until all timers of clients wait: those that were due have called their clients.
-    func waitForTimers(within patience: Duration) async throws {
-        try await changes.wait(
-            for: "the clients' timers to return",
-            within: patience,
-            seen: { [] },
-            until: { state.withLock { $0.busyTimerCount == 0 } }
-        )
-    }
+    /// Whether a client's timer has just been started, or is due and has not returned yet.
+    var hasBusyTimers: Bool { state.withLock { $0.busyTimerCount > 0 } }
 
     /// Calls a client's timer at its deadline; cancelled, it does not.
     private func runTimer(at deadline: Instant, _ call: ClientClock.Call) async {
         guard (try? await sleep(until: deadline, as: { .timer($0) })) != nil else { return }
         call()
         state.withLock { $0.busyTimerCount -= 1 }
-        changes.notify()
     }
 
     // MARK: Alarms

@@ -75,7 +75,7 @@ public final class ScriptedBroker: Sendable {
     public var endpoint: Endpoint { .plain(host: "scripted-broker.test") }
 
     /// The transport from clients to this broker.
-    public var transport: any ClientTransport { Transport(broker: self) }
+    public var transport: ClientTransport { ClientTransport(Transport(broker: self)) }
 
     /// Returns options for a client of this broker: its transport, its clock and its signatures.
     ///
@@ -96,7 +96,7 @@ public final class ScriptedBroker: Sendable {
     ///
     /// - Parameters:
     ///   - user: The ID of the user on presence channels and of sign-ins; `nil` for none.
-    ///   - configure: ChangeNotifier the options.
+    ///   - configure: Changes the options.
     /// - Returns: A real client.
     public func client(
         as user: String? = nil,
@@ -107,7 +107,7 @@ public final class ScriptedBroker: Sendable {
         return Fanfare(key: settings.key, endpoint: endpoint, options: options)
     }
 
-    private struct Transport: ClientTransport {
+    private struct Transport: TransportOpener {
         let broker: ScriptedBroker
 
         func open(

@@ -48,6 +48,7 @@ public enum Limit: String, CaseIterable, Sendable {
     case cachedEvents = "cached_events"
     case idempotencyKeys = "idempotency_keys"
     case recoveryPositions = "recovery_positions"
+    case recoverySessions = "recovery_sessions"
     case appRetainedBytes = "app_retained_bytes"
     case retainedBytesTotal = "retained_bytes_total"
     case unstoredBytes = "unstored_bytes"

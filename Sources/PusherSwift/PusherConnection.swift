@@ -73,7 +73,7 @@ open class PusherConnection: NSObject {
     ///   - URLSession: The session for authorisation requests.
     public convenience init(
         key: String,
-        socket: (any ClientTransport)? = nil,
+        socket: ClientTransport? = nil,
         url: String,
         options: PusherClientOptions,
         URLSession: URLSession = .shared
@@ -86,7 +86,7 @@ open class PusherConnection: NSObject {
         key: String,
         options: PusherClientOptions,
         endpoint: Endpoint,
-        _ socket: (any ClientTransport)? = nil
+        _ socket: ClientTransport? = nil
     ) {
         self.key = key
         self.options = options

@@ -45,19 +45,38 @@ import Testing
         )
     }
 
-    private struct SymbolGraph: Decodable {
-        struct Symbol: Decodable {
-            struct Fragment: Decodable { let spelling: String }
+    /// A public symbol of a module.
+    struct Symbol: Decodable {
+        struct Fragment: Decodable { let spelling: String }
 
-            let pathComponents: [String]
-            let declarationFragments: [Fragment]
+        let pathComponents: [String]
+        let declarationFragments: [Fragment]
+
+        /// The symbol as links name it, such as `Channel/bind(_:perform:)`.
+        var path: String { pathComponents.joined(separator: "/") }
+
+        /// The declaration, in one line.
+        var declaration: String {
+            declarationFragments.map(\.spelling).joined()
+                .split(whereSeparator: \.isWhitespace).joined(separator: " ")
         }
+    }
 
+    private struct SymbolGraph: Decodable {
         let symbols: [Symbol]
     }
 
     /// The public declarations of a module, each in one line, sorted.
-    private static func declarations(of module: String) throws -> [String] {
+    static func declarations(of module: String) throws -> [String] {
+        try symbols(of: module).map { symbol in
+            let place = symbol.pathComponents.dropLast().joined(separator: ".")
+            return place.isEmpty ? symbol.declaration : "\(place): \(symbol.declaration)"
+        }
+        .sorted()
+    }
+
+    /// The public symbols of a module.
+    static func symbols(of module: String) throws -> [Symbol] {
         let output = FileManager.default.temporaryDirectory
             .appending(path: "fanfare-interface-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
@@ -95,16 +114,8 @@ import Testing
             .filter { $0.hasSuffix(".symbols.json") }
             .flatMap { file in
                 let data = try Data(contentsOf: output.appending(path: file))
-                return try JSONDecoder().decode(SymbolGraph.self, from: data).symbols.map(line)
+                return try JSONDecoder().decode(SymbolGraph.self, from: data).symbols
             }
-            .sorted()
-    }
-
-    private static func line(_ symbol: SymbolGraph.Symbol) -> String {
-        let declaration = symbol.declarationFragments.map(\.spelling).joined()
-            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        let place = symbol.pathComponents.dropLast().joined(separator: ".")
-        return place.isEmpty ? declaration : "\(place): \(declaration)"
     }
 
     #if arch(arm64)

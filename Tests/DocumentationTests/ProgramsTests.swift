@@ -67,12 +67,12 @@ import Testing
         text.split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    private static func files(_ folder: String, ending: String) throws -> [String] {
+    static func files(_ folder: String, ending: String) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)
             .filter { $0.hasSuffix(ending) }.sorted().map { "\(folder)/\($0)" }
     }
 
-    private static func text(of file: String) throws -> String {
+    static func text(of file: String) throws -> String {
         try String(contentsOf: root.appending(path: file), encoding: .utf8)
     }
 }

@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-/// Checks the names of the public types, as listed in `Tests/DocumentationTests/Interfaces`: an app that imports them
-/// beside Apple's modules must be able to use both.
+/// Checks the names of the public types: an app that imports them beside Apple's modules must be able to use both.
 @Suite("Names of public types") struct TypeNameTests {
     /// The listed modules; PusherSwift has the names of the official client.
     private static let modules = [
@@ -29,12 +28,9 @@ import Testing
 
     /// The types of a module that belong to no other type.
     private static func types(of module: String) throws -> [String] {
-        let file = ProgramsTests.root
-            .appending(path: "Tests/DocumentationTests/Interfaces/\(module).txt")
-        let listed = try String(contentsOf: file, encoding: .utf8)
         let declaration =
             /(?:@\w+ |final |indirect )*(?:class|struct|enum|actor|protocol|typealias) (\w+).*/
-        return listed.split(separator: "\n").compactMap { line in
+        return try InterfaceTests.declarations(of: module).compactMap { line in
             line.wholeMatch(of: declaration).map { String($0.1) }
         }
     }

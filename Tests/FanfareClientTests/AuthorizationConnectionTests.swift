@@ -50,7 +50,8 @@ struct AuthorizationConnectionTests {
                 HTTPProxy(
                     host: "localhost",
                     port: port,
-                    credentials: .init(user: "u", password: "p")
+                    user: "u",
+                    password: "p"
                 )
             )
         )

@@ -251,7 +251,7 @@ private struct World {
         await world.server.stop(within: .seconds(5))
         let successor = try await World(port: world.port)
         #expect(try await changes.next()?.roster.me?.id == "ann")
-        #expect(client.user.isSignedIn)
+        #expect(client.user.current?.id == "ann")
         await successor.stop(client, backends: [backend])
     }
 

@@ -118,7 +118,7 @@ import Testing
         let seen = AsyncStream.makeStream(of: String?.self)
         func start() {
             var options = ClientOptions()
-            options.transport = transport
+            options.transport = ClientTransport(transport)
             let client = Fanfare(
                 key: "k",
                 endpoint: .plain(host: "h"),

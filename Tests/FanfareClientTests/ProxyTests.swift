@@ -49,14 +49,13 @@ import Testing
         let addresses = try await server.start()
         let (proxy, port) = try await ConnectProxy.start(.tunnels(authorization: "Basic dTpwOnc="))
         var requests = proxy.requests.makeAsyncIterator()
-        let credentials = HTTPProxy.Credentials(user: "u", password: "p:w")
         for endpoint in [
             Endpoint.plain(host: "localhost", port: try #require(addresses.plain?.port)),
             .secure(host: "localhost", port: try #require(addresses.tls?.port)),
         ] {
             let client = client(
                 endpoint,
-                by: HTTPProxy(host: "localhost", port: port, credentials: credentials)
+                by: HTTPProxy(host: "localhost", port: port, user: "u", password: "p:w")
             ) { $0.trust = .pem(certificate) }
             let channel = client.subscribe("a")
             client.connect()
@@ -192,7 +191,8 @@ import Testing
                 by: HTTPProxy(
                     host: "127.0.0.1",
                     port: port,
-                    credentials: .init(user: "anna", password: "secret")
+                    user: "anna",
+                    password: "secret"
                 )
             )
         )
@@ -253,7 +253,7 @@ import Testing
                 try ProxyTunnel(by: proxy.address, to: host, 80)
             }
         }
-        let user = HTTPProxy(host: "p", port: 1, credentials: .init(user: "a:b", password: ""))
+        let user = HTTPProxy(host: "p", port: 1, user: "a:b")
         #expect(throws: ProxyTunnel.Refusal.self) {
             try ProxyTunnel(by: user.address, to: "a", 80)
         }

@@ -5,7 +5,6 @@ import Testing
 
 @Suite("A proxy's URL") struct ProxyURLTests {
     @Test func isRead() throws {
-        let anna = HTTPProxy.Credentials(user: "anna", password: "p@ss:w/rd")
         let cases: [(String, HTTPProxy)] = [
             ("http://proxy.example.com:3128", HTTPProxy(host: "proxy.example.com", port: 3128)),
             ("HTTP://proxy/", HTTPProxy(host: "proxy", port: 80)),
@@ -13,12 +12,9 @@ import Testing
             ("http://[::1]:3128", HTTPProxy(host: "::1", port: 3128)),
             (
                 "http://anna:p%40ss%3Aw%2Frd@proxy:1",
-                HTTPProxy(host: "proxy", port: 1, credentials: anna)
+                HTTPProxy(host: "proxy", port: 1, user: "anna", password: "p@ss:w/rd")
             ),
-            (
-                "http://anna@proxy:1",
-                HTTPProxy(host: "proxy", port: 1, credentials: .init(user: "anna", password: ""))
-            ),
+            ("http://anna@proxy:1", HTTPProxy(host: "proxy", port: 1, user: "anna")),
         ]
         for (url, proxy) in cases { #expect(try HTTPProxy(url) == proxy) }
     }
@@ -67,7 +63,7 @@ import Testing
         #expect(try proxy(secure, environment) == b)
         #expect(try proxy(plain, environment, .system) == .system)
         #expect(try proxy(plain, environment, .none) == .direct)
-        let named = HTTPProxy(host: "c", port: 3, credentials: .init(user: "u", password: "p"))
+        let named = HTTPProxy(host: "c", port: 3, user: "u", password: "p")
         #expect(
             try proxy(plain, environment, .http(named))
                 == .proxy(ProxyAddress(host: "c", port: 3, user: "u", password: "p"))

@@ -1,32 +1,9 @@
 import FanfareTesting
+import PusherProtocol
 import Synchronization
 import Testing
 
 @testable import FanfareClient
-
-/// Positions in memory, as an app's store.
-private final class MemoryPositions: PositionStore {
-    struct Broken: Error {}
-
-    private let stored = Mutex<[String: StoredPosition]>([:])
-    private let isBroken: Bool
-
-    init(isBroken: Bool = false) { self.isBroken = isBroken }
-
-    func serial(of channel: String) -> UInt64? { stored.withLock { $0[channel]?.serial } }
-
-    func positions() throws -> [StoredPosition] {
-        guard !isBroken else { throw Broken() }
-        return stored.withLock { Array($0.values) }
-    }
-
-    func save(_ positions: [StoredPosition]) throws {
-        guard !isBroken else { throw Broken() }
-        stored.withLock { stored in
-            for position in positions { stored[position.channel] = position }
-        }
-    }
-}
 
 @Suite("Recovery behind lost connections", .timeLimit(.minutes(2))) struct RecoveryTests {
     /// What happens to the connection.
@@ -204,6 +181,80 @@ private final class MemoryPositions: PositionStore {
         client.disconnect()
     }
 
+    @Test("A channel that goes on in another stream tells the gap before its next event")
+    func otherStreams() async throws {
+        let bench = Bench()
+        let channel = bench.client.channel("room")
+        let told = Seen<String>()
+        channel.onContinuity { told.add("\($0)") }
+        channel.bind("e") { told.add($0.data ?? "") }
+        var events = channel.subscription().deliveries("e").makeAsyncIterator()
+        bench.client.connect()
+        let connection = await bench.transport.greet()
+        func acknowledge(_ data: String) {
+            connection.deliver(.subscriptionSucceeded(channel: "room", data: data))
+        }
+        func event(_ serial: UInt64) {
+            let data = "\(serial)"
+            connection.deliver(
+                .event(ReceivedEvent(name: "e", channel: "room", data: data, serial: serial))
+            )
+        }
+        acknowledge(#"{"position":{"stream":"s1","serial":4}}"#)
+        event(5)
+        acknowledge(
+            #"{"position":{"stream":"s2","serial":0},"recovered":false,"gap":{"reason":"unknown_stream"}}"#
+        )
+        event(1)
+        #expect(try await events.event()?.data == "5")
+        #expect(try await events.next() == .gap(Gap(.unknownStream)))
+        guard case .event(let next, let position) = try await events.next() else {
+            Issue.record("an event follows the gap")
+            return
+        }
+        #expect(next.data == "1" && position == ChannelPosition(stream: "s2", serial: 1))
+        await told.wait(for: 4)
+        #expect(told.all == ["began", "5", "\(Continuity.gap(Gap(.unknownStream)))", "1"])
+        await eventually("the new position") { channel.position == position }
+    }
+
+    @Test("The continuity of the user's own channel is told, over sign-ins as one user and another")
+    func users() async throws {
+        let broker = ScriptedBroker()
+        let id = Mutex("ann")
+        let client = broker.client {
+            $0.userAuthenticator = UserAuthenticator { socketID in
+                let userData = #"{"id":"\#(id.withLock { $0 })"}"#
+                let auth = try broker.authentication(of: socketID, as: userData)
+                return UserAuthentication(auth: auth, userData: userData)
+            }
+        }
+        let (told, heard) = (Seen<Continuity>(), Seen<String>())
+        client.user.onContinuity { told.add($0) }
+        client.user.bind("e") { heard.add($0.data ?? "") }
+        client.signIn()
+        func away(_ happen: () throws -> Void) async throws {
+            client.suspend()
+            try await broker.waitForConnections(0)
+            try happen()
+            client.connect()
+        }
+        client.connect()
+        await told.wait(for: 1)
+        try await away { try broker.trigger("e", toUser: "ann", data: 1) }
+        await told.wait(for: 2)
+        try await away { broker.restart(keepingHistory: false) }
+        await told.wait(for: 3)
+        try await away { id.withLock { $0 = "bob" } }
+        await told.wait(for: 4)
+        try broker.trigger("e", toUser: "bob", data: 2)
+        await heard.wait(for: 2)
+        #expect(heard.all == ["1", "2"])
+        let gap = Continuity.gap(Gap(.unknownStream))
+        #expect(told.all == [.began, .resumed(replayed: 1), gap, gap])
+        client.disconnect()
+    }
+
     @Test("Events that exclude the client, and its own, leave no hole")
     func exclusions() async throws {
         let broker = ScriptedBroker()
@@ -272,134 +323,6 @@ private final class MemoryPositions: PositionStore {
         try await broker.waitForSubscribers(to: "cache-room")
         try await broker.settle()
         #expect(heard.all == ["cached", "next"])
-        client.disconnect()
-    }
-
-    // MARK: Positions
-
-    @Test("The position moves when callbacks have returned and sequences have been read")
-    func handledPositions() async throws {
-        let broker = ScriptedBroker()
-        let client = broker.client()
-        let channel = client.channel("room")
-        let called = Seen<String>()
-        channel.bind("e") { called.add($0.data ?? "") }
-        var events: Deliveries<ChannelEvent>.AsyncIterator? = channel.subscription()
-            .deliveries("e").makeAsyncIterator()
-        client.connect()
-        try await channel.waitUntilSubscribed()
-        #expect(channel.position?.serial == 0)
-        for number in 1...3 { try broker.trigger("e", on: ["room"], text: "\(number)") }
-        try await broker.settle()
-        #expect(called.all.count == 3)
-        for number in 0..<3 as Range<UInt64> {
-            #expect(channel.position?.serial == number)
-            _ = try await events?.event()
-        }
-        #expect(channel.position?.serial == 3)
-        #expect(client.positions == ["room": try #require(channel.position)])
-        try broker.trigger("e", on: ["room"], text: "4")
-        try await broker.settle()
-        #expect(channel.position?.serial == 3)
-        // The reader is released with what it has not read, and the lease with it.
-        channel.subscribe()
-        events = nil
-        await eventually("the last event") { channel.position?.serial == 4 }
-        channel.unsubscribe()
-        #expect(channel.position == nil && client.positions.isEmpty)
-        client.disconnect()
-    }
-
-    @Test("An app goes on from a position of its own")
-    func givenPositions() async throws {
-        let broker = ScriptedBroker()
-        let first = broker.client()
-        let channel = first.subscribe("room")
-        first.connect()
-        try await channel.waitUntilSubscribed()
-        for number in 1...3 { try broker.trigger("e", on: ["room"], text: "\(number)") }
-        try await broker.settle()
-        let position = try #require(channel.position)
-        for number in 4...6 { try broker.trigger("e", on: ["room"], text: "\(number)") }
-        let second = broker.client()
-        var told = second.channel("room").continuities().makeAsyncIterator()
-        let deliveries = second.channel("room").subscription(from: position).deliveries("e")
-        second.connect()
-        #expect(try await told.next() == .resumed(replayed: 3))
-        #expect(try await deliveries.texts(3) == ["4", "5", "6"])
-        for client in [first, second] { client.disconnect() }
-    }
-
-    @Test(
-        "A rewind begins with earlier events where the broker allows it",
-        arguments: [true, false]
-    )
-    func rewinds(isAllowed: Bool) async throws {
-        var settings = ScriptedBroker.Settings()
-        settings.allowsRewind = isAllowed
-        let broker = ScriptedBroker(settings)
-        let first = broker.client()
-        first.subscribe("room")
-        first.connect()
-        try await broker.waitForSubscribers(to: "room")
-        for number in 1...5 { try broker.trigger("e", on: ["room"], text: "\(number)") }
-        let second = broker.client()
-        let seen = Seen<String>()
-        second.channel("room").bind("e") { seen.add($0.data ?? "") }
-        let channel = second.channel("room").subscribe(from: nil, rewind: .count(2))
-        second.connect()
-        try await broker.waitForSubscribers(2, to: "room")
-        try broker.trigger("e", on: ["room"], text: "6")
-        try await broker.settle()
-        #expect(seen.all == (isAllowed ? ["4", "5", "6"] : ["6"]))
-        #expect(channel.position?.serial == 6)
-        for client in [first, second] { client.disconnect() }
-    }
-
-    @Test("With a store, a new run of the app goes on where the last one was")
-    func storedPositions() async throws {
-        let broker = ScriptedBroker()
-        let store = MemoryPositions()
-        var number = 0
-        for run in 1...4 {
-            let client = broker.client { $0.positions = store }
-            let seen = Seen<String>()
-            client.channel("room").bind("e") { seen.add($0.data ?? "") }
-            let channel = client.subscribe("room")
-            client.connect()
-            try await broker.waitForSubscribers(to: "room")
-            number += 1
-            try broker.trigger("e", on: ["room"], text: "\(number)")
-            await seen.wait(for: run == 1 ? 1 : 3)
-            #expect(seen.all == (run == 1 ? ["1"] : (number - 2...number).map { "\($0)" }))
-            if run == 3 {
-                // Unsubscribed and subscribed again: it goes on, too.
-                channel.unsubscribe()
-                channel.subscribe()
-                try await broker.waitForSubscribers(to: "room")
-            }
-            let last = UInt64(number)
-            await eventually("the stored position") { store.serial(of: "room") == last }
-            client.disconnect()
-            try await broker.waitForSubscribers(0, to: "room")
-            for _ in 0..<2 {
-                number += 1
-                try broker.trigger("e", on: ["room"], text: "\(number)")
-            }
-        }
-    }
-
-    @Test("A store that fails is reported, and the client goes on")
-    func brokenStores() async throws {
-        let broker = ScriptedBroker()
-        let client = broker.client { $0.positions = MemoryPositions(isBroken: true) }
-        let errors = Seen<FanfareError>()
-        client.onError { errors.add($0) }
-        let channel = client.subscribe("room")
-        client.connect()
-        try await channel.waitUntilSubscribed()
-        await errors.wait(for: 2)
-        #expect(errors.all.allSatisfy { $0.code == .positionsFailed })
         client.disconnect()
     }
 }

@@ -69,7 +69,7 @@ import Testing
         let pemFile = try folder.write(other + site.certificate, to: "authorities.pem")
         let derFile = try folder.write(der[0], to: "authority.der")
         for trust: ClientOptions.Trust in [
-            .pem(site.certificate), .pem(String(decoding: site.certificate, as: UTF8.self)),
+            .pem(site.certificate),
             .certificates(der), .file(pemFile), .file(derFile), .insecure,
         ] {
             #expect(try await site.fault(trust) == nil, "\(trust)")
@@ -182,4 +182,9 @@ final class Folder {
         try Data(bytes).write(to: file)
         return file.path
     }
+}
+
+extension ClientOptions.Trust {
+    /// Trusts certificates in PEM form, as bytes.
+    static func pem(_ text: [UInt8]) -> Self { .pem(String(decoding: text, as: UTF8.self)) }
 }

@@ -41,7 +41,7 @@ final class RawClient: TransportReceiver {
             timeout: options.connectTimeout
         )
         // Under the lock, so that the first message finds the connection.
-        state.withLock { $0.connection = options.transport.open(request, receiver: self) }
+        state.withLock { $0.connection = options.transport.opener.open(request, receiver: self) }
     }
 
     func send(_ text: String) { state.withLock { $0.connection }?.send(Array(text.utf8)) }

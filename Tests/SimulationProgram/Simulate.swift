@@ -18,6 +18,12 @@ import Simulation
     @Option(help: "Run only this seed.")
     var seed: UInt64?
 
+    @Flag(help: "Simulate stock clients with session tokens, their pages and lost connections.")
+    var sessions = false
+
+    @Option(help: "With --sessions: inject this bug.")
+    var sessionVariant: SessionVariant?
+
     @Flag(help: "Simulate stored channels under kills, losses of power and failing disks instead.")
     var archive = false
 
@@ -51,8 +57,24 @@ import Simulation
                 progress.advance()
                 continue
             }
-            let schedule = Schedule(seed: number)
             let lines: ((String) -> Void)? = trace ? { print($0) } : nil
+            if sessions {
+                let trace = Trace(isHashed: hash, write: lines)
+                let outcome = try SessionSimulation.play(seed: number, sessionVariant, trace: trace)
+                situations.merge(outcome.situations, uniquingKeysWith: +)
+                if hash { print(number, String(outcome.hash, radix: 16)) }
+                if let violation = outcome.violation {
+                    progress.end()
+                    print("Seed \(number) violates \(violation)")
+                    print(
+                        "Again, whole: .build/release/fanfare-simulate --sessions --seed \(number) --trace"
+                    )
+                    throw ExitCode.failure
+                }
+                progress.advance()
+                continue
+            }
+            let schedule = Schedule(seed: number)
             let outcome = try Simulation.play(
                 schedule,
                 variant,
@@ -100,3 +122,4 @@ import Simulation
 }
 
 extension Variant: ExpressibleByArgument {}
+extension SessionVariant: ExpressibleByArgument {}

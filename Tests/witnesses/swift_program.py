@@ -13,23 +13,23 @@ def programs_in(page):
     return re.findall(r"^```swift\n(.*?)^```", (ROOT / page).read_text(), re.S | re.M)
 
 
-def compile_program(source, folder, name):
-    """Compiles a complete program; the path of what came out of it."""
+def compile_program(source, folder, name, others=None):
+    """Compiles a complete program, with `others` by the names of their files; the path of what came out of it."""
     main = folder / name / "main.swift"
     main.parent.mkdir()
     main.write_text(source)
-    targets = [target for module in imports_of(source) for target in closure_of(module)]
+    others = others or {}
+    for file, text in others.items():
+        (main.parent / file).write_text(text)
+    imports = [module for text in (source, *others.values()) for module in imports_of(text)]
+    targets = [target for module in dict.fromkeys(imports) for target in closure_of(module)]
     objects = [path for target in dict.fromkeys(targets) for path in objects_of(target)]
-    maps = [
-        flag
-        for path in ROOT.glob("Sources/*/module.modulemap")
-        for flag in ("-Xcc", f"-fmodule-map-file={path}")
-    ]
+    maps = [flag for path in module_maps() for flag in ("-Xcc", f"-fmodule-map-file={path}")]
     program = main.parent / name
     compiled = subprocess.run(
         [
             *("swiftc", "-swift-version", "6", "-warnings-as-errors", "-I", BUILD / "Modules", *maps),
-            *(main, *objects, *libraries(), "-o", program),
+            *(main, *(main.parent / file for file in others), *objects, *libraries(), "-o", program),
         ],
         capture_output=True,
         text=True,
@@ -74,6 +74,15 @@ def objects_of(target):
     outputs = BUILD / f"{target}.build" / "output-file-map.json"
     files = json.loads(outputs.read_text()) if outputs.exists() else {}
     return [outputs["object"] for outputs in files.values() if "object" in outputs]
+
+
+def module_maps():
+    """The module maps of C libraries: the package's own, and GRDB's of SQLite."""
+    build = BUILD.resolve().parent
+    # Beside the folder of the build's configuration and, where there is one, of its platform.
+    checkouts = [folder / "checkouts/GRDB.swift/Sources/GRDBSQLite" for folder in (build, build.parent)]
+    folders = [*ROOT.glob("Sources/*"), *checkouts]
+    return [path for folder in folders if (path := folder / "module.modulemap").exists()]
 
 
 def libraries():

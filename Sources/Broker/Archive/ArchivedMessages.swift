@@ -10,20 +10,36 @@ public struct ArchivedMessages: Sendable {
     /// - Parameter messages: Messages in order.
     public init(_ messages: [StoredMessage] = []) { self.messages = messages }
 
-    /// The size of the frames from a serial on, in bytes.
-    func byteCount(from serial: UInt64) -> Int {
-        messages.reduce(0) { $0 + ($1.serial < serial ? 0 : $1.frame.count) }
+    /// The serial of the first of the last messages that together take at most `byteCountMax` bytes.
+    ///
+    /// - Parameters:
+    ///   - byteCountMax: The maximum, in bytes.
+    ///   - first: The first serial to look at.
+    ///   - end: The serial behind the last one.
+    /// - Returns: A serial from `first` to `end`.
+    func firstSerial(
+        within byteCountMax: Int,
+        from first: UInt64,
+        before end: UInt64
+    ) -> UInt64 {
+        var (serial, byteCount) = (end, 0)
+        for message in messages.reversed() where message.serial < end {
+            byteCount += message.frame.count
+            guard byteCount <= byteCountMax, message.serial >= first else { break }
+            serial = message.serial
+        }
+        return serial
     }
 
-    /// The messages of a range of serials, as connection `socketID` gets them.
+    /// The messages of a range of serials, without those that exclude one of the client's connections.
     func replayed(
         from serial: UInt64,
         before end: UInt64,
-        for socketID: SocketID?
+        for socketIDs: [SocketID]
     ) -> [ReplayedMessage] {
         messages.lazy.filter { $0.serial >= serial && $0.serial < end }
             .map { message in
-                message.except != nil && message.except == socketID
+                message.except.map(socketIDs.contains) == true
                     ? .leftOut(message.serial) : .frame(message.frame)
             }
     }
@@ -56,13 +72,14 @@ extension ChannelStream {
     /// the archive would not help.
     ///
     /// - Parameters:
-    ///   - request: The position of the subscription.
+    ///   - request: The position of the subscription, in the stream's own ID; `nil` for a client that does not track the
+    ///     channel.
     ///   - settings: The limits of a replay.
     ///   - now: The time.
     ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
     /// - Returns: The query, for the newest messages first.
     public func archiveQuery(
-        for request: PositionRequest,
+        for request: PositionRequest?,
         _ settings: RecoverySettings,
         at now: Int64,
         calendarOffset offset: Int64
@@ -72,18 +89,16 @@ extension ChannelStream {
         page.isNewestFirst = true
         let kept = ring.firstSerial
         page.before = kept
-        if let known = request.position {
+        if let known = request?.position {
             guard known.stream == id, known.serial < lastSerial, known.serial + 1 < kept else {
                 return nil
             }
             page.after = known.serial
-        } else if let rewind = request.rewind, rule.allowsRewind, kept > 1 {
-            switch rewind {
-            case .count(let count):
-                let wanted = min(count, settings.replayMessagesMax)
-                guard UInt64(wanted) > lastSerial + 1 - kept else { return nil }
-                page.after = lastSerial - min(UInt64(wanted), lastSerial)
-            case .seconds(let seconds):
+        } else if case .replay(let count, let seconds) = rule.opening(for: request), kept > 1 {
+            let wanted = UInt64(min(count ?? .max, settings.replayMessagesMax))
+            guard wanted > lastSerial + 1 - kept else { return nil }
+            page.after = lastSerial - min(wanted, lastSerial)
+            if let seconds {
                 let first = now - Int64(seconds) * 1_000
                 if let time = ring.firstTime, time < first { return nil }
                 page.since = first + offset

@@ -14,7 +14,7 @@ public struct HomeShardState: Sendable {
     private var cache = EventCache()
     private var keys = PublishedKeys()
     /// The streams of the channels that clients track.
-    public private(set) var streams: Streams
+    public internal(set) var streams: Streams
     var countNotices = CountNotices()
 
     /// Creates the state of a home shard without channels.
@@ -24,13 +24,20 @@ public struct HomeShardState: Sendable {
     ///   - smallPresenceChannelMax: The number of members above which a presence channel is large.
     ///   - seed: Random bits, for the IDs of streams.
     ///   - retainedBytesMax: The maximum size of all messages that the broker keeps, in bytes.
+    ///   - replayBytesMax: The maximum size of one replay, in bytes.
     public init(
         shardCount: Int = 1,
         smallPresenceChannelMax: Int = 100,
         seed: UInt64 = 0,
-        retainedBytesMax: Int = .max
+        retainedBytesMax: Int = .max,
+        replayBytesMax: Int = .max
     ) {
-        streams = Streams(seed: seed, shardCount: shardCount, retainedBytesMax: retainedBytesMax)
+        streams = Streams(
+            seed: seed,
+            shardCount: shardCount,
+            retainedBytesMax: retainedBytesMax,
+            replayBytesMax: replayBytesMax
+        )
         self.shardCount = shardCount
         self.smallPresenceChannelMax = smallPresenceChannelMax
     }
@@ -52,12 +59,14 @@ public struct HomeShardState: Sendable {
     ///
     /// - Parameters:
     ///   - publication: An event that a backend has triggered.
+    ///   - position: The position that the event is about to get, if it is numbered.
     ///   - address: The cache channel.
     ///   - app: The channel's app; `nil` if it is no longer served.
     ///   - now: The time.
     /// - Returns: The effects to perform.
     public mutating func cache(
         _ publication: Publication,
+        numbered position: ChannelPosition? = nil,
         on address: ChannelAddress,
         of app: App?,
         at now: Int64
@@ -67,6 +76,7 @@ public struct HomeShardState: Sendable {
         let wasEmpty = reportsCacheMisses && cache.event(on: address, at: now) == nil
         let isFull = cache.store(
             publication,
+            numbered: position,
             on: address,
             at: now,
             lifetime: Int64(app.features.cacheLifetime) * 1_000,
@@ -83,12 +93,15 @@ public struct HomeShardState: Sendable {
     /// The first message of a subscription; reports the miss of a cache channel without an event.
     mutating func opening(
         of address: ChannelAddress,
+        ahead replay: Replay?,
         _ app: App?,
         _ effects: inout [ChannelHome.Effect],
         at now: Int64
     ) -> ChannelHome.Grant.Opening {
         guard address.name.kind.isCache else { return .live }
-        if let entry = cache.event(on: address, at: now) { return .cached(entry.publication) }
+        if let entry = cache.event(on: address, at: now) {
+            return replay?.contains(entry.position) == true ? .live : .cached(entry.publication)
+        }
         if reportsCacheMisses, let app,
             cache.recordMiss(on: address, at: now, missesMax: cachedEventsMax(of: app))
         {
@@ -142,6 +155,27 @@ public struct HomeShardState: Sendable {
     ) -> Int? {
         guard let settings = app?.recovery, settings.isEnabled else { return nil }
         return streams.open(address, settings, isVacant: isVacant, at: now)
+    }
+
+    /// The position of the next message of a stream.
+    public func nextPosition(_ stream: Int) -> ChannelPosition {
+        ChannelPosition(stream: streams[stream].id, serial: streams.nextSerial(stream))
+    }
+
+    /// Replaces what the channels of the apps keep, after a reload.
+    public mutating func replaceSettings(of apps: some Sequence<App>) {
+        guard !streams.isEmpty else { return }
+        for app in apps { streams.replaceSettings(app.recovery, of: app.id) }
+    }
+
+    /// Drops what is kept of a channel, its cached event included, and begins another stream.
+    ///
+    /// - Parameters:
+    ///   - stream: The index of the channel's stream.
+    ///   - address: The channel.
+    public mutating func purge(_ stream: Int, of address: ChannelAddress) {
+        streams.restart(stream)
+        cache.remove(address)
     }
 
     /// Numbers a message of a stream, and keeps it.

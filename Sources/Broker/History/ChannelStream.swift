@@ -34,6 +34,11 @@ public struct ChannelStream: Sendable {
         self.vacantSince = vacantSince
     }
 
+    /// Drops all kept messages, and begins another stream.
+    mutating func restart(as id: StreamID) {
+        self = ChannelStream(id, of: address, rule, vacantSince: vacantSince)
+    }
+
     /// The position of the last message.
     public var position: ChannelPosition { ChannelPosition(stream: id, serial: lastSerial) }
 
@@ -58,17 +63,32 @@ public struct ChannelStream: Sendable {
     ///   - frame: The frame with the serial behind ``lastSerial``.
     ///   - except: The connection that does not get it.
     ///   - now: The time.
-    mutating func append(_ frame: [UInt8], except: SocketID?, at now: Int64) {
+    /// - Returns: The number of messages that are dropped for this one, by each limit of the channel.
+    mutating func append(
+        _ frame: [UInt8],
+        except: SocketID?,
+        at now: Int64
+    ) -> (byCount: Int, byBytes: Int) {
         lastSerial += 1
         if unreleasedCount > 0 { unreleasedCount -= 1 }
         guard keeps(at: now), frame.count <= rule.ringBytesMax, rule.ringMessagesMax > 0 else {
             // The stream counts on, so that an old position is never taken for a covered one.
-            return ring.removeAll(before: lastSerial + 1)
+            let dropped = ring.count + 1
+            ring.removeAll(before: lastSerial + 1)
+            return (0, frame.count > rule.bytesMax ? dropped : 0)
         }
         ring.append(frame, serial: lastSerial, except: except, at: now)
-        while ring.count > rule.ringMessagesMax || ring.byteCount > rule.ringBytesMax {
+        var dropped = (byCount: 0, byBytes: 0)
+        while ring.count > rule.ringMessagesMax {
             ring.removeFirst()
+            dropped.byCount += 1
         }
+        while ring.byteCount > rule.ringBytesMax {
+            ring.removeFirst()
+            dropped.byBytes += 1
+        }
+        // The archive still has what leaves the memory.
+        return isStored ? (0, 0) : dropped
     }
 
     /// Continues behind the messages that an earlier run released.
@@ -119,24 +139,43 @@ public struct ChannelStream: Sendable {
         )
     }
 
+    /// What is known of a message.
+    public func trace(_ serial: UInt64, at now: Int64) -> TracedMessage {
+        let details = serial < oldestSerial(at: now) ? nil : ring.details(of: serial)
+        return TracedMessage(
+            ChannelPosition(stream: id, serial: serial),
+            last: lastSerial,
+            time: details?.time,
+            except: details?.except
+        )
+    }
+
     // MARK: - Replays
 
     /// Decides where a subscription begins, and what is replayed to it: all that was missed, or nothing.
     ///
     /// - Parameters:
-    ///   - request: The client's position.
+    ///   - request: The client's position; `nil` for a client that does not track the channel.
+    ///   - socketID: The client's connection.
     ///   - settings: The limits of a replay.
     ///   - archived: Messages of the archive that precede those in memory.
     ///   - now: The time.
     /// - Returns: The start of the subscription, and the messages behind it.
     func replay(
-        for request: PositionRequest,
+        for request: PositionRequest?,
+        of socketID: SocketID,
         _ settings: RecoverySettings,
         behind archived: ArchivedMessages = ArchivedMessages(),
         at now: Int64
     ) -> Replay {
-        guard let known = request.position else {
-            return rewind(request.rewind, settings, behind: archived, at: now)
+        guard let request, let known = request.position else {
+            return opening(
+                rule.opening(for: request),
+                of: socketID,
+                settings,
+                behind: archived,
+                at: now
+            )
         }
         func gap(_ reason: RecoveryGap.Reason, missed: UInt64? = nil) -> Replay {
             Replay(SubscriptionStart(position, .gap(RecoveryGap(reason, missed: missed))))
@@ -148,48 +187,51 @@ public struct ChannelStream: Sendable {
         guard !isStored || missed <= UInt64(settings.replayMessagesMax) else {
             return gap(.tooMuch, missed: missed)
         }
-        let oldest = oldestSerial(behind: archived, at: now)
-        guard known.serial + 1 >= oldest else { return gap(.truncated, missed: missed) }
-        guard isAllowed(from: known.serial + 1, behind: archived, settings) else {
+        let first = known.serial + 1
+        guard first >= oldestSerial(behind: archived, at: now) else {
+            return gap(.truncated, missed: missed)
+        }
+        guard firstAllowedSerial(from: first, behind: archived, settings) == first else {
             return gap(.tooMuch, missed: missed)
         }
+        let socketIDs = [socketID] + request.formerSocketIDs
         return Replay(
             SubscriptionStart(known, .recovered(replay: Int(missed))),
-            messages(from: known.serial + 1, behind: archived, for: request.formerSocketID)
+            messages(from: first, behind: archived, for: socketIDs)
         )
     }
 
-    private func rewind(
-        _ rewind: PositionRequest.Rewind?,
+    /// Decides which earlier messages a client without a position gets.
+    private func opening(
+        _ opening: RecoveryRule.Opening,
+        of socketID: SocketID,
         _ settings: RecoverySettings,
         behind archived: ArchivedMessages,
         at now: Int64
     ) -> Replay {
-        guard let rewind, rule.allowsRewind else {
+        guard case .replay(let count, let seconds) = opening else {
             return Replay(SubscriptionStart(position, .began))
         }
+        var wanted: UInt64 = 1
+        if let count { wanted = lastSerial + 1 - min(UInt64(count), lastSerial) }
         let oldest = oldestSerial(behind: archived, at: now)
-        var first: UInt64
-        var isComplete: Bool
-        switch rewind {
-        case .count(let count):
-            first = lastSerial + 1 - min(UInt64(count), lastSerial)
-            isComplete = first >= oldest
-        case .seconds(let seconds):
-            first =
+        var isComplete = wanted >= oldest
+        if let seconds {
+            // The archive was asked for these seconds only.
+            let recent =
                 archived.messages.first?.serial
                 ?? ring.firstSerial(since: now - Int64(seconds) * 1_000)
-            isComplete = first > oldest || oldest == 1
+            // An older message is kept, so none of these seconds is missing.
+            isComplete = isComplete || recent > oldest
+            wanted = max(wanted, recent)
         }
-        first = max(first, oldest)
-        while !isAllowed(from: first, behind: archived, settings) {
-            first += 1
-            isComplete = false
-        }
+        let kept = max(wanted, oldest)
+        let first = firstAllowedSerial(from: kept, behind: archived, settings)
+        if first > kept { isComplete = false }
         let start = ChannelPosition(stream: id, serial: first - 1)
         var replay = Replay(
             SubscriptionStart(start, .began),
-            messages(from: first, behind: archived, for: nil)
+            messages(from: first, behind: archived, for: [socketID])
         )
         replay.start.rewound = replay.messages.count
         replay.start.isRewindComplete = isComplete
@@ -205,24 +247,29 @@ public struct ChannelStream: Sendable {
         archived.messages.first?.serial ?? oldestSerial(at: now)
     }
 
-    private func isAllowed(
-        from serial: UInt64,
+    /// The serial, from `first` on, with which the longest allowed replay begins.
+    private func firstAllowedSerial(
+        from first: UInt64,
         behind archived: ArchivedMessages,
         _ settings: RecoverySettings
-    ) -> Bool {
-        guard lastSerial + 1 - serial <= UInt64(settings.replayMessagesMax) else { return false }
-        let byteCount = archived.byteCount(from: serial)
-        return byteCount + ring.byteCount(from: max(serial, ring.firstSerial))
-            <= settings.replayBytesMax
+    ) -> UInt64 {
+        let countMax = UInt64(settings.replayMessagesMax)
+        let allowed = lastSerial + 1 - min(countMax, lastSerial + 1 - first)
+        let inMemory = ring.firstSerial(within: settings.replayBytesMax, from: allowed)
+        guard inMemory <= ring.firstSerial, allowed < ring.firstSerial else {
+            return max(allowed, inMemory)
+        }
+        let rest = settings.replayBytesMax - ring.byteCount
+        return archived.firstSerial(within: rest, from: allowed, before: ring.firstSerial)
     }
 
     private func messages(
         from serial: UInt64,
         behind archived: ArchivedMessages,
-        for socketID: SocketID?
+        for socketIDs: [SocketID]
     ) -> [ReplayedMessage] {
-        archived.replayed(from: serial, before: ring.firstSerial, for: socketID)
-            + ring.messages(from: max(serial, ring.firstSerial), for: socketID)
+        archived.replayed(from: serial, before: ring.firstSerial, for: socketIDs)
+            + ring.messages(from: max(serial, ring.firstSerial), for: socketIDs)
     }
 }
 
@@ -237,6 +284,13 @@ public struct Replay: Sendable, Equatable {
     /// or that did not get it the last time.
     func includesOpening(for request: PositionRequest?) -> Bool {
         if case .recovered = start.continuity { request?.wantsOpening ?? false } else { true }
+    }
+
+    /// Whether the message at a position is among the replayed ones.
+    func contains(_ position: ChannelPosition?) -> Bool {
+        guard let position, position.stream == start.position.stream else { return false }
+        let serials = start.position.serial..<start.position.serial + UInt64(messages.count)
+        return serials.contains(position.serial &- 1)
     }
 
     init(_ start: SubscriptionStart, _ messages: [ReplayedMessage] = []) {

@@ -22,6 +22,8 @@ public struct Streams: Sendable {
         var vacantHead = 0
         var vacantCount = 0
         var settings: RecoverySettings
+        /// The time up to which a budget has dropped the app's messages.
+        var droppedUntil: Int64?
     }
 
     var streams: [ChannelStream?] = []
@@ -34,6 +36,8 @@ public struct Streams: Sendable {
     private let shardCount: Int
     /// The maximum size of all kept messages of this shard, in bytes.
     private let byteCountMax: Int
+    /// The maximum size of one replay, in bytes, whatever the app's settings say.
+    private let replayBytesMax: Int
 
     /// The numbers of streams in the archive; `nil` without an archive, where all rules keep in memory.
     var rows: RowNumbers?
@@ -42,6 +46,8 @@ public struct Streams: Sendable {
 
     /// The size of all kept messages, in bytes.
     public private(set) var byteCount = 0
+    /// The results of subscriptions, and what was dropped before its time.
+    public private(set) var counts = RecoveryCounts()
 
     /// Creates a table without streams.
     ///
@@ -49,7 +55,14 @@ public struct Streams: Sendable {
     ///   - seed: Random bits, for the stream IDs.
     ///   - shardCount: The number of shards, which divide the budgets among themselves.
     ///   - retainedBytesMax: The maximum size of all kept messages of the broker, in bytes.
-    public init(seed: UInt64, shardCount: Int = 1, retainedBytesMax: Int = .max) {
+    ///   - replayBytesMax: The maximum size of one replay, in bytes.
+    public init(
+        seed: UInt64,
+        shardCount: Int = 1,
+        retainedBytesMax: Int = .max,
+        replayBytesMax: Int = .max
+    ) {
+        self.replayBytesMax = replayBytesMax
         random = SplitMix64(state: seed)
         self.shardCount = shardCount
         byteCountMax = retainedBytesMax / shardCount
@@ -110,6 +123,25 @@ public struct Streams: Sendable {
         return index
     }
 
+    /// Replaces what the channels of an app keep, after its configuration has changed.
+    mutating func replaceSettings(_ settings: RecoverySettings, of app: AppID) {
+        guard apps[app] != nil else { return }
+        apps[app]?.settings = settings
+        for (address, index) in indices where address.app == app {
+            streams[index]?.rule = settings.rule(of: address.name)
+        }
+    }
+
+    /// Drops the kept messages of a channel, which goes on in another stream.
+    mutating func restart(_ index: Int) {
+        let (id, former) = (StreamID(bits: random.next()), self[index])
+        change(index) { $0.restart(as: id) }
+        guard former.isStored else { return }
+        if former.isRowOpen { forgottenRows.append(former.row) }
+        streams[index]?.row = rows?.next() ?? 0
+        streams[index]?.isVolatile = former.isVolatile
+    }
+
     // MARK: - Messages
 
     /// The serial of the next message.
@@ -130,14 +162,16 @@ public struct Streams: Sendable {
         at now: Int64
     ) -> Limit? {
         let second = now / 1_000
-        let change = change(index) { stream in
-            stream.append(frame, except: except, at: now)
+        let (isFirst, dropped) = change(index) { stream in
+            let dropped = stream.append(frame, except: except, at: now)
             let isFirst = stream.lastGrowth != second && stream.retainedCount > 0
             if isFirst { stream.lastGrowth = second }
-            return isFirst
+            return (isFirst, dropped)
         }
+        if dropped.byCount > 0 { counts.count(.channelMessages, dropped.byCount) }
+        if dropped.byBytes > 0 { counts.count(.channelBytes, dropped.byBytes) }
         let stream = self[index]
-        if change {
+        if isFirst {
             let key = QueueKey(app: stream.address.app, ageMax: stream.rule.ringAgeMax)
             queues[key, default: RetentionQueue()].append(index, second: second)
         }
@@ -145,14 +179,34 @@ public struct Streams: Sendable {
     }
 
     /// Decides where a subscription begins, and what is replayed to it.
-    public func replay(
+    ///
+    /// - Parameters:
+    ///   - index: The index of the stream.
+    ///   - request: The client's position; `nil` for a client that does not track the channel.
+    ///   - socketID: The client's connection.
+    ///   - settings: The app's settings.
+    ///   - archived: Messages of the archive that precede those in memory.
+    ///   - now: The time.
+    /// - Returns: The start of the subscription, and the messages behind it.
+    public mutating func replay(
         _ index: Int,
-        for request: PositionRequest,
+        for request: PositionRequest?,
+        of socketID: SocketID,
         _ settings: RecoverySettings,
         behind archived: ArchivedMessages = ArchivedMessages(),
         at now: Int64
     ) -> Replay {
-        self[index].replay(for: request, settings, behind: archived, at: now)
+        var settings = settings
+        settings.replayBytesMax = min(settings.replayBytesMax, replayBytesMax)
+        let replay = self[index].replay(
+            for: request,
+            of: socketID,
+            settings,
+            behind: archived,
+            at: now
+        )
+        counts.count(replay.start)
+        return replay
     }
 
     /// Changes a stream, and the sizes with it.
@@ -175,23 +229,37 @@ public struct Streams: Sendable {
     private mutating func shrink(_ app: AppID) -> Limit? {
         var limit: Limit?
         if let appMax = apps[app]?.settings.retainedBytesMax {
-            while apps[app]?.byteCount ?? 0 > max(appMax / shardCount, 0), dropOldest(of: app) {
+            while apps[app]?.byteCount ?? 0 > max(appMax / shardCount, 0),
+                dropOldest(of: app, .appBytes)
+            {
                 limit = .appRetainedBytes
             }
         }
-        while byteCount > byteCountMax, dropOldest(of: nil) { limit = .retainedBytesTotal }
+        while byteCount > byteCountMax, dropOldest(of: nil, .totalBytes) {
+            limit = .retainedBytesTotal
+        }
         return limit
     }
 
     /// Drops the messages of the oldest second, of one app or of all.
-    private mutating func dropOldest(of app: AppID?) -> Bool {
+    private mutating func dropOldest(
+        of app: AppID?,
+        _ eviction: RecoveryCounts.Eviction
+    ) -> Bool {
         let oldest = queues.filter { app == nil || $0.key.app == app }
             .compactMap { key, queue in queue.first.map { (key, $0) } }
             .min { $0.1.second < $1.1.second }
         guard let (key, second) = oldest else { return false }
+        let time = (second.second + 1) * 1_000
         for index in second.streams where streams[index]?.address.app == key.app {
-            change(index) { $0.removeAll(olderThan: (second.second + 1) * 1_000) }
+            let dropped = change(index) { stream in
+                let before = stream.retainedCount
+                stream.removeAll(olderThan: time)
+                return before - stream.retainedCount
+            }
+            counts.count(eviction, dropped)
         }
+        apps[key.app]?.droppedUntil = time
         removeFirst(of: key)
         return true
     }
@@ -199,6 +267,14 @@ public struct Streams: Sendable {
     private mutating func removeFirst(of key: QueueKey) {
         queues[key]?.removeFirst()
         if queues[key]?.first == nil { queues[key] = nil }
+    }
+
+    /// How long messages of an app are kept at present, in seconds: less than its rules say where a budget is short.
+    public func window(of app: AppID, at now: Int64) -> Int? {
+        guard let state = apps[app] else { return nil }
+        let ageMax = ([state.settings.standard] + state.settings.rules).map(\.ageMax).max() ?? 0
+        guard let droppedUntil = state.droppedUntil else { return ageMax }
+        return min(ageMax, Int(max(0, now - droppedUntil) / 1_000))
     }
 
     // MARK: - Time
@@ -222,8 +298,11 @@ public struct Streams: Sendable {
         apps[app]?.vacant.append((index, now))
         apps[app]?.vacantCount += 1
         let positionsMax = apps[app]?.settings.positionsMax ?? .max
-        guard apps[app]?.vacantCount ?? 0 > max(1, positionsMax / shardCount) else { return nil }
-        return forgetLongestVacant(of: app) ? .recoveryPositions : nil
+        guard apps[app]?.vacantCount ?? 0 > max(1, positionsMax / shardCount),
+            forgetLongestVacant(of: app)
+        else { return nil }
+        counts.count(.positions)
+        return .recoveryPositions
     }
 
     /// Drops messages that are too old, and forgets channels that have been vacant for a day.

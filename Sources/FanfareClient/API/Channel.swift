@@ -18,10 +18,18 @@ public struct Channel: Sendable {
 
     /// Subscribes now or when the client connects, and again on each later connection.
     ///
+    /// A new subscription begins at the position, at the one of ``ClientOptions/positions``, or at the present: the broker
+    /// gives the events behind a position, or tells of a gap. On a cut the client goes on from the last event that it has
+    /// received, whatever the first position was.
+    ///
+    /// - Parameters:
+    ///   - position: A position such as an earlier ``position``, or one from the app's backend; `nil` for the stored one, if
+    ///     there is one.
+    ///   - rewind: The earlier events to begin with if there is no position; the broker must allow it.
     /// - Returns: The same channel.
     @discardableResult
-    public func subscribe() -> Channel {
-        client.subscribe(to: name, with: nil)
+    public func subscribe(from position: ChannelPosition? = nil, rewind: Rewind? = nil) -> Channel {
+        client.subscribe(to: name, with: nil, from: ChannelTracking(origin: position, rewind))
         return self
     }
 
@@ -43,15 +51,23 @@ public struct Channel: Sendable {
     /// Each change arrives as the event `pusher:subscription_count`.
     public var subscriptionCount: Int? { client.subscriptionCount(of: name) }
 
-    /// Ends what ``subscribe()`` began, and unsubscribes unless a ``ChannelSubscription`` is held.
+    /// Ends what ``subscribe(from:rewind:)`` began, and unsubscribes unless a ``ChannelSubscription`` is held.
     ///
     /// The callbacks stay for the next subscription.
     public func unsubscribe() { client.unsubscribe(from: name) }
 
     /// Subscribes for as long as the lease is held.
     ///
+    /// - Parameters:
+    ///   - position: The position to begin at, as in ``subscribe(from:rewind:)``.
+    ///   - rewind: The earlier events to begin with if there is no position; the broker must allow it.
     /// - Returns: The lease; releasing it ends it.
-    public func subscription() -> ChannelSubscription { ChannelSubscription(self) }
+    public func subscription(
+        from position: ChannelPosition? = nil,
+        rewind: Rewind? = nil
+    ) -> ChannelSubscription {
+        ChannelSubscription(self, from: ChannelTracking(origin: position, rewind))
+    }
 
     /// Waits until the broker has confirmed the subscription.
     ///
@@ -72,7 +88,7 @@ public struct Channel: Sendable {
     /// A closure in an actor's code, or the main actor's, runs on that actor and uses its state directly. One that is
     /// isolated to no actor runs off the main actor, one call at a time.
     ///
-    /// On a cut the callback stays; ``subscription()`` tells what was missed.
+    /// On a cut the callback stays; ``subscription(from:rewind:)`` tells what was missed.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.

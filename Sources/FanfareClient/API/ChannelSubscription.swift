@@ -19,16 +19,20 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Leases of one channel share one subscription, with each other and with ``Channel/subscribe()``; the end of the last
+/// Leases of one channel share one subscription, with each other and with ``Channel/subscribe(from:rewind:)``; the end of the last
 /// one unsubscribes.
 public final class ChannelSubscription: Sendable {
     /// The channel.
     public let channel: Channel
     private let isHeld = Atomic(true)
+    /// Whether the app has given the position that it begins at.
+    let hasPosition: Bool
     private let buffers = Mutex(EventBuffers<Delivery<ChannelEvent>>())
+    private let followers = Mutex(EventBuffers<FollowedEvent>())
 
-    init(_ channel: Channel, from origin: ChannelTracking? = nil) {
+    init(_ channel: Channel, from origin: ChannelTracking?) {
         self.channel = channel
+        hasPosition = origin?.position != nil
         channel.client.lease(channel.name, from: origin)
     }
 
@@ -38,12 +42,19 @@ public final class ChannelSubscription: Sendable {
     public func cancel() {
         guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
         buffers.withLock { $0.finish() }
+        followers.withLock { $0.finish() }
         channel.client.endLease(channel.name)
     }
 
     /// Adds the buffer of a reader, which ends with the lease.
     func add(_ buffer: EventBuffer<Delivery<ChannelEvent>>) {
         buffers.withLock { $0.add(buffer) }
+        if !isHeld.load(ordering: .acquiring) { buffer.finish() }
+    }
+
+    /// Adds the buffer of a reader that follows the channel behind a state.
+    func add(_ buffer: EventBuffer<FollowedEvent>) {
+        followers.withLock { $0.add(buffer) }
         if !isHeld.load(ordering: .acquiring) { buffer.finish() }
     }
 

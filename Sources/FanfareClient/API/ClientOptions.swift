@@ -86,7 +86,7 @@ public struct ClientOptions: Sendable {
     /// Signs subscriptions with the app's secret, where the client has it.
     package var signer: LocalSigner?
     /// The transport of the connection.
-    public var transport: any ClientTransport = ClientOptions.defaultTransport
+    public var transport = ClientTransport.network
     /// The clock for all timeouts.
     public var clock: ClientClock = .continuous
     /// Logs state changes at debug level and problems as warnings or errors.
@@ -94,15 +94,4 @@ public struct ClientOptions: Sendable {
 
     /// Creates options with their defaults.
     public init() {}
-}
-
-extension ClientOptions {
-    /// The package's own sockets on Linux, and the platform's own WebSocket elsewhere.
-    static let defaultTransport: any ClientTransport = {
-        #if os(Linux)
-            SocketTransport()
-        #else
-            URLSessionTransport()
-        #endif
-    }()
 }

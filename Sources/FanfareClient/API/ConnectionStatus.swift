@@ -27,31 +27,3 @@ public struct StatusChange: Sendable, Equatable {
     /// The status after it.
     public let new: ConnectionStatus
 }
-
-/// A client's status as an asynchronous sequence: the current one first, then every change.
-///
-/// A reader more than 64 changes behind misses the oldest, never the latest.
-public struct ConnectionStates: AsyncSequence, Sendable {
-    /// Iterates over the states.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        let buffer: EventBuffer<ConnectionStatus>
-
-        /// Waits for the next status.
-        public nonisolated(nonsending) mutating func next() async -> ConnectionStatus? {
-            await next(isolation: #isolation)
-        }
-
-        /// Waits for the next status, on the caller's actor.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async -> ConnectionStatus? {
-            // The buffer keeps the newest elements: it never overflows, and is never finished with an error.
-            try? await buffer.next(isolation: actor)
-        }
-    }
-
-    let buffer: EventBuffer<ConnectionStatus>
-
-    /// Returns an iterator.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(buffer: buffer) }
-}

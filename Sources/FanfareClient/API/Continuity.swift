@@ -7,6 +7,9 @@ import PusherProtocol
 public enum Continuity: Sendable, Hashable {
     /// The subscription is new. Load the current state.
     case began
+    /// The subscription is new, and the earlier events that it asked for come first (``Rewind``); `isComplete` is `false` if
+    /// the broker has kept fewer.
+    case rewound(count: Int, isComplete: Bool)
     /// Nothing is missing: the next events are the ones that were missed, then live ones follow.
     case resumed(replayed: Int)
     /// Events are missing, or nobody can know. Load the current state.

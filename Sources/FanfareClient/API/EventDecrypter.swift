@@ -23,7 +23,7 @@ public enum DecryptionFailure: Error, Sendable, Hashable {
     case wrongKey
 
     /// Whether another key from the backend may help.
-    public var mayHaveAnotherKey: Bool { if case .malformed = self { false } else { true } }
+    package var mayHaveAnotherKey: Bool { if case .malformed = self { false } else { true } }
 }
 
 extension DecryptionFailure: CustomStringConvertible {

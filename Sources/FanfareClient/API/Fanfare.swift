@@ -113,13 +113,17 @@ public final class Fanfare: Sendable {
     }
 
     /// Returns the status as a sequence: the current one first, then every change.
-    public func statuses() -> ConnectionStates {
+    ///
+    /// A reader more than 64 changes behind misses the oldest, never the latest.
+    ///
+    /// - Returns: A sequence for one task.
+    public func statuses() -> Updates<ConnectionStatus, Never> {
         let buffer = EventBuffer<ConnectionStatus>(policy: .keepsNewest(limit: 64))
         state.withLock { state in
             buffer.send(state.session.status)
             state.statusSequences.add(buffer)
         }
-        return ConnectionStates(buffer: buffer)
+        return Updates(buffer)
     }
 
     /// Waits until the client is connected.

@@ -53,6 +53,8 @@ public struct FanfareError: Error, Sendable, Hashable {
         public static let outboxFailed = Code(rawValue: "outbox_failed")
         /// ``ClientOptions/positions`` cannot be read or written; a new run of the app may begin at older positions.
         public static let positionsFailed = Code(rawValue: "positions_failed")
+        /// The app's state could not be loaded; see ``ChannelSubscription/deliveries(_:behind:at:)``.
+        public static let stateNotLoaded = Code(rawValue: "state_not_loaded")
         /// The data of an event cannot be decoded as the requested type.
         public static let undecodable = Code(rawValue: "undecodable")
         /// ``Fanfare/disconnect()`` was called.

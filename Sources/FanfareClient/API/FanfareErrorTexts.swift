@@ -222,6 +222,16 @@ extension FanfareError {
         )
     }
 
+    static func stateNotLoaded(channel: String, reason: String) -> FanfareError {
+        FanfareError(
+            .stateNotLoaded,
+            "the state of \(channel) was not loaded: \(clause(reason))",
+            advice: "The client tries again after a delay.",
+            reason: reason,
+            channel: channel
+        )
+    }
+
     static func undecodable(event: ChannelEvent, type: String, reason: String) -> FanfareError {
         FanfareError(
             .undecodable,

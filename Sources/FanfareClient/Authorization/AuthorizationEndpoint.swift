@@ -46,11 +46,6 @@ public struct AuthorizationEndpoint: Sendable {
     /// The proxy; `nil` for ``ClientOptions/proxy``.
     public var proxy: ClientOptions.Proxy?
 
-    /// Creates an endpoint that takes a form with one channel.
-    ///
-    /// - Parameter url: An `http` or `https` URL, with an optional query.
-    public init(_ url: String) { self.url = url }
-
     /// Creates an endpoint.
     ///
     /// - Parameters:

@@ -20,7 +20,7 @@ public enum AuthorizationFailure: Error, Sendable, Hashable {
     case failed(String)
 
     /// Whether a retry may help: a network error, an overload or an error of the backend.
-    public var isTemporary: Bool {
+    var isTemporary: Bool {
         switch self {
         case .refused(let status, _): status == 408 || status == 429 || status >= 500
         case .timedOut, .unreachable, .failed: true
@@ -29,7 +29,7 @@ public enum AuthorizationFailure: Error, Sendable, Hashable {
     }
 
     /// The HTTP status, if there was a response.
-    public var status: Int? { if case .refused(let status, _) = self { status } else { nil } }
+    var status: Int? { if case .refused(let status, _) = self { status } else { nil } }
 }
 
 extension AuthorizationFailure: CustomStringConvertible {

@@ -31,7 +31,8 @@ public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    private let source: DeliverySource
+    private let source: BufferSource<Delivery<ChannelEvent>>
+    private let lease: ChannelSubscription?
     private let decode: @Sendable (ChannelEvent) throws(FanfareError) -> Value
 
     init(
@@ -40,42 +41,38 @@ public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
         lease: ChannelSubscription?,
         decode: @escaping @Sendable (ChannelEvent) throws(FanfareError) -> Value
     ) {
-        source = DeliverySource(topic, of: client, lease: lease)
+        source = BufferSource { [weak client] in
+            let buffer = client?.buffer(topic)
+            if let buffer { lease?.add(buffer) }
+            return buffer
+        }
+        self.lease = lease
         self.decode = decode
     }
 
     /// Returns an iterator.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(buffer: source.takeBuffer(), decode: decode, lease: source.lease)
+        AsyncIterator(buffer: source.takeBuffer(), decode: decode, lease: lease)
     }
 }
 
-/// Creates the buffers of a sequence's iterators.
-private final class DeliverySource: Sendable {
-    let lease: ChannelSubscription?
-    private let topic: Topic
-    private weak let client: Fanfare?
-    /// The buffer of the first iterator, which is filled from the creation of the sequence on.
-    private let first: Mutex<EventBuffer<Delivery<ChannelEvent>>?>
+/// Creates the buffers of a sequence's iterators: the first is filled from the creation of the sequence on.
+final class BufferSource<Element: Sendable>: Sendable {
+    private let make: @Sendable () -> EventBuffer<Element>?
+    private let first: Mutex<EventBuffer<Element>?>
 
-    init(_ topic: Topic, of client: Fanfare, lease: ChannelSubscription?) {
-        self.topic = topic
-        self.client = client
-        self.lease = lease
-        let buffer = client.buffer(topic)
-        lease?.add(buffer)
-        first = Mutex(buffer)
+    /// Creates a source.
+    ///
+    /// - Parameter make: Creates a buffer, which its client fills; `nil` once the client is released.
+    init(_ make: @escaping @Sendable () -> EventBuffer<Element>?) {
+        self.make = make
+        first = Mutex(make())
     }
 
-    func takeBuffer() -> EventBuffer<Delivery<ChannelEvent>> {
-        if let buffer = first.withLock({ $0.take() }) { return buffer }
-        guard let client else {
-            let ended = EventBuffer<Delivery<ChannelEvent>>(policy: .keepsNewest(limit: 1))
-            ended.finish()
-            return ended
-        }
-        let buffer = client.buffer(topic)
-        lease?.add(buffer)
-        return buffer
+    func takeBuffer() -> EventBuffer<Element> {
+        if let buffer = first.withLock({ $0.take() }) ?? make() { return buffer }
+        let ended = EventBuffer<Element>(policy: .keepsNewest(limit: 1))
+        ended.finish()
+        return ended
     }
 }

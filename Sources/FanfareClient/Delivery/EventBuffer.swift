@@ -117,6 +117,21 @@ final class EventBuffer<Element: Sendable>: EventReader {
         return load
     }
 
+    /// Removes the unread elements up to the last one that matches, which it returns; none if there is none.
+    func skip(toLast isWanted: (Element) -> Bool) -> Element? {
+        let (wanted, load): (Element?, Load) = state.withLock { state in
+            let unread = state.waiting[state.head...]
+            guard let index = unread.lastIndex(where: { isWanted($0.element) }) else {
+                return (nil, state.load)
+            }
+            let element = unread[index].element
+            for _ in unread.startIndex...index { _ = state.removeFirst() }
+            return (element, state.load)
+        }
+        if wanted != nil { drained(id, load) }
+        return wanted
+    }
+
     /// Ends the sequence after the buffered elements have been read.
     func finish(throwing error: FanfareError? = nil) {
         let readers = state.withLock { state in

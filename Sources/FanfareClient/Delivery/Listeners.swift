@@ -13,6 +13,8 @@ struct Topic: Hashable, Sendable {
 struct EventListeners: Sendable {
     var callbacks = ListenerTable<Topic, Listeners<ChannelEvent>>()
     var sequences = ListenerTable<Topic, EventBuffers<Delivery<ChannelEvent>>>()
+    /// The readers of events behind a state of the app.
+    var followers = ListenerTable<Topic, EventBuffers<FollowedEvent>>()
 
     /// Sends an event to the listeners of its channel and name, its channel, its name, and all events, in this order.
     func send(
@@ -51,6 +53,20 @@ struct EventListeners: Sendable {
             callbacks[topic].send(event, bytes: bytes, retaining: handling, posted: posted)
             let delivery = Delivery.event(event, at: handling?.position)
             sequences[topic].send(delivery, bytes: bytes, retaining: handling, posted: posted)
+            let followed = FollowedEvent.event(event, at: handling?.position)
+            followers[topic].send(followed, bytes: bytes, retaining: handling, posted: posted)
+        }
+    }
+
+    /// Sends the confirmation of a subscription to the readers that follow its channel behind a state.
+    func send(
+        _ continuity: Continuity,
+        at position: ChannelPosition?,
+        toFollowersOf channel: String,
+        _ handling: Handling?
+    ) {
+        for topic in followers.keys where topic.channel == channel {
+            followers[topic].send(.confirmed(continuity, at: position, handling))
         }
     }
 
@@ -69,6 +85,9 @@ struct EventListeners: Sendable {
     mutating func finish(channel: String? = nil, throwing error: FanfareError? = nil) {
         for topic in Array(sequences.keys) where channel == nil || topic.channel == channel {
             sequences[topic].finish(throwing: error)
+        }
+        for topic in Array(followers.keys) where channel == nil || topic.channel == channel {
+            followers[topic].finish(throwing: error)
         }
     }
 }

@@ -49,6 +49,12 @@ struct ChannelTracking {
         self.rewind = rewind
     }
 
+    /// Creates the state that an app begins with; `nil` if it gives neither.
+    init?(origin position: ChannelPosition?, _ rewind: Rewind?) {
+        guard position != nil || rewind != nil else { return nil }
+        self.init(from: position, rewind: rewind)
+    }
+
     /// What a subscription asks for.
     var request: PositionRequest {
         var request = PositionRequest(position.flatMap(PusherProtocol.ChannelPosition.init))
@@ -91,14 +97,18 @@ struct ChannelTracking {
         rewind = nil
         awaitsOpening = start.hasOpening
         currentSocketID = socketID
-        let continuity = Continuity(start.continuity, isFirst: known == nil)
-        begin(continuity, rewound: start.rewound)
+        let continuity = Continuity(start, isFirst: known == nil)
+        begin(continuity)
         return continuity
     }
 
-    private mutating func begin(_ continuity: Continuity, rewound: Int) {
-        var (count, recovered) = (rewound, Int?.none)
-        if case .resumed(let replayed) = continuity { (count, recovered) = (replayed, replayed) }
+    private mutating func begin(_ continuity: Continuity) {
+        let (count, recovered): (Int, Int?) =
+            switch continuity {
+            case .resumed(let replayed): (replayed, replayed)
+            case .rewound(let count, _): (count, nil)
+            case .began, .gap, .unknown: (0, nil)
+            }
         replay = ((position?.serial ?? 0) + UInt64(count), recovered)
         if case .resumed = continuity {} else { socketID = currentSocketID }
     }
@@ -160,9 +170,12 @@ extension PositionRequest.Rewind {
 
 extension Continuity {
     /// What an acknowledgement says; a client without a position has missed nothing.
-    fileprivate init(_ continuity: SubscriptionStart.Continuity, isFirst: Bool) {
-        switch continuity {
-        case _ where isFirst: self = .began
+    fileprivate init(_ start: SubscriptionStart, isFirst: Bool) {
+        switch start.continuity {
+        case _ where isFirst:
+            self =
+                start.isRewindComplete.map { .rewound(count: start.rewound, isComplete: $0) }
+                ?? .began
         // The broker does not know the position.
         case .began: self = .gap(Gap(.unknownStream))
         case .recovered(let replay): self = .resumed(replayed: replay)

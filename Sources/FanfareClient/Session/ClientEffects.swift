@@ -87,6 +87,7 @@ extension Fanfare {
                 callbacks.send(continuity, retaining: handling, posted: $0)
                 sequences.send(continuity, retaining: handling, posted: $0)
             }
+            state.events.send(continuity, at: position, toFollowersOf: channel, handling)
         case .presence(let channel, let change):
             state.rosters[channel].send(change.roster)
             let listeners = state.presence[channel]
@@ -155,7 +156,7 @@ extension Fanfare {
         )
         let pending = state.queues.pending
         let receiver = ConnectionReceiver(self, number: state.connectionNumber, pending)
-        state.connection = options.transport.open(request, receiver: receiver)
+        state.connection = options.transport.opener.open(request, receiver: receiver)
         if !state.overloaded.isEmpty { state.connection?.pauseReading() }
     }
 

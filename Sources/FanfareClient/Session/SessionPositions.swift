@@ -34,16 +34,23 @@ extension ClientSession {
         case .gap(let gap): effects.append(.gap(channel: channel, gap))
         case .unknown where isAgain:
             effects.append(.gap(channel: channel, Gap(.brokerHasNoHistory)))
-        case .unknown, .began, .resumed: break
+        case .unknown, .began, .rewound, .resumed: break
         }
-        guard channel == signIn.channel else { return }
-        guard exchange(&signIn.wasConfirmed, with: true) else { return }
-        switch continuity {
-        case .gap(let gap): effects.append(.gap(channel: Topic.user, gap))
-        case .unknown: effects.append(.gap(channel: Topic.user, Gap(.brokerHasNoHistory)))
+        if channel == signIn.channel { tellUser(continuity) }
+    }
+
+    /// Tells what the confirmation of the user's own channel says.
+    private mutating func tellUser(_ continuity: Continuity) {
+        let isAgain = exchange(&signIn.wasConfirmed, with: true)
+        var continuity = continuity
         // The channel of another user.
-        case .began: effects.append(.gap(channel: Topic.user, Gap(.unknownStream)))
-        case .resumed: break
+        if isAgain, continuity == .began { continuity = .gap(Gap(.unknownStream)) }
+        effects.append(.continuity(channel: Topic.user, continuity, at: nil))
+        switch continuity {
+        case .gap(let gap) where isAgain: effects.append(.gap(channel: Topic.user, gap))
+        case .unknown where isAgain:
+            effects.append(.gap(channel: Topic.user, Gap(.brokerHasNoHistory)))
+        case .gap, .unknown, .began, .rewound, .resumed: break
         }
     }
 
@@ -139,6 +146,13 @@ extension ClientSession {
 
     // MARK: Stored positions
 
+    /// The state that a new subscription begins with: at the app's position, at the one that its store has kept, or at the
+    /// present; `nil` for the last without a rewind.
+    func start(of channel: String, from origin: ChannelTracking?) -> ChannelTracking? {
+        if let origin, origin.position != nil { return origin }
+        return storedTracking(of: channel) ?? origin
+    }
+
     /// The state to begin with at the position that the app's store has kept; `nil` if there is none.
     func storedTracking(of channel: String) -> ChannelTracking? {
         storedPositions[channel].map { ChannelTracking(from: $0) }
@@ -150,9 +164,7 @@ extension ClientSession {
         awaitsPositions = false
         storedPositions = positions
         for channel in subscriptions.channels
-        where subscriptions[of: channel]?.hasOrigin == false
-            && subscriptions[of: channel]?.tracking.position == nil
-        {
+        where subscriptions[of: channel]?.tracking.position == nil {
             guard let stored = storedTracking(of: channel) else { continue }
             subscriptions[of: channel]?.tracking = stored
         }

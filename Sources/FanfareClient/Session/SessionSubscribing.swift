@@ -10,7 +10,8 @@ extension ClientSession {
     /// - Parameters:
     ///   - channel: The channel's name.
     ///   - token: A signature for this connection; `nil` to request one if the channel requires it.
-    ///   - origin: Where the subscription begins, unless the channel is subscribed; `nil` for the position that is known.
+    ///   - origin: Where the subscription begins, unless the channel is subscribed; without a position at the one that is
+    ///     known.
     /// - Returns: The effects.
     mutating func subscribe(
         to channel: String,
@@ -25,19 +26,16 @@ extension ClientSession {
         // The answer in flight applies to the new subscription.
         case .leaving:
             subscriptions[channel] = .pending
-            let next = origin ?? storedTracking(of: channel)
+            let next = start(of: channel, from: origin)
             subscriptions[of: channel]?.nextTracking = next
             return []
         case .postponed: effects.append(.stopAlarm(.subscription(channel)))
         case nil, .wanted, .refused: break
         }
-        let isNew = subscriptions[channel] == nil
+        let known = subscriptions[of: channel]?.tracking.position
         subscriptions[channel] = .wanted
-        if let origin {
-            subscriptions[of: channel]?.tracking = origin
-            subscriptions[of: channel]?.hasOrigin = true
-        } else if isNew, let stored = storedTracking(of: channel) {
-            subscriptions[of: channel]?.tracking = stored
+        if known == nil || origin?.position != nil, let start = start(of: channel, from: origin) {
+            subscriptions[of: channel]?.tracking = start
         }
         if let token {
             let validity = socketID == nil ? InlineToken.Validity.next : .current

@@ -35,8 +35,6 @@ struct Subscription {
     var wasConfirmed = false
     /// The position in the channel's stream.
     var tracking = ChannelTracking()
-    /// Whether the app has said where the subscription begins, rather than the store of positions.
-    var hasOrigin = false
     /// The position to subscribe from once the subscription before it, which the app has cancelled, is answered.
     var nextTracking: ChannelTracking?
     /// The number of subscribed connections, if the broker reports it.

@@ -1,8 +1,21 @@
-/// Opens WebSocket connections for clients.
-///
-/// The default uses the package's own sockets on Linux and `URLSession` elsewhere. A test can use a transport without a
-/// network.
-public protocol ClientTransport: Sendable {
+/// What opens the connections of a client: the network, or a broker of `FanfareTesting`.
+public struct ClientTransport: Sendable {
+    package let opener: any TransportOpener
+
+    package init(_ opener: any TransportOpener) { self.opener = opener }
+
+    /// The package's own sockets on Linux, and the platform's own WebSocket elsewhere.
+    static let network: ClientTransport = {
+        #if os(Linux)
+            ClientTransport(SocketTransport())
+        #else
+            ClientTransport(URLSessionTransport())
+        #endif
+    }()
+}
+
+/// Opens WebSocket connections.
+package protocol TransportOpener: Sendable {
     /// Starts to open a connection and returns at once.
     ///
     /// - Parameters:
@@ -17,27 +30,45 @@ public protocol ClientTransport: Sendable {
 }
 
 /// The address and the limits of a connection.
-public struct TransportRequest: Sendable {
+package struct TransportRequest: Sendable {
     /// The broker.
-    public var endpoint: Endpoint
+    package var endpoint: Endpoint
     /// The path and query, including the endpoint's prefix.
-    public var target: String
+    package var target: String
     /// The WebSocket subprotocols to offer.
-    public var subprotocols: [String]
+    package var subprotocols: [String]
     /// The certificates to trust, with a secure endpoint.
-    public var trust: ClientOptions.Trust
+    package var trust: ClientOptions.Trust
     /// The proxy, if any.
-    public var proxy: ClientOptions.Proxy = .system
+    package var proxy: ClientOptions.Proxy = .system
     /// The longest message to accept, in bytes; a longer one ends the connection (1009).
-    public var messageLengthMax: Int
+    package var messageLengthMax: Int
     /// The time limit for name lookup, TCP, TLS and the opening handshake together.
-    public var timeout: Duration
+    package var timeout: Duration
+
+    package init(
+        endpoint: Endpoint,
+        target: String,
+        subprotocols: [String],
+        trust: ClientOptions.Trust,
+        proxy: ClientOptions.Proxy = .system,
+        messageLengthMax: Int,
+        timeout: Duration
+    ) {
+        self.endpoint = endpoint
+        self.target = target
+        self.subprotocols = subprotocols
+        self.trust = trust
+        self.proxy = proxy
+        self.messageLengthMax = messageLengthMax
+        self.timeout = timeout
+    }
 }
 
 /// A WebSocket connection, open or being opened.
 ///
 /// Its methods never block.
-public protocol TransportConnection: Sendable {
+package protocol TransportConnection: Sendable {
     /// Sends a text message.
     func send(_ text: [UInt8])
     /// Sends what is queued and a close frame, then closes the connection within a few seconds.
@@ -49,7 +80,7 @@ public protocol TransportConnection: Sendable {
 }
 
 /// Receives the events of a connection, one call at a time.
-public protocol TransportReceiver: AnyObject, Sendable {
+package protocol TransportReceiver: AnyObject, Sendable {
     /// Called when the opening handshake has succeeded.
     func transportOpened()
     /// Called with each text message, which is valid during the call.
@@ -61,7 +92,7 @@ public protocol TransportReceiver: AnyObject, Sendable {
 }
 
 /// How a connection ended.
-public enum TransportClosure: Sendable, Equatable {
+package enum TransportClosure: Sendable, Equatable {
     /// A close frame was received; `code` is `nil` if it had none.
     case closeFrame(code: UInt16?, reason: String)
     /// The connection ended without a close frame.

@@ -38,6 +38,7 @@ extension Configuration {
                         + "a user; make both true or this one false"
                 )
             }
+            for (name, problem) in app.recoveryFaults() { add(name, problem) }
         }
         return faults + credentialFaults() + webhookFaults()
     }

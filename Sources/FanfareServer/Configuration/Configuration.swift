@@ -56,6 +56,8 @@ public struct Configuration: Sendable, Equatable {
     /// The maximum length of an HTTP request's body, in bytes.
     public var requestBodyLengthMax = 1 << 20
 
+    /// The records of connections.
+    public var connectionRecords = ConnectionRecordsConfiguration()
     /// The compression of messages.
     public var compression = Compression()
     /// The settings of the webhooks of all apps.

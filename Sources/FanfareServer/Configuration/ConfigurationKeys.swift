@@ -68,7 +68,7 @@ extension ConfigurationKey<Configuration> {
                 \.webhooks.queuedBytesMax,
                 .bytes(in: (64 << 10)...(16 << 30))
             ),
-        ] + archive + [
+        ] + connectionRecords + archive + [
             Self("metrics.host", \.metrics.host, .address),
             Self("metrics.port", \.metrics.port, SettingKind<UInt16>.port.orNone()),
             Self(

@@ -42,8 +42,8 @@ extension Limit {
         case .requestRate, .triggerRate, .queryRate, .terminationRate, .subscriptionRate,
             .clientEventRate, .faultRate:
             rateRule
-        case .recoveryPositions, .appRetainedBytes, .retainedBytesTotal, .unstoredBytes,
-            .databaseBytes:
+        case .recoveryPositions, .recoverySessions, .appRetainedBytes, .retainedBytesTotal,
+            .unstoredBytes, .databaseBytes:
             recoveryRule
         case .subscriptions, .members, .watchlist, .cachedEvents, .idempotencyKeys, .queuedBytes,
             .appQueuedBytes, .queuedBytesTotal, .inboundBytes, .relayedEvents,
@@ -138,6 +138,12 @@ extension Limit {
                 "recovery.positions_max",
                 "the channel that has been without subscribers longest is forgotten: who comes back to it "
                     + "is told of a gap"
+            )
+        case .recoverySessions:
+            .app(
+                "recovery.sessions_max",
+                "the session whose client has been away longest is forgotten: who comes back with its token is told "
+                    + "of a gap; with none to forget, a new token has no recovery, and is told"
             )
         case .appRetainedBytes:
             .app(

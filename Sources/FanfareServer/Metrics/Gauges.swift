@@ -46,6 +46,29 @@ actor Gauges {
         count("fanfare_messages_received_total", from: &last.received, to: sum.received)
         count("fanfare_events_published_total", from: &last.published, to: sum.published)
         count("fanfare_events_delivered_total", from: &last.delivered, to: sum.delivered)
+        set("fanfare_recovery_resumes_waiting", sum.waitingResumes)
+        update(sum.recovery)
+        for (app, seconds) in sum.windows {
+            set("fanfare_recovery_window_seconds", seconds, [("app", app.text)])
+        }
+    }
+
+    private func update(_ recovery: RecoveryCounts) {
+        for result in RecoveryCounts.Result.allCases {
+            count(
+                "fanfare_recovery_resumes_total",
+                [("result", result.rawValue)],
+                by: recovery[result] - last.recovery[result]
+            )
+        }
+        for eviction in RecoveryCounts.Eviction.allCases {
+            count(
+                "fanfare_recovery_evicted_total",
+                [("limit", eviction.rawValue)],
+                by: recovery[eviction] - last.recovery[eviction]
+            )
+        }
+        last.recovery.advance(to: recovery)
     }
 
     private func update(_ webhooks: WebhookCounters) {
@@ -80,8 +103,12 @@ actor Gauges {
     }
 
     private func count(_ name: String, from last: inout Int, to now: Int) {
-        Counter(label: name, factory: registry).increment(by: max(0, now - last))
+        count(name, by: now - last)
         last = max(last, now)
+    }
+
+    private func count(_ name: String, _ labels: [(String, String)] = [], by growth: Int) {
+        Counter(label: name, dimensions: labels, factory: registry).increment(by: max(0, growth))
     }
 }
 
@@ -95,5 +122,8 @@ extension ShardReading {
         received += other.received
         published += other.published
         delivered += other.delivered
+        waitingResumes += other.waitingResumes
+        recovery.add(other.recovery)
+        windows.merge(other.windows) { min($0, $1) }
     }
 }

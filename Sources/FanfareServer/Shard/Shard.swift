@@ -124,6 +124,20 @@ actor Shard: LoopResident {
         site.finish()
     }
 
+    /// Asks the clients with session tokens to confirm what they have got.
+    func askForConfirmations() { core.askForConfirmations() }
+
+    /// Whether some of them have not confirmed it.
+    var awaitsConfirmations: Bool { core.connections.haveUnconfirmed }
+
+    /// The parked sessions of stock clients whose home is this shard.
+    var parkedSessions: [SessionHome.Parked] { core.parkedSessions }
+
+    /// Adds sessions of an earlier run, before the first client connects.
+    func restoreSessions(_ sessions: [SessionHome.Parked], isComplete: Bool) {
+        core.restoreSessions(sessions, isComplete: isComplete)
+    }
+
     /// Closes up to `count` clients; returns the number closed, and whether any stream is still open.
     func drain(upTo count: Int) -> (closedCount: Int, isAnyOpen: Bool) {
         let closedCount = core.drain(upTo: count)

@@ -32,6 +32,9 @@ package final class ShardContext {
     // SAFETY: a shard closes all streams before it ends, so no connection outlives it.
     @exclusivity(unchecked) private unowned(unsafe) var delegate: (any ConnectionDelegate)?
 
+    /// The names of clients' libraries.
+    @exclusivity(unchecked) var clientNames = ClientNames()
+
     // Counters for the metrics.
 
     /// The number of messages received from clients.
@@ -156,4 +159,10 @@ struct ShardReading: Sendable {
     var published = 0
     /// Frames for one subscriber each: an event for a thousand subscribers is a thousand.
     var delivered = 0
+    /// Subscriptions that wait for the replays of others.
+    var waitingResumes = 0
+    /// Subscriptions that track their positions, and messages dropped before their time.
+    var recovery = RecoveryCounts()
+    /// How long the messages of each app are kept, in seconds.
+    var windows: [AppID: Int] = [:]
 }

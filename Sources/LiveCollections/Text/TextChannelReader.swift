@@ -26,7 +26,7 @@ final class TextChannelReader: Sendable {
     func next() async -> TextSourceEvent? { await buffer.next() }
 
     private static func follow(
-        _ statuses: ConnectionStates,
+        _ statuses: Updates<ConnectionStatus, Never>,
         of channel: Channel,
         to buffer: TextEventBuffer
     ) async {

@@ -12,7 +12,7 @@ public struct Publication: Equatable, Sendable {
     /// The key under which the publisher may repeat the event; `nil` if it has none.
     public var key: IdempotencyKey?
     /// The last position of the only channel, at which alone the event is to be published; `nil` for no condition.
-    public let ifPosition: ChannelPosition?
+    public var ifPosition: ChannelPosition?
     /// Whether the event is for present subscribers alone: it is not numbered, kept or cached.
     public let isEphemeral: Bool
     /// Whether the publisher is answered only when the event is on the disk, also for a loss of power.

@@ -3,11 +3,7 @@ import FanfareClient
 func fanfareClientProxy() {
     var options = ClientOptions()
     options.proxy = .http(
-        HTTPProxy(
-            host: "proxy.example.com",
-            port: 3128,
-            credentials: HTTPProxy.Credentials(user: "anna", password: "…")
-        )
+        HTTPProxy(host: "proxy.example.com", port: 3128, user: "anna", password: "…")
     )
     let client = Fanfare(
         key: "app-key",

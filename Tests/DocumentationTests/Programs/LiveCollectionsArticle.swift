@@ -8,9 +8,9 @@ import LiveCollections
         var name: String
     }
 
-    guard let base = URL(string: "http://127.0.0.1:4000/users") else { fatalError("no address") }
+    guard let rows = URL(string: "http://127.0.0.1:4000/table/rows") else { fatalError("no URL") }
     let client = Fanfare(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
-    let users = LiveList(ChannelSource<User>(channel: client.channel("users"), base: base))
+    let users = LiveList(ChannelSource<User>(channel: client.channel("userslist"), base: rows))
     client.connect()
     await users.waitUntilLive()
 

@@ -21,7 +21,8 @@ import LiveQueries
     let open = QuerySource<Errand>(in: database) { database in
         try Errand.filter(Column("isDone") == false).fetchAll(database)
     }
-    for await update in LiveList(open).updates {
+    let errands = LiveList(open)
+    for await update in errands.updates {
         print(update.rows.map(\.text), update.changes)
     }
 }

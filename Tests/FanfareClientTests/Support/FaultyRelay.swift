@@ -1,7 +1,7 @@
 import Net
 import TestRandom
 
-/// A TCP relay on a real port that cuts connections behind a random number of bytes, or swallows all bytes.
+/// A TCP relay on a real port that cuts connections behind a random number of bytes, or swallows what they send.
 actor FaultyRelay: LoopResident {
     nonisolated private let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -11,8 +11,10 @@ actor FaultyRelay: LoopResident {
     private var isStopping = false
     /// The most bytes that a connection relays, in either direction, before it is cut; `nil` for no limit.
     private var bytesMax: Int?
-    /// Whether bytes are read and dropped.
-    fileprivate(set) var swallows = false
+    /// The number of connections that were opened.
+    private var connectionCount = 0
+    /// The number of the last connection whose bytes are read and dropped.
+    fileprivate var lastSwallowed = 0
     /// The number of connections that were cut.
     fileprivate(set) var cutCount = 0
 
@@ -37,7 +39,8 @@ actor FaultyRelay: LoopResident {
 
     private func open(_ near: Net.Stream) -> any StreamDelegate {
         let limit = bytesMax.map { Int.random(in: 1...$0, using: &random) }
-        let pair = RelayedPair(near, limit: limit, of: self)
+        connectionCount += 1
+        let pair = RelayedPair(near, connectionCount, limit: limit, of: self)
         if let address = SocketAddress(ip: "127.0.0.1", port: target) {
             pair.far = try? reactor.connect(to: address, timeout: .seconds(5), delegate: pair)
         }
@@ -47,8 +50,8 @@ actor FaultyRelay: LoopResident {
     /// Cuts later connections behind up to this number of bytes; `nil` for never.
     func cut(within bytesMax: Int?) { self.bytesMax = bytesMax }
 
-    /// Swallows all bytes from now on, or relays again.
-    func swallow(_ swallows: Bool) { self.swallows = swallows }
+    /// Swallows all bytes of the open connections, as a gateway that has forgotten them.
+    func swallowFromOpenConnections() { lastSwallowed = connectionCount }
 
     fileprivate func recordCut() { cutCount += 1 }
 
@@ -70,18 +73,20 @@ actor FaultyRelay: LoopResident {
 private final class RelayedPair: StreamDelegate {
     private let near: Net.Stream
     var far: Net.Stream?
+    private let number: Int
     private var bytesLeft: Int?
     private let relay: FaultyRelay
 
-    init(_ near: Net.Stream, limit: Int?, of relay: FaultyRelay) {
+    init(_ near: Net.Stream, _ number: Int, limit: Int?, of relay: FaultyRelay) {
         self.near = near
+        self.number = number
         bytesLeft = limit
         self.relay = relay
     }
 
     func stream(_ stream: Net.Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
         let count = bytes.count
-        guard !relay.assumeIsolated({ $0.swallows }) else { return count }
+        guard number > relay.assumeIsolated({ $0.lastSwallowed }) else { return count }
         let taken = min(count, bytesLeft ?? count)
         var copy: [UInt8] = []
         bytes.span.extracting(0..<taken).withUnsafeBufferPointer { copy.append(contentsOf: $0) }

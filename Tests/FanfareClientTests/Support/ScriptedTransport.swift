@@ -4,7 +4,7 @@ import Synchronization
 @testable import FanfareClient
 
 /// A transport without a network, controlled by a test.
-final class ScriptedTransport: ClientTransport {
+final class ScriptedTransport: TransportOpener {
     private let opened = AsyncStream.makeStream(of: ScriptedConnection.self)
 
     func open(

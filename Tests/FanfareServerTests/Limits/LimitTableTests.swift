@@ -41,6 +41,7 @@ import Testing
         case .watchlist: ("Quantity", "watchedUsers")
         case .cachedEvents: ("Quantity", "cachedEvents")
         case .idempotencyKeys: ("Quantity", "idempotencyKeys")
+        case .recoverySessions: ("Recovery", "ofSessions")
         case .recoveryPositions, .appRetainedBytes, .retainedBytesTotal:
             ("Recovery", "ofKeptMessages")
         case .unstoredBytes, .databaseBytes: ("Archive", "ofStoredMessages")

@@ -182,6 +182,11 @@ package final class SimulatedBroker {
         _ = stages[shard].core.drain(upTo: count)
     }
 
+    /// Lets every token count as new that no client has used, as behind a start that reads all sessions back.
+    package func knowsAllSessions() {
+        for stage in stages { stage.core.restoreSessions([], isComplete: true) }
+    }
+
     // MARK: - Sizes
 
     /// The sizes of all tables that grow with the behaviour of peers.

@@ -9,36 +9,6 @@ extension Channel {
     /// ``subscribe(from:rewind:)`` goes on from it; ``ClientOptions/positions`` does so by itself.
     public var position: ChannelPosition? { client.position(of: name) }
 
-    /// Subscribes as ``subscribe()`` does, and begins at a position.
-    ///
-    /// The broker gives the events behind the position, or tells of a gap. Does nothing else than ``subscribe()`` while
-    /// the channel is subscribed.
-    ///
-    /// On a cut the client goes on from the last event that it has received, whatever the first position was.
-    ///
-    /// - Parameters:
-    ///   - position: The position, such as an earlier ``position`` or one from the app's backend; `nil` for the present.
-    ///   - rewind: The earlier events to begin with, if there is no position; the broker must allow it.
-    /// - Returns: The same channel.
-    @discardableResult
-    public func subscribe(from position: ChannelPosition?, rewind: Rewind? = nil) -> Channel {
-        client.subscribe(to: name, with: nil, from: ChannelTracking(from: position, rewind: rewind))
-        return self
-    }
-
-    /// Subscribes for as long as the lease is held, and begins at a position; as ``subscribe(from:rewind:)``.
-    ///
-    /// - Parameters:
-    ///   - position: The position; `nil` for the present.
-    ///   - rewind: The earlier events to begin with, if there is no position; the broker must allow it.
-    /// - Returns: The lease; releasing it ends it.
-    public func subscription(
-        from position: ChannelPosition?,
-        rewind: Rewind? = nil
-    ) -> ChannelSubscription {
-        ChannelSubscription(self, from: ChannelTracking(from: position, rewind: rewind))
-    }
-
     /// Calls `perform` with each confirmation of the subscription, ahead of the events that follow.
     ///
     /// On a cut the callback stays. Behind the reconnection it is called with ``Continuity/resumed(replayed:)`` if nothing
@@ -60,36 +30,9 @@ extension Channel {
     /// or the client fails. A reader that is behind holds up its client's reading.
     ///
     /// - Returns: A sequence for one task.
-    public func continuities() -> Continuities {
-        Continuities(buffer: client.continuityBuffer(of: name))
+    public func continuities() -> Updates<Continuity, FanfareError> {
+        Updates(client.continuityBuffer(of: name))
     }
-}
-
-/// What each confirmation of a channel's subscription says, as an asynchronous sequence.
-public struct Continuities: AsyncSequence, Sendable {
-    /// Iterates over the values.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        let buffer: EventBuffer<Continuity>
-
-        /// Waits for the next value.
-        public nonisolated(nonsending) mutating func next() async throws(FanfareError)
-            -> Continuity?
-        {
-            try await next(isolation: #isolation)
-        }
-
-        /// Waits for the next value, on the caller's actor.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(FanfareError) -> Continuity? {
-            try await buffer.next(isolation: actor)
-        }
-    }
-
-    let buffer: EventBuffer<Continuity>
-
-    /// Returns an iterator.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(buffer: buffer) }
 }
 
 extension Fanfare {

@@ -20,17 +20,28 @@ public struct PresenceChannel: Sendable, Hashable {
     /// All members; empty before the broker has sent the list.
     public var members: [PresenceMember] { roster?.members ?? [] }
 
-    /// The number of users.
-    public var count: Int { roster?.count ?? 0 }
-
     /// This client's own user; `nil` before the broker has sent the list.
     public var me: PresenceMember? { roster?.me }
 
     /// The members as a sequence: the current ones first, if known, then every change.
     ///
-    /// A reader that is behind gets one change with all differences to the members that it has read. The sequence goes
-    /// on over a cut, and ends when the channel is unsubscribed.
-    public var changes: PresenceChanges { PresenceChanges(of: channel) }
+    /// Each iterator reads at its own pace: one that is behind gets one change with all differences to the members that it
+    /// has read. The sequence goes on over a cut, and ends when the channel is unsubscribed.
+    public var changes: Updates<PresenceChange, FanfareError> { changes { $0 } }
+
+    /// The changes of the members, each converted.
+    func changes<Change: Sendable>(
+        as convert: @escaping @Sendable (PresenceChange) -> Change
+    ) -> Updates<Change, FanfareError> {
+        Updates { [channel] in
+            let buffer = channel.client.rosterBuffer(channel.name)
+            var read: PresenceRoster?
+            return { actor async throws(FanfareError) in
+                guard let roster = try await buffer.next(isolation: actor) else { return nil }
+                return convert(PresenceChange(from: exchange(&read, with: roster), to: roster))
+            }
+        }
+    }
 
     /// Calls `perform` with every change, the first list included.
     ///
@@ -94,42 +105,5 @@ extension Fanfare {
             state.rosters[channel].add(buffer)
         }
         return buffer
-    }
-}
-
-/// The members of a presence channel as an asynchronous sequence: the current ones first, then every change.
-///
-/// Each iterator reads at its own pace: one that is behind gets one change with all differences.
-public struct PresenceChanges: AsyncSequence, Sendable {
-    /// Iterates over the changes.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        let buffer: EventBuffer<PresenceRoster>
-        private var read: PresenceRoster?
-
-        init(_ buffer: EventBuffer<PresenceRoster>) { self.buffer = buffer }
-
-        /// Waits for the next change.
-        public nonisolated(nonsending) mutating func next() async throws(FanfareError)
-            -> PresenceChange?
-        {
-            try await next(isolation: #isolation)
-        }
-
-        /// Waits for the next change, on the caller's actor.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws(FanfareError) -> PresenceChange? {
-            guard let roster = try await buffer.next(isolation: actor) else { return nil }
-            return PresenceChange(from: exchange(&read, with: roster), to: roster)
-        }
-    }
-
-    private let channel: Channel
-
-    init(of channel: Channel) { self.channel = channel }
-
-    /// Returns an iterator.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(channel.client.rosterBuffer(channel.name))
     }
 }

@@ -19,9 +19,6 @@ public protocol ChannelSchema: Sendable {
 
 /// The member information of a channel that has none, or whose information the app ignores.
 public struct NoMemberInfo: Decodable, Sendable, Hashable {
-    /// Creates a value, for tests.
-    public init() {}
-
     /// Decodes from any value.
     public init(from decoder: any Decoder) {}
 }
@@ -35,11 +32,6 @@ public struct TypedChannel<Schema: ChannelSchema>: Sendable, Hashable {
     /// The channel without types.
     public let channel: Channel
 
-    /// Creates a typed view of a channel.
-    ///
-    /// - Parameter channel: The channel.
-    public init(_ channel: Channel) { self.channel = channel }
-
     /// An event of the channel.
     public subscript<Payload>(
         dynamicMember event: KeyPath<Schema, EventName<Payload>>
@@ -50,7 +42,8 @@ public struct TypedChannel<Schema: ChannelSchema>: Sendable, Hashable {
     /// Whether the broker has confirmed the subscription on the current connection.
     public var isSubscribed: Bool { channel.isSubscribed }
 
-    /// Subscribes now or when the client connects, and again on each later connection.
+    /// Subscribes now or when the client connects, and again on each later connection; as
+    /// ``Channel/subscribe(from:rewind:)``.
     ///
     /// - Returns: The same channel.
     @discardableResult
@@ -85,5 +78,5 @@ extension Fanfare {
     public func channel<Schema: ChannelSchema>(
         _ name: String,
         of schema: Schema.Type
-    ) -> TypedChannel<Schema> { TypedChannel(channel(name)) }
+    ) -> TypedChannel<Schema> { TypedChannel(channel: channel(name)) }
 }

@@ -57,8 +57,8 @@ extension TypedChannel {
     }
 
     /// The members as a sequence; as ``PresenceChannel/changes``.
-    public var changes: AsyncMapSequence<PresenceChanges, RosterChange<Schema.MemberInfo>> {
-        channel.presence.changes.map { RosterChange($0) }
+    public var changes: Updates<RosterChange<Schema.MemberInfo>, FanfareError> {
+        channel.presence.changes { RosterChange($0) }
     }
 
     /// Calls `perform` with every change, the first list included.

@@ -11,7 +11,7 @@ public struct SignedInUser: Sendable, Hashable, Identifiable {
     public let data: String
 
     /// Parses signed user data; `nil` without an ID.
-    public init?(_ data: String) {
+    init?(_ data: String) {
         guard let id = JSONMembers(data)?.identifier("id"), !id.isEmpty else { return nil }
         self.id = id
         self.data = data

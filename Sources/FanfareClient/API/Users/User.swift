@@ -18,9 +18,6 @@ public struct User: Sendable {
     /// The signed-in user of the current connection, if any.
     public var current: SignedInUser? { client.state.withLock { $0.session.signIn.user } }
 
-    /// Whether the broker has confirmed the sign-in on the current connection.
-    public var isSignedIn: Bool { current != nil }
-
     /// The users on the watchlist whose state the broker has reported on this connection.
     public var watchlist: Watchlist { client.state.withLock { $0.session.signIn.watchlist } }
 
@@ -84,6 +81,21 @@ public struct User: Sendable {
         }
     }
 
+    /// Calls `perform` with each confirmation of the user's own channel, ahead of the events that follow; as
+    /// ``Channel/onContinuity(perform:)``.
+    ///
+    /// A sign-in as another user is ``Continuity/gap(_:)``.
+    ///
+    /// - Parameter perform: Called in the order of the events, on the actor that it is isolated to.
+    /// - Returns: A token. Releasing it keeps the callback.
+    @discardableResult
+    public func onContinuity(
+        @_inheritActorContext perform:
+            @escaping @Sendable @isolated(any) (Continuity) -> Void
+    ) -> ListenerToken {
+        client.listen(to: \.continuities[Topic.user], perform)
+    }
+
     /// The topic of the user's events, whatever the user's ID.
     private func topic(_ event: String?) -> Topic { Topic(channel: Topic.user, event: event) }
 
@@ -106,36 +118,12 @@ public struct User: Sendable {
     /// A reader more than 64 changes behind misses the oldest, never the latest.
     ///
     /// - Returns: A sequence for one task.
-    public func watchlists() -> Watchlists {
+    public func watchlists() -> Updates<Watchlist, Never> {
         let buffer = EventBuffer<Watchlist>(policy: .keepsNewest(limit: 64))
         client.state.withLock { state in
             buffer.send(state.session.signIn.watchlist)
             state.watchlistSequences.add(buffer)
         }
-        return Watchlists(buffer: buffer)
+        return Updates(buffer)
     }
-}
-
-/// A watchlist as an asynchronous sequence: its current state first, then its state after every change.
-public struct Watchlists: AsyncSequence, Sendable {
-    /// Iterates over the states.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        let buffer: EventBuffer<Watchlist>
-
-        /// Waits for the next state.
-        public nonisolated(nonsending) mutating func next() async -> Watchlist? {
-            await next(isolation: #isolation)
-        }
-
-        /// Waits for the next state, on the caller's actor.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> Watchlist? {
-            // The buffer keeps the newest elements: it never overflows, and is never finished with an error.
-            try? await buffer.next(isolation: actor)
-        }
-    }
-
-    let buffer: EventBuffer<Watchlist>
-
-    /// Returns an iterator.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(buffer: buffer) }
 }

@@ -31,39 +31,25 @@ public struct HTTPProxy: Sendable, Hashable {
     public var host: String
     /// The TCP port.
     public var port: UInt16
-    /// The credentials for Basic authentication (RFC 7617); `nil` for a proxy without a login.
+    /// The user's name for Basic authentication (RFC 7617), without a colon; `nil` for a proxy without a login.
     ///
-    /// They are sent unencrypted, as the connection to the proxy is.
-    public var credentials: Credentials?
-
-    /// A user name and a password.
-    public struct Credentials: Sendable, Hashable {
-        /// The user's name, without a colon.
-        public var user: String
-        /// The password.
-        public var password: String
-
-        /// Creates credentials.
-        ///
-        /// - Parameters:
-        ///   - user: The user's name, without a colon.
-        ///   - password: The password.
-        public init(user: String, password: String) {
-            self.user = user
-            self.password = password
-        }
-    }
+    /// Name and password are sent unencrypted, as the connection to the proxy is.
+    public var user: String?
+    /// The user's password.
+    public var password: String
 
     /// Creates a proxy.
     ///
     /// - Parameters:
     ///   - host: A name or an address; an IPv6 address without brackets.
     ///   - port: The TCP port.
-    ///   - credentials: The user name and password, if the proxy requires them.
-    public init(host: String, port: UInt16, credentials: Credentials? = nil) {
+    ///   - user: The user's name, if the proxy requires a login.
+    ///   - password: The user's password.
+    public init(host: String, port: UInt16, user: String? = nil, password: String = "") {
         self.host = host
         self.port = port
-        self.credentials = credentials
+        self.user = user
+        self.password = password
     }
 
     /// Parses `http://[USER:PASSWORD@]HOST[:PORT]`.
@@ -84,12 +70,7 @@ extension HTTPProxy: CustomStringConvertible, CustomReflectable {
 
     /// The proxy for the HTTPClient module.
     var address: ProxyAddress {
-        ProxyAddress(
-            host: host,
-            port: port,
-            user: credentials?.user,
-            password: credentials?.password ?? ""
-        )
+        ProxyAddress(host: host, port: port, user: user, password: password)
     }
 
     /// A mirror without the password.

@@ -29,28 +29,29 @@ enum ProxyURL {
             guard rest[slash...] == "/" else { throw malformed(name, "has a path") }
             rest = rest[..<slash]
         }
-        var credentials: HTTPProxy.Credentials?
+        var user: String?
+        var password = ""
         if let at = rest.lastIndex(of: "@") {
-            credentials = try read(credentials: rest[..<at], name)
+            (user, password) = try readLogin(rest[..<at], name)
             rest = rest[rest.index(after: at)...]
         }
         guard let (host, port) = Endpoint.authority(rest), isHost(host) else {
             throw malformed(name, "has no valid host and port: \"\(rest)\"")
         }
-        return HTTPProxy(host: host, port: port ?? 80, credentials: credentials)
+        return HTTPProxy(host: host, port: port ?? 80, user: user, password: password)
     }
 
-    private static func read(
-        credentials text: Substring,
+    private static func readLogin(
+        _ text: Substring,
         _ name: String
-    ) throws(InvalidOption) -> HTTPProxy.Credentials {
+    ) throws(InvalidOption) -> (user: String, password: String) {
         let colon = text.firstIndex(of: ":") ?? text.endIndex
         guard let user = PercentEncoding.decode(text[..<colon]),
             let password = PercentEncoding.decode(text[colon...].dropFirst()), !user.isEmpty
         else {
             throw malformed(name, "has a user or password that is not percent-encoded")
         }
-        return HTTPProxy.Credentials(user: user, password: password)
+        return (user, password)
     }
 
     private static func malformed(_ name: String, _ fault: String) -> InvalidOption {

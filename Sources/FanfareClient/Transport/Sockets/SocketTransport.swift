@@ -8,7 +8,7 @@
     /// All connections of the process share one event loop, whose thread starts with the first connection. Names are
     /// resolved and certificates read on other threads, since both block. The addresses of a name are tried one after
     /// the other, each with its share of the time.
-    struct SocketTransport: ClientTransport {
+    struct SocketTransport: TransportOpener {
         /// Starts to open a connection and returns at once.
         func open(
             _ request: TransportRequest,

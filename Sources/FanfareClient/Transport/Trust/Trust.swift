@@ -35,12 +35,6 @@ extension ClientOptions {
         ///
         /// - Parameter text: At least one certificate in PEM form (RFC 7468).
         /// - Returns: The trust, validated when a connection is opened.
-        public static func pem(_ text: [UInt8]) -> Trust { Trust(.pem(text)) }
-
-        /// As ``file(_:)``, with the file's text.
-        ///
-        /// - Parameter text: At least one certificate in PEM form (RFC 7468).
-        /// - Returns: The trust, validated when a connection is opened.
         public static func pem(_ text: String) -> Trust { Trust(.pem(Array(text.utf8))) }
 
         /// As ``file(_:)``, with certificates in DER form.

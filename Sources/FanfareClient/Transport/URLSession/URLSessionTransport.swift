@@ -15,7 +15,7 @@
     /// Connects clients over `URLSession`: the default without epoll.
     ///
     /// Each connection has its own session, since trust and proxy are settings of a session.
-    struct URLSessionTransport: ClientTransport {
+    struct URLSessionTransport: TransportOpener {
         /// Starts to open a connection and returns at once.
         func open(
             _ request: TransportRequest,

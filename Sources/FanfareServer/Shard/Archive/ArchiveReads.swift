@@ -14,7 +14,8 @@ struct ArchiveReads {
         let request: SubscriptionRequest
         let address: ChannelAddress
         let member: Member?
-        let position: PositionRequest
+        /// `nil` for a client that does not track the channel.
+        let position: PositionRequest?
         /// The number of attempts: the messages in memory may go on while the archive reads.
         var attempts = 1
     }
@@ -72,8 +73,9 @@ extension ChannelService {
         _ archived: ArchivedMessages?
     ) -> Bool {
         guard let commits else { return false }
-        if let position, let recovery = context.registry.apps[address.app]?.recovery,
-            recovery.hasArchive, recovery.rule(of: address.name).store == .archive,
+        if let recovery = context.registry.apps[address.app]?.recovery, recovery.hasArchive,
+            recovery.rule(of: address.name).store == .archive,
+            position != nil || recovery.rule(of: address.name).opening != .live,
             let stream = openStream(at: address)
         {
             holdOpening(stream, at: address)
@@ -110,11 +112,16 @@ extension ChannelService {
 
     /// Asks the archive for what a subscription has missed, if that is no longer in memory.
     private func askArchive(_ subscription: ArchiveReads.Subscription, _ stream: Int) -> Bool {
-        guard let settings = context.registry.apps[subscription.address.app]?.recovery,
+        guard let app = context.registry.apps[subscription.address.app] else { return false }
+        var request = subscription.position
+        if let position = request?.position {
+            request?.position = app.position(issuedAs: position, on: subscription.address.name)
+        }
+        guard
             let query = state.streams[stream]
                 .archiveQuery(
-                    for: subscription.position,
-                    settings,
+                    for: request,
+                    app.recovery,
                     at: context.milliseconds,
                     calendarOffset: context.calendarOffset
                 )
@@ -128,10 +135,14 @@ extension ChannelService {
         context.archive?.post(.read(query, shard: context.shard, number: number))
     }
 
-    /// Asks the archive for a page of history, if the messages in memory do not have all of it.
+    /// Asks the archive for a page of history, if the messages in memory do not have all of it, and has it forget what a
+    /// purge drops.
     ///
     /// - Returns: Whether the answer comes later.
     func askArchive(_ query: ShardQuery, id: QueryID, asker: Int) -> Bool {
+        if case .purge(let address) = query {
+            return waitsForArchive(purgeOf: address, QueryReply(id: id, asker: asker))
+        }
         guard commits != nil, case .history(let address, let page) = query,
             let stream = openStream(at: address),
             let query = state.streams[stream].archiveQuery(for: page)

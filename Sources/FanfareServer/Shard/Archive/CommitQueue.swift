@@ -38,12 +38,16 @@ final class CommitQueue {
         case unsubscribe(SocketID, shard: Int)
         case publication(Publication, ChannelBacklog.Origin)
         case clientEvent(ClientEvent, ClientEventAuthor)
+        /// Begin another stream.
+        case purge(QueryReply)
+        /// Tell of the stream that a purge began.
+        case restart(QueryReply)
 
-        /// Whether it decides on an event: then later events of the channel wait for it.
+        /// Whether later events of the channel wait for its decision.
         var isEvent: Bool {
             switch self {
-            case .subscribe, .unsubscribe: false
-            case .publication, .clientEvent: true
+            case .subscribe, .unsubscribe, .restart: false
+            case .publication, .clientEvent, .purge: true
             }
         }
     }

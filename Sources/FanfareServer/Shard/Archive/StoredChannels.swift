@@ -178,6 +178,8 @@ extension ChannelService {
         case .clientEvent(let event, let author):
             guard let channel = table[address] else { return }
             sequence(event, by: author, on: channel, at: address)
+        case .purge(let reply): purge(address, reply)
+        case .restart(let reply): restart(address, reply)
         }
     }
 

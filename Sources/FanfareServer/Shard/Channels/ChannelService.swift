@@ -18,10 +18,15 @@ final class ChannelService: TimerTarget {
     /// Sends the answer to a query that has waited for the archive.
     var answerQuery: (ChannelCount, QueryID, _ asker: Int) -> Void = { _, _, _ in }
     let deflaters: SharedDeflaters
+    /// The clients with session tokens that have something to confirm.
+    let confirmations: Confirmations
+    let records: DeliveryRecords
     private var leaves: LeaveQueue
     private var areTimersRunning = (cache: false, counts: false, expiry: false)
     /// Triggers whose events are not all sequenced yet.
     var triggers = PendingTriggers()
+    /// The subscriptions that wait for the replays of others.
+    @exclusivity(unchecked) var throttle = ReplayThrottle()
     /// The backlogs with queued events, whose triggers have a deadline.
     var backlogs: [ObjectIdentifier: ChannelBacklog] = [:]
 
@@ -33,7 +38,8 @@ final class ChannelService: TimerTarget {
             shardCount: context.shardCount,
             smallPresenceChannelMax: context.settings.smallPresenceChannelMax,
             seed: context.settings.streamSeed &+ UInt64(context.shard),
-            retainedBytesMax: context.settings.retainedBytesMax
+            retainedBytesMax: context.settings.retainedBytesMax,
+            replayBytesMax: context.settings.streamLimits.queuedBytesMax / 4
         )
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
         commits = context.archive.map {
@@ -44,7 +50,9 @@ final class ChannelService: TimerTarget {
             )
         }
         deflaters = SharedDeflaters(options: context.settings.deflate)
+        records = DeliveryRecords(context)
         leaves = LeaveQueue(context.settings.leaving)
+        confirmations = Confirmations(context)
     }
 
     /// Called after the apps of the context were replaced.
@@ -52,7 +60,9 @@ final class ChannelService: TimerTarget {
     /// - Parameter former: The apps that were served.
     func appsWereReplaced(_ former: AppRegistry) {
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
-        guard commits != nil else { return }
+        guard commits != nil else {
+            return state.replaceSettings(of: context.registry.apps.all)
+        }
         for id in former.ids { state.apply(context.registry.apps[id]?.recovery, to: id) }
     }
 
@@ -61,6 +71,7 @@ final class ChannelService: TimerTarget {
         archiveReads = ArchiveReads()
         commits?.dropAll()
         triggers.removeAll()
+        throttle.removeAll()
         backlogs = [:]
     }
 
@@ -75,11 +86,27 @@ final class ChannelService: TimerTarget {
         request: UInt32
     ) {
         let address = ChannelAddress(app: connection.app.id, name: channel)
+        if let position { records.requested(connection, address, as: member, from: position) }
         let request = SubscriptionRequest(
             shard: context.shard,
             socketID: connection.socketID,
             number: request
         )
+        if position != nil || context.registry.replaysOpenings,
+            throttles(request, to: address, as: member, from: position, of: connection.app)
+        {
+            return
+        }
+        send(request, to: address, as: member, from: position)
+    }
+
+    /// Sends a request for a subscription to the channel's home.
+    func send(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        as member: Member?,
+        from position: PositionRequest?
+    ) {
         let home = address.home(among: context.shardCount)
         if home == context.shard {
             addSubscriber(request, to: address, as: member, from: position)
@@ -115,7 +142,7 @@ final class ChannelService: TimerTarget {
         let effects = channel.home.subscribe(
             subscriber,
             to: address,
-            of: position == nil ? app(of: address) : context.registry.apps[address.app],
+            of: app(of: address, isTracked: position != nil),
             sharing: &state,
             behind: archived ?? ArchivedMessages(),
             at: context.milliseconds
@@ -138,16 +165,20 @@ final class ChannelService: TimerTarget {
 
     /// Sends a grant to the subscriber's client, and adds the client to the fan-out of this shard.
     private func complete(_ request: SubscriptionRequest, to channel: Channel, _ grant: Grant) {
+        recordReplay(grant, of: request, on: channel.name)
         // If the connection has closed meanwhile, it has unsubscribed at the home already.
         if let connection = connections[request.socketID],
             connection.granted(channel.name, grant, request: request.number)
         {
             channel.add(connection.stream, windowBits: connection.sharedWindowBits)
+            if connection.isKept(channel.name) { channel.addConfirming(connection) }
+            records.subscribed(connection, to: channel.name, grant)
         }
     }
 
     /// Reports the refusal of a subscription to the client.
     func refuse(_ request: SubscriptionRequest, to address: ChannelAddress, membersMax: Int) {
+        throttle.answered(request.socketID, on: address.name)
         connections[request.socketID]?
             .refused(address.name, request: request.number, membersMax: membersMax)
     }
@@ -189,9 +220,14 @@ final class ChannelService: TimerTarget {
     }
 
     private func unsubscribe(_ id: SocketID, _ stream: Stream, from address: ChannelAddress) {
+        guard !throttle.withdraw(id, from: address.name) else { return }
+        // A home drops a request that waits for the archive: no answer comes.
+        throttle.answered(id, on: address.name)
         let home = address.home(among: context.shardCount)
         if let channel = table[address] {
+            records.unsubscribed(id, from: address.name, at: channel.lastSerial)
             channel.remove(stream)
+            channel.removeConfirming(id)
             if home == context.shard,
                 !waitsForArchive(unsubscriptionOf: id, of: context.shard, at: address)
             {
@@ -281,6 +317,9 @@ final class ChannelService: TimerTarget {
         of channel: Channel,
         at address: ChannelAddress
     ) {
+        if grant.isTracked, case .gap(let gap) = grant.replay?.start.continuity {
+            context.notify(.gaps, of: address.app, .gapTold(request.socketID, address, gap))
+        }
         let grant = Grant(grant, on: address.name)
         context.notify(
             .subscriptions,
@@ -311,25 +350,32 @@ final class ChannelService: TimerTarget {
     }
 
     /// The app of a channel, if the home needs it; most subscriptions do not need the lookup.
-    private func app(of address: ChannelAddress) -> App? {
-        let kind = address.name.kind
-        guard context.registry.announcesCounts || kind.isPresence || kind.isCache else {
-            return nil
-        }
+    private func app(of address: ChannelAddress, isTracked: Bool = false) -> App? {
+        let (kind, registry) = (address.name.kind, context.registry)
+        guard
+            isTracked || registry.announcesCounts || registry.replaysOpenings || kind.isPresence
+                || kind.isCache
+        else { return nil }
         return context.registry.apps[address.app]
     }
 
     // MARK: - Cache channels
 
     /// At the home: caches an event for later subscribers.
-    func cache(_ publication: Publication, on channel: Channel?, at address: ChannelAddress) {
-        let app = context.registry.apps[address.app]
-        let now = context.milliseconds
-        perform(
-            state.cache(publication, on: address, of: app, at: now),
-            on: channel,
-            at: address
+    func cache(
+        _ publication: Publication,
+        in stream: Int?,
+        on channel: Channel?,
+        at address: ChannelAddress
+    ) {
+        let effects = state.cache(
+            publication,
+            numbered: stream.map { state.nextPosition($0) },
+            on: address,
+            of: context.registry.apps[address.app],
+            at: context.milliseconds
         )
+        perform(effects, on: channel, at: address)
     }
 
     /// At the home: checks the idempotency key of an event.
@@ -402,6 +448,15 @@ final class ChannelService: TimerTarget {
         if let limit = state.keep(frame.bytes, except: except, in: stream, at: now) {
             context.limitMet(limit)
         }
+    }
+
+    /// How long the messages of each app are kept at present, in seconds.
+    var recoveryWindows: [AppID: Int] {
+        var windows: [AppID: Int] = [:]
+        for app in context.registry.ids {
+            windows[app] = state.streams.window(of: app, at: context.milliseconds)
+        }
+        return windows
     }
 
     // MARK: - Timers

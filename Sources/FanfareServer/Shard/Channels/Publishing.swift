@@ -162,7 +162,7 @@ extension ChannelService {
         context.publishedCount &+= 1
         context.notify(.published, on: address, .published(publication))
         if address.name.kind.isCache, !publication.isEphemeral {
-            cache(publication, on: channel, at: address)
+            cache(publication, in: stream, on: channel, at: address)
         }
         if let frame {
             if let stream { keep(frame, except: publication.except, in: stream, at: time) }
@@ -349,6 +349,7 @@ extension ChannelService {
             substitute: substitute,
             compressing: deflaters
         )
+        if frame.serial != 0, !channel.confirming.isEmpty { confirmations.sent(on: channel) }
         if channel.isCongested { recordCongestion(of: channel, at: address) }
     }
 }

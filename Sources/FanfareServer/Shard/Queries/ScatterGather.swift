@@ -54,6 +54,24 @@ final class ScatterGather {
         }
     }
 
+    /// Queries what is known of a message; `nil` if the channel has no stream.
+    func trace(
+        _ serial: UInt64,
+        of address: ChannelAddress,
+        finish: @escaping (TracedMessage?) -> Void
+    ) {
+        ask([(address.home(among: context.shardCount), .trace(address, serial: serial))]) {
+            finish($0.first?.trace)
+        }
+    }
+
+    /// Drops what a channel keeps, and queries the position of the stream that begins; `nil` in an app without recovery.
+    func purge(_ address: ChannelAddress, finish: @escaping (ChannelPosition?) -> Void) {
+        ask([(address.home(among: context.shardCount), .purge(address))]) {
+            finish($0.first?.position)
+        }
+    }
+
     /// Queries the users of a presence channel.
     func users(of address: ChannelAddress, finish: @escaping ([UserID]) -> Void) {
         ask([(address.home(among: context.shardCount), .users(address))]) {

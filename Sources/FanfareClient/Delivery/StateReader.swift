@@ -1,0 +1,172 @@
+import Synchronization
+
+/// What a reader gets that follows a channel's events behind a state of the app.
+enum FollowedEvent: Sendable {
+    /// The subscription is confirmed, and begins at this position; the app handles it by loading its state.
+    case confirmed(Continuity, at: ChannelPosition?, Handling?)
+    /// An event.
+    case event(ChannelEvent, at: ChannelPosition?)
+
+    /// Whether a state from before is obsolete.
+    var isLoss: Bool {
+        switch self {
+        case .confirmed(.resumed, _, _), .event: false
+        case .confirmed: true
+        }
+    }
+}
+
+/// Reads a channel's events behind a state of the app, for one iterator.
+///
+/// No state is delivered that is known to be obsolete: where events were lost while it was loaded, it is dropped, with all
+/// events before the loss.
+///
+///     the channel      confirmed   e1   e2   gap   e3
+///     the reader       load ─────────────────────▶ load ──▶ state, e3
+final class StateReader<State: Sendable, Value: Sendable> {
+    private let lease: ChannelSubscription
+    private let buffer: EventBuffer<FollowedEvent>
+    private let load: @Sendable () async throws -> State
+    private let position: @Sendable (State) -> ChannelPosition?
+    private let decode: @Sendable (ChannelEvent) throws(FanfareError) -> Value
+    /// Whether the app has a state: a loaded one, or the one of the position that the lease began at.
+    private var hasState: Bool
+    /// The position of the loaded state; events up to it are part of the state.
+    private var loaded: ChannelPosition?
+
+    init(
+        _ buffer: EventBuffer<FollowedEvent>,
+        of lease: ChannelSubscription,
+        _ load: @escaping @Sendable () async throws -> State,
+        _ position: @escaping @Sendable (State) -> ChannelPosition?,
+        _ decode: @escaping @Sendable (ChannelEvent) throws(FanfareError) -> Value
+    ) {
+        self.buffer = buffer
+        self.lease = lease
+        self.load = load
+        self.position = position
+        self.decode = decode
+        hasState = lease.hasPosition || lease.channel.client.options.positions != nil
+    }
+
+    /// Waits for the next delivery; `nil` at the end, and when the task is cancelled.
+    func next(
+        isolation: isolated (any Actor)?
+    ) async throws(FanfareError) -> StateDelivery<State, Value>? {
+        while let next = try await buffer.next(isolation: isolation) {
+            switch next {
+            case .confirmed(.resumed, _, _) where hasState: break
+            case .confirmed(_, let start, let handling):
+                // Handled when the state is loaded.
+                defer { withExtendedLifetime(handling) {} }
+                guard let state = await loadState(from: start, isolation: isolation) else {
+                    return nil
+                }
+                hasState = true
+                return .state(state)
+            case .event(let event, let position):
+                guard hasState, !isInState(position) else { break }
+                return deliver(event, at: position)
+            }
+        }
+        return nil
+    }
+
+    /// Loads the state until it is one of the subscription.
+    ///
+    /// - Parameters:
+    ///   - start: The position at which the subscription begins; `nil` from a broker that keeps none.
+    ///   - isolation: The caller's actor.
+    /// - Returns: The state; `nil` when the task is cancelled.
+    private func loadState(
+        from start: ChannelPosition?,
+        isolation: isolated (any Actor)?
+    ) async -> State? {
+        let client = lease.channel.client
+        var start = start
+        var failures = 0
+        var random = SystemRandomNumberGenerator()
+        while !Task.isCancelled {
+            let fault: String
+            do {
+                let state = try await load()
+                guard !Task.isCancelled else { break }
+                if case .confirmed(_, let other, _) = buffer.skip(toLast: \.isLoss) {
+                    start = other
+                    continue
+                }
+                let position = position(state)
+                if let start, let position, !start.precedes(position) {
+                    fault = "\(position) is before the subscription, which begins at \(start)"
+                } else {
+                    loaded = position
+                    return state
+                }
+            } catch {
+                fault = "\(error)"
+            }
+            guard !Task.isCancelled else { break }
+            client.report(.stateNotLoaded(channel: lease.channel.name, reason: fault))
+            let delay = client.options.backoff.delay(failures: failures, using: &random)
+            failures += 1
+            let clock = client.options.clock
+            try? await clock.sleep(clock.now() + delay)
+        }
+        return nil
+    }
+
+    private func deliver(
+        _ event: ChannelEvent,
+        at position: ChannelPosition?
+    ) -> StateDelivery<State, Value> {
+        do throws(FanfareError) {
+            return .event(try decode(event), at: position)
+        } catch {
+            return .undecodable(event, error)
+        }
+    }
+
+    private func isInState(_ position: ChannelPosition?) -> Bool {
+        guard let loaded, let position else { return false }
+        return position.precedes(loaded)
+    }
+}
+
+extension ChannelPosition {
+    /// Whether another position of the same stream is this one or a later one.
+    fileprivate func precedes(_ other: ChannelPosition) -> Bool {
+        stream == other.stream && serial <= other.serial
+    }
+}
+
+extension Fanfare {
+    /// Adds the buffer of a reader that follows a channel's events behind a state.
+    ///
+    /// On a subscribed channel it begins with a confirmation, since the reader has missed the real one.
+    func follow(
+        _ topic: Topic,
+        for lease: ChannelSubscription
+    ) -> EventBuffer<FollowedEvent> {
+        let buffer = EventBuffer<FollowedEvent>(
+            policy: .reportsLoad(
+                limit: options.maxPendingCallbacks,
+                byteLimit: options.pendingCallbackBytesMax,
+                overflow: .confirmed(.gap(Gap(.overflow)), at: nil, nil)
+            ),
+            drained: { [weak self] reader, load in self?.drained(reader, load) }
+        )
+        lease.add(buffer)
+        state.withLock { state in
+            if let error = state.ending(of: topic.channel) {
+                return buffer.finish(throwing: error)
+            }
+            state.events.followers[topic].add(buffer)
+            guard let channel = topic.channel,
+                state.session.subscription(to: channel) == .subscribed
+            else { return }
+            let position = state.session.subscriptions[of: channel]?.tracking.position
+            buffer.send(.confirmed(.began, at: position, nil))
+        }
+        return buffer
+    }
+}
