@@ -40,6 +40,9 @@ extension ScriptedBroker {
     /// Clients run timeouts in tasks of their own. To wait for their effects, use for example
     /// ``waitForSubscribers(_:to:within:)``.
     ///
+    /// A task that this wakes runs while the clock goes on. Behind a cut advance by less than
+    /// `ClientOptions.connectTimeout`: otherwise the attempt that begins may find its own time over.
+    ///
     /// - Parameters:
     ///   - duration: Not negative.
     ///   - queues: The queues of the app whose current blocks are waited for too.
