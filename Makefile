@@ -7,7 +7,7 @@ lint := swift format lint --configuration config/swift-format.json
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test format lint docs pictures clean
-.PHONY: conformance bench microbench fuzz simulate sanitize soak stalled
+.PHONY: conformance bench microbench fuzz simulate recovery sanitize soak stalled
 
 help: ## List these commands
 	@echo 'Fanfare: a realtime broker that speaks the Pusher Channels protocol'
@@ -69,6 +69,12 @@ simulate: ## Simulate the broker with SEEDS=10000 seeds and check what its clien
 	@$(scripts)/install.sh build
 	@$(scripts)/build.sh release fanfare-simulate
 	.build/release/fanfare-simulate --seeds $(SEEDS)
+	.build/release/fanfare-simulate --seeds $(SEEDS) --archive
+	.build/release/fanfare-simulate --seeds $(SEEDS) --sessions
+
+recovery: ## Cut, stop and kill under 10 million deliveries, and print the loss table (DELIVERIES=, CUTS=)
+	@$(scripts)/install.sh test
+	@$(scripts)/recovery.sh
 
 docs: ## Build the documentation of the public modules, in docs/
 	@$(scripts)/install.sh build

@@ -86,7 +86,16 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // What the broker serves to web pages: scripts, contained in the program.
+        .target(
+            name: "BrowserClient",
+            dependencies: ["CZlib"],
+            resources: [.embedInCode("Modules")],
+            swiftSettings: strict
+        ),
+
         // Modules with I/O.
+        .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: strict),
         .target(
             name: "Net",
             dependencies: ["CLinux", "COpenSSL", "Primitives"],
@@ -96,7 +105,15 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "Broker", "PusherProtocol", "Primitives", "HTTPClient", "Net", "CSQLite",
+                "Broker", "PusherProtocol", "Primitives", "HTTPClient", "Net", "SQLite", "CSQLite",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Archive",
+            dependencies: [
+                "Broker", "PusherProtocol", "Primitives", "SQLite", "CSQLite",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -105,7 +122,8 @@ let package = Package(
             name: "FanfareServer",
             dependencies: [
                 "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                "Primitives", "Webhooks", "CYAML", .product(name: "Logging", package: "swift-log"),
+                "Primitives", "Webhooks", "Archive", "BrowserClient", "CYAML",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: strict
@@ -384,10 +402,19 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "FanfareServer", "Broker", "HTTPServer", "Net", "CLinux", "WebSocket",
+                "FanfareServer", "Archive", "Broker", "HTTPServer", "Net", "CLinux", "WebSocket",
                 "PusherProtocol", "Digests", "TestRandom",
             ],
             path: "Tests/Simulation",
+            swiftSettings: strict
+        ),
+        // Clients of the Swift SDK for `make recovery`.
+        .executableTarget(
+            name: "recovery-subscribers",
+            dependencies: [
+                "FanfareClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/RecoverySubscribers",
             swiftSettings: strict
         ),
         .executableTarget(
@@ -454,10 +481,18 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "ArchiveTests",
+            dependencies: [
+                "Archive", "Broker", "PusherProtocol", "SQLite", "TestRandom",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "Webhooks", "Broker", "PusherProtocol", "HTTPClient", "HTTPServer", "HTTP1", "Net",
-                "TestHTTPServer", "TestRandom",
+                "Webhooks", "SQLite", "Broker", "PusherProtocol", "HTTPClient", "HTTPServer",
+                "HTTP1", "Net", "TestHTTPServer", "TestRandom",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -466,8 +501,9 @@ let package = Package(
         .testTarget(
             name: "FanfareServerTests",
             dependencies: [
-                "FanfareServer", "Simulation", "Webhooks", "Net", "HTTP1", "HTTPServer",
-                "WebSocket", "PusherProtocol", "Broker", "Digests", "TestRandom",
+                "FanfareServer", "Simulation", "Webhooks", "Archive", "SQLite", "BrowserClient",
+                "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
+                "TestRandom",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],

@@ -137,6 +137,9 @@ measure instructions_window '  per delivery, 8 outstanding' \
     instructions 0 80000 --messages 100 500 "${audience[@]}" --window 8
 measure instructions_publish '  per publish to a single subscriber, signature checked' \
     instructions 0 1000 --messages 500 1500 "${lonely[@]}" --window 8
+tracked=$(difference instructions 0 1000 --messages 500 1500 "${lonely[@]}" --window 8 --recovery position)
+result[instructions_position]=$((tracked - result[instructions_publish]))
+printf '%-62s%10s\n' '    and for its serial and for keeping it' "${result[instructions_position]}" >&2
 measure instructions_cycle '  per connection: upgrade, subscribe, close' \
     instructions 0 1000 --messages 500 1500 --scenario churn --concurrency 16
 

@@ -41,6 +41,9 @@ class Scenario:
 #: What an overloaded broker may hold in queues, in MiB.
 OVERLOAD_MIB = 64
 
+#: Subscribers that track their position: the broker numbers and keeps each message.
+TRACKED = "--recovery position"
+
 
 def fan(count: int, size: str, kind: str, pace: str, variants: bool = False) -> Scenario:
     bytes_ = {"64": 64, "1k": 1024}[size]
@@ -79,6 +82,18 @@ SCENARIOS = {
             "many-sat",
             "500 channels with 4 subscribers, saturation: the cost of a publish",
             "--scenario many --n 2000 --channels 500 --size 64 --messages 50000 --window 32",
+        ),
+        Scenario(
+            "fan1000-64-one-tracked",
+            "the same as fan1000-64-one with positions: the cost of numbering and keeping",
+            f"--n 1000 --size 64 --messages 400 --window 1 {TRACKED}",
+            brokers_only=True,
+        ),
+        Scenario(
+            "many-sat-tracked",
+            "the same as many-sat with positions: the cost of numbering and keeping",
+            f"--scenario many --n 2000 --channels 500 --size 64 --messages 50000 --window 32 {TRACKED}",
+            brokers_only=True,
         ),
         Scenario(
             "many-rate",

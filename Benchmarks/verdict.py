@@ -144,6 +144,10 @@ ROWS = [
         Figure("fan10000-64-sat"), 1.20, 1.10),
     Row("500 channels × 4 subscribers, 2,000 client events/s: 2 loops, against 1",
         Figure("client-rate", "fanfare-2"), Figure("client-rate"), 1.40),
+    Row("1,000 subscribers, one message at a time: all with positions, against none",
+        Figure("fan1000-64-one-tracked"), Figure("fan1000-64-one"), 1.02, 1.01),
+    Row("500 channels × 4 subscribers: all with positions, against none",
+        Figure("many-sat-tracked"), Figure("many-sat"), 1.03, 1.01),
     *overload(),
     linear("joining", "setup_cpu_us_per_conn"),
     linear("leaving", "leave_cpu_us_per_conn"),
@@ -152,6 +156,8 @@ ROWS = [
 # Counted by instructions.sh, in one run each: work, key, must, aim, decimals.
 COUNTED = [
     ("user-space instructions per delivery, one at a time", "instructions_one", 300, 180, 0),
+    ("user-space instructions of a publish for its serial and for keeping it",
+     "instructions_position", 400, 250, 0),
     ("sendto per delivery, one at a time", "sendto_one", 1.0, None, 2),
     ("sendto per delivery, 8 outstanding", "sendto_window", 0.14, None, 3),
     # A send for each message would be 1.00; how many come in a turn is the publisher's matter.

@@ -57,6 +57,7 @@ static const char usage[] =
     "  --pub-port PORT, --pub-path PATH    of HTTP publishes; %c stands for the channel\n"
     "  --key, --secret, --app-id           of the app (app-key, app-secret, 1)\n"
     "  --channel PREFIX    of channel names (bench-); private- and presence- are signed\n"
+    "  --recovery off|position  subscribe with a position, so that messages are numbered and kept\n"
     "  --deflate nct|ctx   offer permessage-deflate, without or with the server's context\n"
     "  --pid PID[,PID]     of the server, whose CPU and memory are read; children count too\n"
     "  --label TEXT        for the report\n"
@@ -113,6 +114,7 @@ static const char *const modes[] = {"pusher", "raw", "nats-ws", "mqtt-ws", NULL}
 static const char *const scenarios[] = {"fanout", "churn", "idle", "many", NULL};
 static const char *const publishings[] = {"pusher-http", "http", "ws", NULL};
 static const char *const deflates[] = {"off", "nct", "ctx", NULL};
+static const char *const trackings[] = {"off", "position", NULL};
 
 enum kind { INTEGER, LONG, REAL, TEXT, OTHER };
 
@@ -152,6 +154,7 @@ static const struct {
     {"scenario", OTHER, NULL},
     {"pub", OTHER, NULL},
     {"deflate", OTHER, NULL},
+    {"recovery", OTHER, NULL},
 };
 enum { KNOWN_COUNT = sizeof known / sizeof *known };
 
@@ -165,6 +168,8 @@ static void set_choice(const char *name, const char *value) {
         options.scenario = scenario <= SCENARIO_IDLE ? (enum scenario)scenario : SCENARIO_FANOUT;
     } else if (strcmp(name, "pub") == 0) {
         options.publishing = choice(name, value, publishings);
+    } else if (strcmp(name, "recovery") == 0) {
+        options.tracks = choice(name, value, trackings) == 1;
     } else {
         options.deflate = choice(name, value, deflates);
     }
@@ -181,6 +186,7 @@ static void check(void) {
     if (options.subscriptions > 1 && options.mode != MODE_PUSHER) {
         give_up("--subscriptions needs --mode pusher");
     }
+    if (options.tracks && options.mode != MODE_PUSHER) give_up("--recovery needs --mode pusher");
     if (!options.messages && !options.duration) options.duration = 2;
     if (!options.publish_port) options.publish_port = options.port;
     options.address = loopback(options.host, options.port);

@@ -14,7 +14,7 @@ struct options {
     enum scenario scenario;
     enum publishing publishing;
     enum deflate deflate;
-    bool uses_tls;
+    bool uses_tls, tracks;
     int port, publish_port;
     int subscribers, channels, subscriptions, size;
     int unanswered_max, connecting_max, concurrency;

@@ -64,23 +64,25 @@ static void pusher_subscribe(struct connection *connection, uint32_t channel, co
                              size_t count) {
     char name[NAME_MAX_LENGTH], message[1024], signature[HEX_LENGTH_MAX];
     channel_name(channel, name, sizeof name);
+    const char *position = options.tracks ? ",\"position\":{}" : "";
     if (has_prefix(name, "presence-")) {
         char user[64];
         snprintf(user, sizeof user, "{\"user_id\":\"%u\"}", connection->index);
         sign(greeting, count, name, user, signature);
         snprintf(message, sizeof message,
                  "{\"event\":\"pusher:subscribe\",\"data\":{\"auth\":\"%s:%s\","
-                 "\"channel_data\":\"{\\\"user_id\\\":\\\"%u\\\"}\",\"channel\":\"%s\"}}",
-                 options.key, signature, connection->index, name);
+                 "\"channel_data\":\"{\\\"user_id\\\":\\\"%u\\\"}\",\"channel\":\"%s\"%s}}",
+                 options.key, signature, connection->index, name, position);
     } else if (has_prefix(name, "private-")) {
         sign(greeting, count, name, "", signature);
         snprintf(message, sizeof message,
                  "{\"event\":\"pusher:subscribe\",\"data\":{\"auth\":\"%s:%s\","
-                 "\"channel\":\"%s\"}}",
-                 options.key, signature, name);
+                 "\"channel\":\"%s\"%s}}",
+                 options.key, signature, name, position);
     } else {
         snprintf(message, sizeof message,
-                 "{\"event\":\"pusher:subscribe\",\"data\":{\"channel\":\"%s\"}}", name);
+                 "{\"event\":\"pusher:subscribe\",\"data\":{\"channel\":\"%s\"%s}}", name,
+                 position);
     }
     websocket_write(connection, TEXT, message, strlen(message));
 }

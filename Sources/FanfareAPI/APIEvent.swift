@@ -20,6 +20,8 @@ public struct APIEvent: Equatable, Sendable {
     public var key: String?
     /// Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
     public var isEphemeral: Bool
+    /// Whether the broker answers only when the event is on the disk, also for a loss of power.
+    public var isDurable: Bool
 
     /// Creates an event with text as its data.
     ///
@@ -31,6 +33,7 @@ public struct APIEvent: Equatable, Sendable {
     ///   - info: The attributes of the channel to return.
     ///   - key: The idempotency key; `nil` for a new one with each call.
     ///   - ephemeral: Whether the event is for present subscribers alone.
+    ///   - durable: Whether the broker answers only when the event is on the disk.
     public init(
         _ name: String,
         on channel: String,
@@ -38,7 +41,8 @@ public struct APIEvent: Equatable, Sendable {
         except: String? = nil,
         info: Set<ChannelAttribute> = [],
         key: String? = nil,
-        ephemeral: Bool = false
+        ephemeral: Bool = false,
+        durable: Bool = false
     ) {
         self.name = name
         self.channel = channel
@@ -47,6 +51,7 @@ public struct APIEvent: Equatable, Sendable {
         self.info = info
         self.key = key
         isEphemeral = ephemeral
+        isDurable = durable
     }
 
     /// Creates an event with a value, encoded as JSON.
@@ -59,6 +64,7 @@ public struct APIEvent: Equatable, Sendable {
     ///   - info: The attributes of the channel to return.
     ///   - key: The idempotency key; `nil` for a new one with each call.
     ///   - ephemeral: Whether the event is for present subscribers alone.
+    ///   - durable: Whether the broker answers only when the event is on the disk.
     /// - Throws: `.encoding` when the value cannot be encoded.
     public init(
         _ name: String,
@@ -67,7 +73,8 @@ public struct APIEvent: Equatable, Sendable {
         except: String? = nil,
         info: Set<ChannelAttribute> = [],
         key: String? = nil,
-        ephemeral: Bool = false
+        ephemeral: Bool = false,
+        durable: Bool = false
     ) throws(FanfareAPIError) {
         self.init(
             name,
@@ -76,7 +83,8 @@ public struct APIEvent: Equatable, Sendable {
             except: except,
             info: info,
             key: key,
-            ephemeral: ephemeral
+            ephemeral: ephemeral,
+            durable: durable
         )
     }
 
@@ -91,6 +99,12 @@ public struct APIEvent: Equatable, Sendable {
 
     /// The members beside name and data.
     var options: EventOptions {
-        EventOptions(except: except, info: info, key: key, isEphemeral: isEphemeral)
+        EventOptions(
+            except: except,
+            info: info,
+            key: key,
+            isEphemeral: isEphemeral,
+            isDurable: isDurable
+        )
     }
 }

@@ -130,8 +130,36 @@ extension BrokerAPI {
         return try APIListResponse.decode(ChannelHistory.self, from: response)
     }
 
+    /// Drops the messages that the broker keeps for a channel, and its cached event.
+    ///
+    /// The channel goes on in another stream. Clients that are subscribed, or come back, are told of a gap.
+    ///
+    /// Fanfare's extension of the Pusher HTTP API: other servers answer with status 404.
+    ///
+    /// - Parameter channel: The channel's name.
+    /// - Returns: The position of the stream that begins.
+    /// - Throws: A ``FanfareAPIError``; `.refused` with status 400 when the broker keeps no messages for the app.
+    @discardableResult
+    public func purgeHistory(
+        of channel: String
+    ) async throws(FanfareAPIError) -> ChannelState.Position? {
+        guard !channel.isEmpty else { throw .invalidArgument("The channel's name is empty") }
+        let response = try await call(
+            "DELETE",
+            "channels/\(BrokerAPI.segment(channel))/history",
+            // Twice, it would drop what was published in between.
+            retry: .mayDuplicate
+        )
+        return try APIListResponse.decode(PurgedHistory.self, from: response).position
+    }
+
     /// Returns a time in milliseconds since 1970.
     private static func time(_ date: Date) -> String {
         String(Int64((date.timeIntervalSince1970 * 1_000).rounded()))
     }
+}
+
+/// The broker's answer to a purge.
+private struct PurgedHistory: Decodable {
+    let position: ChannelState.Position?
 }

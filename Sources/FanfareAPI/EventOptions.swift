@@ -14,6 +14,7 @@ struct EventOptions {
     var key: String?
     var ifPosition: ChannelState.Position?
     var isEphemeral = false
+    var isDurable = false
 
     /// Writes the members shared by a single trigger and an event of a batch.
     ///
@@ -46,6 +47,10 @@ struct EventOptions {
         }
         if isEphemeral {
             json.name("ephemeral")
+            json.boolean(true)
+        }
+        if isDurable {
+            json.name("durable")
             json.boolean(true)
         }
         if hasKey {

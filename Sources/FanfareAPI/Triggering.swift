@@ -14,6 +14,8 @@ extension BrokerAPI {
     ///   - position: The position that the channel must have: the event is published only if nothing was published since.
     ///     Otherwise the call throws `.refused` with status 412.
     ///   - ephemeral: Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
+    ///   - durable: Whether the broker answers only when the event is on the disk, also for a loss of power; refused with 400
+    ///     on a channel in memory.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -25,14 +27,16 @@ extension BrokerAPI {
         info: Set<ChannelAttribute> = [],
         key: String? = nil,
         ifPosition position: ChannelState.Position? = nil,
-        ephemeral: Bool = false
+        ephemeral: Bool = false,
+        durable: Bool = false
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
         let options = EventOptions(
             except: except,
             info: info,
             key: key,
             ifPosition: position,
-            isEphemeral: ephemeral
+            isEphemeral: ephemeral,
+            isDurable: durable
         )
         return try await send(event, on: [channel], text: try APIEvent.json(data), options)
     }
@@ -47,6 +51,8 @@ extension BrokerAPI {
     ///   - info: The attributes of the channels to return.
     ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
     ///   - ephemeral: Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
+    ///   - durable: Whether the broker answers only when the event is on the disk, also for a loss of power; refused with 400
+    ///     on a channel in memory.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -57,9 +63,16 @@ extension BrokerAPI {
         except: String? = nil,
         info: Set<ChannelAttribute> = [],
         key: String? = nil,
-        ephemeral: Bool = false
+        ephemeral: Bool = false,
+        durable: Bool = false
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
-        let options = EventOptions(except: except, info: info, key: key, isEphemeral: ephemeral)
+        let options = EventOptions(
+            except: except,
+            info: info,
+            key: key,
+            isEphemeral: ephemeral,
+            isDurable: durable
+        )
         return try await send(event, on: channels, text: try APIEvent.json(data), options)
     }
 
@@ -75,6 +88,8 @@ extension BrokerAPI {
     ///   - position: The position that the channel must have: the event is published only if nothing was published since.
     ///     Otherwise the call throws `.refused` with status 412.
     ///   - ephemeral: Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
+    ///   - durable: Whether the broker answers only when the event is on the disk, also for a loss of power; refused with 400
+    ///     on a channel in memory.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -86,14 +101,16 @@ extension BrokerAPI {
         info: Set<ChannelAttribute> = [],
         key: String? = nil,
         ifPosition position: ChannelState.Position? = nil,
-        ephemeral: Bool = false
+        ephemeral: Bool = false,
+        durable: Bool = false
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
         let options = EventOptions(
             except: except,
             info: info,
             key: key,
             ifPosition: position,
-            isEphemeral: ephemeral
+            isEphemeral: ephemeral,
+            isDurable: durable
         )
         return try await send(event, on: [channel], text: text, options)
     }
@@ -108,6 +125,8 @@ extension BrokerAPI {
     ///   - info: The attributes of the channels to return.
     ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
     ///   - ephemeral: Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
+    ///   - durable: Whether the broker answers only when the event is on the disk, also for a loss of power; refused with 400
+    ///     on a channel in memory.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -118,9 +137,16 @@ extension BrokerAPI {
         except: String? = nil,
         info: Set<ChannelAttribute> = [],
         key: String? = nil,
-        ephemeral: Bool = false
+        ephemeral: Bool = false,
+        durable: Bool = false
     ) async throws(FanfareAPIError) -> [String: ChannelState] {
-        let options = EventOptions(except: except, info: info, key: key, isEphemeral: ephemeral)
+        let options = EventOptions(
+            except: except,
+            info: info,
+            key: key,
+            isEphemeral: ephemeral,
+            isDurable: durable
+        )
         return try await send(event, on: channels, text: text, options)
     }
 

@@ -21,13 +21,15 @@ package struct BenchCommand: ParsableCommand {
               fanfare bench joins --users 5000
               fanfare bench stalled --stalled 1000
               fanfare bench overload --publishers 16
+              fanfare bench offline --clients 10000
+              fanfare bench restart --clients 19000 -- fanfare serve
               fanfare bench soak --seconds 1800
               fanfare bench all --json result.json
             """,
         subcommands: [
             FanoutCommand.self, ChannelsCommand.self, ChurnCommand.self, IdleCommand.self,
             PresenceCommand.self, JoinsCommand.self, StalledCommand.self, OverloadCommand.self,
-            SoakCommand.self, AllCommand.self,
+            OfflineCommand.self, RestartCommand.self, SoakCommand.self, AllCommand.self,
         ]
     )
 

@@ -22,6 +22,10 @@ package final class AppRegistry: Sendable {
     ///
     /// If not, events need no lookup of their app.
     let keepsMessagesAlways: Bool
+    /// Whether any app has channels whose new clients get earlier messages.
+    ///
+    /// If not, subscriptions without a position need no lookup of their app.
+    let replaysOpenings: Bool
     private let entries: [AppID: Entry]
 
     /// An app and its configuration.
@@ -64,6 +68,7 @@ package final class AppRegistry: Sendable {
         self.quotas = quotas
         announcesCounts = entries.values.contains { $0.app.features.subscriptionCount }
         keepsMessagesAlways = entries.values.contains { $0.app.recovery.keepsAlways }
+        replaysOpenings = entries.values.contains { $0.app.recovery.replaysOpenings }
         self.entries = entries
     }
 

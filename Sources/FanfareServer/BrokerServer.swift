@@ -1,3 +1,4 @@
+import Archive
 import Broker
 import Glibc
 public import Logging
@@ -32,10 +33,14 @@ public final class BrokerServer: Sendable {
     let shards: [Shard]
     let registry: Mutex<AppRegistry>
     let webhookService: WebhookService
+    /// The archive of stored channels; `nil` without a file.
+    let archive: Archive?
     /// The shutdown settings of the configuration that was loaded last.
     let shutdown: Mutex<Configuration.Shutdown>
     private let gauges: Gauges
     let metricsServer = MetricsServer()
+    /// Whether what an earlier run has kept was read: then a stop may replace it.
+    let hasRestored = Atomic(false)
     /// Whether ``stop(within:)`` has been called.
     let isStopping = Atomic(false)
 
@@ -82,6 +87,7 @@ public final class BrokerServer: Sendable {
         )
         let limitHits = LimitHits(metrics, log: log)
         let connectionCounters = ConnectionCounters(metrics)
+        let lossLog = LossLog(log)
         let registry = AppRegistry(configuration.apps)
         self.registry = Mutex(registry)
         var webhookSettings = webhookSettings ?? WebhookSettings(configuration.webhooks)
@@ -96,6 +102,15 @@ public final class BrokerServer: Sendable {
             var loops: [EventLoop] = []
             for number in 0..<shardCount { loops.append(try EventLoop(name: "loop \(number)")) }
             let mailboxes = loops.map { Mailbox<ShardMessage>(wakes: $0) }
+            let archive = Archive.Settings(configuration.recovery)
+                .map { settings in
+                    var settings = settings
+                    settings.limitMet = { limitHits.record($0, count: 1) }
+                    return Archive(settings, shardCount: shardCount, log: log) { shard, reply in
+                        mailboxes[shard].post(.archive(reply))
+                    }
+                }
+            self.archive = archive
             var shards: [Shard] = []
             for (number, loop) in loops.enumerated() {
                 shards.append(
@@ -104,12 +119,15 @@ public final class BrokerServer: Sendable {
                         settings: settings,
                         registry: registry,
                         links: ShardLinks(of: number, mailboxes: mailboxes),
-                        observers: [observer ?? webhookService, limitHits, connectionCounters]
+                        observers: [
+                            observer ?? webhookService, limitHits, connectionCounters, lossLog,
+                        ],
+                        archive: archive
                     )
                 )
             }
             self.shards = shards
-            gauges = Gauges(registry: metrics, shards: shards)
+            gauges = Gauges(registry: metrics, shards: shards, archive: archive)
         } catch {
             throw .system(error)
         }

@@ -1,3 +1,4 @@
+import Archive
 import Logging
 public import Net
 import Synchronization
@@ -17,6 +18,8 @@ extension BrokerServer {
             } catch {
                 throw .system(error)
             }
+            // Before clients can ask for what an earlier run has kept.
+            do { try await restore() } catch { throw .archive("\(error)") }
             // Before clients can connect and cause webhooks.
             do { try await webhookService.start() } catch { throw .webhooks(error) }
             return try await listen()
@@ -121,6 +124,8 @@ public enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SystemError)
     /// Webhooks cannot be sent.
     case webhooks(WebhooksError)
+    /// The archive cannot be opened.
+    case archive(String)
 
     /// The error in one line, with a remedy.
     public var description: String {
@@ -136,6 +141,8 @@ public enum StartError: Error, CustomStringConvertible {
         case .listen(let address, let error):
             "Cannot listen on \(address): \(error). "
                 + "Is another broker running there? Choose another port with --port"
+        case .archive(let reason):
+            "The archive (recovery.database) cannot be opened: \(reason)"
         case .webhooks(let error):
             "Webhooks cannot be sent: \(error)"
         }

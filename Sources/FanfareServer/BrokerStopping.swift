@@ -1,3 +1,4 @@
+import Archive
 import Synchronization
 
 extension BrokerServer {
@@ -23,11 +24,29 @@ extension BrokerServer {
         await metricsServer.close()
         for shard in shards { await shard.closeListeners() }
         await webhookService.suppressDepartures()
+        await awaitConfirmations(until: end)
         await drainClients(at: order.pace, until: end)
         // While the loops still run, so that ``waitUntilStopped()`` includes it.
         await webhookService.stop(within: max(.zero, end - ContinuousClock.now))
+        await archive?.close()
+        await writeSpool()
         for shard in shards { await shard.stop() }
         await waitUntilStopped()
+    }
+
+    /// The longest wait for the last confirmations of clients with session tokens.
+    private static var confirmationTime: Duration { .seconds(1) }
+
+    /// Asks clients with session tokens to confirm what they have got, and waits for a moment: what they have not
+    /// confirmed they get again.
+    private func awaitConfirmations(until end: ContinuousClock.Instant) async {
+        for shard in shards { await shard.askForConfirmations() }
+        let end = min(end, ContinuousClock.now + Self.confirmationTime)
+        for shard in shards {
+            while await shard.awaitsConfirmations, ContinuousClock.now < end {
+                try? await Task.sleep(for: Self.tick)
+            }
+        }
     }
 
     /// Closes clients; returns when no stream is open, or at the deadline.

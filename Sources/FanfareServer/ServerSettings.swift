@@ -35,6 +35,12 @@ package final class ServerSettings: Sendable {
     let smallPresenceChannelMax: Int
     /// The maximum size of all messages that the broker keeps for clients that come back, in bytes.
     let retainedBytesMax: Int
+    /// Which connections are recorded, and how many that have closed, over all shards.
+    let connectionRecords: (scope: ConnectionRecords.Scope, closedMax: Int)
+    /// Whether stored channels go on in memory while the archive cannot be written.
+    let continuesInMemory: Bool
+    /// The maximum size of the messages that wait for the archive, in bytes.
+    let unstoredBytesMax: Int
     /// Random bits, for the IDs of streams.
     let streamSeed: UInt64
     /// The number of channels that a closed connection leaves at a time.
@@ -60,11 +66,17 @@ package final class ServerSettings: Sendable {
         self.inboundBytesMax = inboundBytesMax / shardCount
         heldBytesMax = (queuedBytesMax - inboundBytesMax) / shardCount
         retainedBytesMax = configuration.retainedBytesTotalMax ?? Memory.available / 8
+        continuesInMemory = configuration.recovery.whenFailing == .memory
+        unstoredBytesMax = configuration.recovery.unstoredBytesMax
         lineLengthMax = configuration.relayedEventsMax
         triggerTimeout = .seconds(configuration.triggerTimeout)
         self.smallPresenceChannelMax = smallPresenceChannelMax
         self.leaving = leaving
         self.streamSeed = streamSeed
+        connectionRecords = (
+            configuration.connectionRecords.scope == .all ? .all : .tracked,
+            configuration.connectionRecords.closedMax
+        )
         admissionControl = AdmissionControl(configuration)
         pathPrefix = configuration.pathPrefix
         requiresProtocolVersion = configuration.requiresProtocolVersion

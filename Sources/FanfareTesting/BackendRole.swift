@@ -10,6 +10,7 @@ extension ScriptedBroker {
     ///   - channel: The channel's name.
     ///   - data: The value.
     ///   - except: The socket ID of a client to exclude.
+    ///   - isEphemeral: Whether the event is sent to present subscribers alone, without a number.
     ///   - encoder: The encoder.
     /// - Throws: ``FanfareTestingError/encoding(_:)`` or ``FanfareTestingError/refused(status:message:)``.
     public func trigger(
@@ -17,6 +18,7 @@ extension ScriptedBroker {
         on channel: String,
         data: some Encodable,
         except: String? = nil,
+        isEphemeral: Bool = false,
         encoder: JSONEncoder = JSONEncoder()
     ) throws(FanfareTestingError) {
         let text: String
@@ -25,7 +27,7 @@ extension ScriptedBroker {
         } catch {
             throw .encoding("\(error)")
         }
-        try trigger(event, on: [channel], text: text, except: except)
+        try trigger(event, on: [channel], text: text, except: except, isEphemeral: isEphemeral)
     }
 
     /// Triggers an event whose data is a text, on one or more channels.
@@ -35,12 +37,14 @@ extension ScriptedBroker {
     ///   - channels: The channels' names, at most 100.
     ///   - text: The data exactly as subscribers receive it.
     ///   - except: The socket ID of a client to exclude.
+    ///   - isEphemeral: Whether the event is sent to present subscribers alone, without a number.
     /// - Throws: ``FanfareTestingError/refused(status:message:)``.
     public func trigger(
         _ event: String,
         on channels: [String],
         text: String,
-        except: String? = nil
+        except: String? = nil,
+        isEphemeral: Bool = false
     ) throws(FanfareTestingError) {
         var json = JSONWriter()
         json.beginObject()
@@ -55,6 +59,10 @@ extension ScriptedBroker {
         if let except {
             json.name("socket_id")
             json.string(except)
+        }
+        if isEphemeral {
+            json.name("ephemeral")
+            json.boolean(true)
         }
         json.endObject()
         do throws(APIError) {

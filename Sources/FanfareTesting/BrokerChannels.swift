@@ -73,11 +73,11 @@ extension BrokerState {
         _ connection: Int,
         request: UInt32
     ) {
-        let isTracked = grant.replay != nil
+        let isTracked = grant.isTracked
         guard
             sessions[connection]?.granted(name, request: request, isTracked: isTracked) == true
         else { return }
-        let start = grant.replay?.start
+        let start = isTracked ? grant.replay?.start : nil
         send(
             .subscriptionSucceeded(channel: name, members: grant.members, start: start),
             connection
@@ -94,8 +94,9 @@ extension BrokerState {
         for message in grant.replay?.messages ?? [] {
             switch message {
             case .frame(let text): send(text, connection)
-            case .leftOut(let serial):
+            case .leftOut(let serial) where isTracked:
                 send(.position(channel: name.text, serial: serial, key: nil), connection)
+            case .leftOut: break
             }
         }
     }
@@ -103,7 +104,11 @@ extension BrokerState {
     /// The stream that a message belongs to, if its channel has one.
     private mutating func stream(of name: ChannelName, at now: Duration) -> Int? {
         let address = ChannelAddress(app: app.id, name: name)
-        guard channels[name] == nil else { return channels[name]?.home.stream }
+        guard channels[name] == nil else {
+            channels[name]?.home
+                .keepAlways(address, app, sharing: &homeState, at: now.wholeMilliseconds)
+            return channels[name]?.home.stream
+        }
         return homeState.stream(ofVacant: address, app, at: now.wholeMilliseconds)
     }
 
@@ -113,16 +118,18 @@ extension BrokerState {
     ///   - name: The channel.
     ///   - except: The connection that does not get the message.
     ///   - key: The key under which this connection gets a receipt.
+    ///   - isEphemeral: Whether the message gets no number, and is not kept.
     ///   - now: The time.
     ///   - message: Appends the message with a serial, or 0 for none.
     private mutating func distribute(
         on name: ChannelName,
         except: SocketID?,
         receiptOf key: IdempotencyKey? = nil,
+        isEphemeral: Bool = false,
         at now: Duration,
         _ message: (UInt64, inout [UInt8]) -> Void
     ) {
-        let stream = stream(of: name, at: now)
+        let stream = isEphemeral ? nil : stream(of: name, at: now)
         let serial = stream.map { homeState.streams.nextSerial($0) } ?? 0
         var text: [UInt8] = []
         message(serial, &text)
@@ -178,13 +185,22 @@ extension BrokerState {
     /// Publishes an event of a backend on all its channels.
     mutating func publish(_ publication: Publication, at now: Duration) {
         for name in publication.channels {
-            if name.kind.isCache {
-                let address = ChannelAddress(app: app.id, name: name)
-                let time = now.wholeMilliseconds
-                let effects = homeState.cache(publication, on: address, of: app, at: time)
+            if name.kind.isCache, !publication.isEphemeral {
+                let effects = homeState.cache(
+                    publication,
+                    numbered: stream(of: name, at: now).map { homeState.nextPosition($0) },
+                    on: ChannelAddress(app: app.id, name: name),
+                    of: app,
+                    at: now.wholeMilliseconds
+                )
                 perform(effects, on: name, at: now)
             }
-            distribute(on: name, except: publication.except, at: now) {
+            distribute(
+                on: name,
+                except: publication.except,
+                isEphemeral: publication.isEphemeral,
+                at: now
+            ) {
                 publication.appendEnvelope(for: name, serial: $0, to: &$1)
             }
         }

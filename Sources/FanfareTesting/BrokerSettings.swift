@@ -12,6 +12,14 @@ extension ScriptedBroker {
             case signed
         }
 
+        /// What precedes live events for a client that subscribes for the first time.
+        public enum Opening: Sendable, Equatable {
+            /// Nothing.
+            case live
+            /// The last `count` earlier events, and only those of the last `seconds`; without either all that are kept.
+            case replay(count: Int? = nil, seconds: Int? = nil)
+        }
+
         /// The app's public key; any other is refused with 4001.
         public var key = "app-key"
         /// The app's secret.
@@ -46,6 +54,9 @@ extension ScriptedBroker {
         public var historyAge = Duration.seconds(300)
         /// Whether clients without a position may ask for earlier messages.
         public var allowsRewind = false
+        /// What a client without a position gets ahead of live events: earlier ones, of which all channels then keep
+        /// some from the first event on.
+        public var opening = Opening.live
         /// The maximum number of messages queued for one client that does not read, or whose messages are delayed; one
         /// more closes the connection with 4100.
         public var messagesWaitingMax = 10_000

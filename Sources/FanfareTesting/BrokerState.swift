@@ -55,7 +55,9 @@ struct BrokerState {
             recovery: RecoverySettings(
                 isEnabled: settings.keepsHistory,
                 standard: RecoveryRule(
+                    keep: settings.opening == .live ? .whileNeeded : .always,
                     allowsRewind: settings.allowsRewind,
+                    opening: RecoveryRule.Opening(settings.opening),
                     messagesMax: settings.historyMessagesMax,
                     ageMax: Int(settings.historyAge.components.seconds)
                 )
@@ -249,6 +251,7 @@ struct BrokerState {
             case .send(let message): send(message, connection)
             case .join(let channel, let member, let request):
                 join(channel, connection, as: member, request: request, at: now)
+            case .claimSession: break
             case .joinFrom(let position, let channel, let member, let request):
                 join(channel, connection, as: member, from: position, request: request, at: now)
             case .leave(let channel): leave(channel, connection, at: now)
@@ -297,6 +300,15 @@ extension ClientAction.Kind {
         case .clientEvent(let event):
             self = .event(name: event.name, channel: event.channel, data: event.data)
         case .unsupported(let event): self = .fault("unknown event \(event)")
+        }
+    }
+}
+
+extension RecoveryRule.Opening {
+    fileprivate init(_ opening: ScriptedBroker.Settings.Opening) {
+        switch opening {
+        case .live: self = .live
+        case .replay(let count, let seconds): self = .replay(count: count, seconds: seconds)
         }
     }
 }

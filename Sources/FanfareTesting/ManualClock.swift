@@ -34,6 +34,8 @@ public final class ManualClock: Clock {
     /// A waiting task or callback.
     private enum Waiter {
         case sleeper(CheckedContinuation<Void, any Error>)
+        /// The task of a client's timer, which then calls the client.
+        case timer(CheckedContinuation<Void, any Error>)
         /// Called on the thread that advances the clock.
         case alarm(@Sendable () -> Void)
     }
@@ -45,6 +47,9 @@ public final class ManualClock: Clock {
         var waiters: [(id: Int, deadline: Instant, waiter: Waiter)] = []
         /// The sleeps not yet returned by ``waitForSleep(of:within:)``, the oldest first.
         var requests: [Duration] = []
+        /// The timers of clients that do not wait: those that have just been started, and those that are due and have not
+        /// returned yet.
+        var busyTimerCount = 0
 
         mutating func add(_ waiter: Waiter, _ id: Int, until deadline: Instant) {
             waiters.append((id, deadline, waiter))
@@ -60,6 +65,7 @@ public final class ManualClock: Clock {
             guard let first, waiters[first].deadline <= end else { return nil }
             let (_, deadline, waiter) = waiters.remove(at: first)
             now = max(now, deadline)
+            if case .timer = waiter { busyTimerCount += 1 }
             return waiter
         }
     }
@@ -80,12 +86,21 @@ public final class ManualClock: Clock {
     public var minimumResolution: Duration { .nanoseconds(1) }
 
     /// The clock for a client's options.
-    public var clientClock: ClientClock { ClientClock(self) }
+    public var clientClock: ClientClock {
+        ClientClock(
+            now: { self.now.offset },
+            sleep: { try await self.sleep(until: Instant(offset: $0)) },
+            startTimer: { moment, call in
+                self.state.withLock { $0.busyTimerCount += 1 }
+                return Task { await self.runTimer(at: Instant(offset: moment), call) }
+            }
+        )
+    }
 
     /// The number of sleeping tasks.
     public var sleeperCount: Int {
         state.withLock { state in
-            state.waiters.count { if case .sleeper = $0.waiter { true } else { false } }
+            state.waiters.count { if case .alarm = $0.waiter { false } else { true } }
         }
     }
 
@@ -96,40 +111,57 @@ public final class ManualClock: Clock {
     ///   - tolerance: Ignored: the clock is exact.
     /// - Throws: `CancellationError` when the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+        try await sleep(until: deadline) { .sleeper($0) }
+    }
+
+    private func sleep(
+        until deadline: Instant,
+        as waiter: @Sendable (CheckedContinuation<Void, any Error>) -> Waiter
+    ) async throws {
         let id = nextID()
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation {
                 (continuation: CheckedContinuation<Void, any Error>) in
                 let immediate: Result<Void, any Error>? = state.withLock { state in
-                    guard !Task.isCancelled else { return .failure(CancellationError()) }
+                    let waiter = waiter(continuation)
+                    let isCancelled = Task.isCancelled
+                    let isDue = deadline <= state.now
+                    if case .timer = waiter, isCancelled || !isDue { state.busyTimerCount -= 1 }
+                    guard !isCancelled else { return .failure(CancellationError()) }
                     state.requests.append(state.now.duration(to: deadline))
                     if state.requests.count > Self.requestsMax { state.requests.removeFirst() }
-                    guard deadline > state.now else { return .success(()) }
-                    state.add(.sleeper(continuation), id, until: deadline)
+                    guard !isDue else { return .success(()) }
+                    state.add(waiter, id, until: deadline)
                     return nil
                 }
                 if let immediate { continuation.resume(with: immediate) }
                 changes.notify()
             }
         } onCancel: {
-            if case .sleeper(let continuation) = state.withLock({ $0.remove(id) }) {
+            switch state.withLock({ $0.remove(id) }) {
+            case .sleeper(let continuation), .timer(let continuation):
                 continuation.resume(throwing: CancellationError())
+            case .alarm, nil: break
             }
         }
     }
 
     /// Advances the clock, and resumes the waiters in the order of their deadlines.
     ///
-    /// A resumed task runs a little later, when the clock has already reached the final instant. Advance in steps if
-    /// that matters.
+    /// A resumed task runs a little later, when the clock has already reached the final instant. Where that matters, use
+    /// ``ScriptedBroker/advance(by:_:)``, which stops at each deadline.
     ///
     /// - Parameter duration: Not negative.
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "the duration is negative")
-        let end = now.advanced(by: duration)
+        advance(to: now.advanced(by: duration))
+    }
+
+    /// Advances the clock to an instant, unless it is later already.
+    func advance(to end: Instant) {
         while let waiter = state.withLock({ $0.next(notAfter: end) }) {
             switch waiter {
-            case .sleeper(let continuation): continuation.resume()
+            case .sleeper(let continuation), .timer(let continuation): continuation.resume()
             case .alarm(let call): call()
             }
         }
@@ -173,6 +205,21 @@ public final class ManualClock: Clock {
             state.requests.removeFirst(index + 1)
             return request
         }
+    }
+
+    // MARK: Timers of clients
+
+    /// The next instant at which a task, timer or callback is due; `nil` if none waits.
+    var nextDeadline: Instant? { state.withLock { $0.waiters.map(\.deadline).min() } }
+
+    /// Whether a client's timer has just been started, or is due and has not returned yet.
+    var hasBusyTimers: Bool { state.withLock { $0.busyTimerCount > 0 } }
+
+    /// Calls a client's timer at its deadline; cancelled, it does not.
+    private func runTimer(at deadline: Instant, _ call: ClientClock.Call) async {
+        guard (try? await sleep(until: deadline, as: { .timer($0) })) != nil else { return }
+        call()
+        state.withLock { $0.busyTimerCount -= 1 }
     }
 
     // MARK: Alarms

@@ -2,6 +2,7 @@ internal import Broker
 internal import Logging
 internal import Primitives
 internal import PusherProtocol
+internal import SQLite
 
 /// The actor behind ``Webhooks``: queues events, and schedules and sends requests.
 ///
@@ -29,7 +30,7 @@ actor Dispatcher {
     // The file; see DispatcherFile.
     var pendingWrites: PendingWrites
     var queue: WebhookQueue?
-    var lock: WebhookFileLock?
+    var lock: DatabaseLock?
     var saving: Task<Void, Never>?
     /// The time of the next access to the file without changes: for a retry, or to look for replays.
     var nextSave: Int64 = 0

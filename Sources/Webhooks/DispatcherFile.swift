@@ -1,5 +1,6 @@
 internal import Broker
 internal import Logging
+internal import SQLite
 
 /// The actor's access to the file: one transaction at a time, concurrent to its turns, which never wait for it.
 extension Dispatcher {

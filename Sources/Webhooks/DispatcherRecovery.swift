@@ -1,16 +1,17 @@
 internal import Logging
+internal import SQLite
 
 /// Recovery of a file that is no longer at its path, and its lock.
 extension Dispatcher {
     /// Locks the file, unless it is locked.
     ///
-    /// - Throws: ``WebhookFileLockError``.
-    func lockFile() async throws(WebhookFileLockError) {
+    /// - Throws: ``DatabaseLockError``.
+    func lockFile() async throws(DatabaseLockError) {
         guard let path = settings.path else { return }
-        lock = try await WebhookQueue.onDiskThread { [lock] () throws(WebhookFileLockError) in
+        lock = try await WebhookQueue.onDiskThread { [lock] () throws(DatabaseLockError) in
             if let lock, lock.isInPlace { return lock }
             // If the lock's own file was deleted, another broker may have created and locked it since.
-            return try WebhookFileLock(database: path)
+            return try DatabaseLock(database: path)
         }
     }
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SQLite
 
 /// The SQLite file of undelivered webhooks and dead letters.
 ///
@@ -223,12 +224,6 @@ extension WebhookQueue {
             }
         }
     }
-}
-
-/// Creates an empty file that only its owner can read, unless there is one; SQLite accepts it as a database.
-func makePrivateFile(at path: String) {
-    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-    if descriptor >= 0 { close(descriptor) }
 }
 
 /// The reason why a webhook file could not be used.

@@ -1,6 +1,7 @@
 internal import CSQLite
 internal import Dispatch
 internal import Glibc
+internal import SQLite
 
 /// Recovery of a file that was deleted, moved or replaced while it was open.
 ///

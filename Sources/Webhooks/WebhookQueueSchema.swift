@@ -1,6 +1,7 @@
 internal import Broker
 internal import CSQLite
 internal import Glibc
+internal import SQLite
 
 /// The schema of the webhook file.
 enum WebhookQueueSchema {

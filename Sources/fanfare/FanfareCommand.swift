@@ -14,6 +14,7 @@ struct FanfareCommand: AsyncParsableCommand {
               fanfare trigger hello 1 --channel news
                                                   sends an event
               fanfare history news                shows the events kept for a channel
+              fanfare why news 42                 tells what became of an event
               fanfare keys app                    makes credentials for an app
               fanfare check --config fanfare.yaml checks a configuration
               fanfare drain                       stops a broker gracefully
@@ -23,8 +24,8 @@ struct FanfareCommand: AsyncParsableCommand {
             Run "fanfare help COMMAND" for details.
             """,
         subcommands: [
-            Serve.self, Trigger.self, Listen.self, History.self, Keys.self, Check.self,
-            Drain.self, WebhooksCommand.self, BenchCommand.self,
+            Serve.self, Trigger.self, Listen.self, History.self, Why.self, Keys.self,
+            Check.self, Drain.self, WebhooksCommand.self, BenchCommand.self,
         ]
     )
 }

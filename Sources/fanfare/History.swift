@@ -21,6 +21,7 @@ struct History: AsyncParsableCommand {
               fanfare history news --last 10
               fanfare history news --after 42
               fanfare history news --json | jq .data
+              fanfare history news --purge
             """
     )
 
@@ -36,16 +37,29 @@ struct History: AsyncParsableCommand {
     @Flag(help: "Print each message as one line of JSON.")
     var json = false
 
+    @Flag(
+        help: """
+            Drop what is kept, the cached event included: the channel goes on in another stream, and \
+            clients are told of a gap.
+            """
+    )
+    var purge = false
+
     @OptionGroup var app: AppOptions
 
     func validate() throws {
         if let last, last < 1 { throw ValidationError("--last must be 1 or more.") }
+        if purge, json || last != nil || after != nil {
+            throw ValidationError("--purge drops everything and shows nothing: use it alone.")
+        }
     }
 
     func run() async throws {
         do {
             let api = try app.api
-            if let last {
+            if purge {
+                showPosition(try await api.purgeHistory(of: channel))
+            } else if let last {
                 try await show(last, of: api)
             } else {
                 try await showAll(of: api)

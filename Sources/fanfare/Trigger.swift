@@ -61,6 +61,9 @@ struct Trigger: AsyncParsableCommand {
     @Flag(help: "For present subscribers alone: the event is not kept for those who come back.")
     var ephemeral = false
 
+    @Flag(help: "Wait until the event is on the broker's disk; needs a channel with store: sqlite.")
+    var durable = false
+
     @Option(
         help: ArgumentHelp(
             "Publish only if this is the channel's last position; needs exactly one channel.",
@@ -74,6 +77,9 @@ struct Trigger: AsyncParsableCommand {
     func validate() throws {
         if channels.isEmpty, users.isEmpty {
             throw ValidationError("Name a channel with --channel, or a user with --user.")
+        }
+        if ephemeral, durable {
+            throw ValidationError("An --ephemeral event is not stored: leave out --durable.")
         }
         guard ifPosition != nil else { return }
         guard channels.count == 1, users.isEmpty else {
@@ -108,7 +114,8 @@ struct Trigger: AsyncParsableCommand {
                 text: text,
                 except: socketID,
                 info: attributes,
-                ifPosition: ifPosition.position
+                ifPosition: ifPosition.position,
+                durable: durable
             )
         }
         return try await api.trigger(
@@ -117,7 +124,8 @@ struct Trigger: AsyncParsableCommand {
             text: text,
             except: socketID,
             info: attributes,
-            ephemeral: ephemeral
+            ephemeral: ephemeral,
+            durable: durable
         )
     }
 

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "site.css", "landing.css", "fanfare.js", "pusher-js.js", "broker.js", "backend.js",
+        "site.css", "landing.css", "pusher-js.js", "broker.js", "backend.js",
         "me.js", "site.js", "live-list.js", "list-model.js", "row-changes.js", "rows.js",
     ])
     func pagesFindTheSharedFiles(name: String) async throws {
@@ -75,11 +75,27 @@ import Testing
         func policy(_ target: String) async throws -> String? {
             try await site.answer(.get, target).response.field("content-security-policy")
         }
-        let own = "default-src 'self'; connect-src *; base-uri 'none'"
-        #expect(try await policy("/greetings/") == own)
-        #expect(try await policy("/greetings/?client=fanfare") == own)
-        let both = "\(own); script-src 'self' \(PublicBroker.pusherJS)"
+        let own = "default-src 'self'; connect-src *; base-uri 'none'; script-src 'self'"
+        let broker = "\(own) http://site.example:6001"
+        #expect(try await policy("/greetings/") == broker)
+        #expect(try await policy("/greetings/?client=fanfare") == broker)
+        let both = "\(broker) \(PublicBroker.pusherJS)"
         #expect(try await policy("/greetings/?client=pusher-js") == both)
+    }
+
+    @Test(
+        "Pages load the broker's scripts from the host that serves them, or from the configured one",
+        arguments: [
+            (nil, "demos.test:4000", "http://demos.test:6001"),
+            (nil, "127.0.0.1", "http://127.0.0.1:6001"), (nil, "[::1]", "http://[::1]:6001"),
+            (nil, "[::1]:4000", "http://[::1]:6001"),
+            ("push.test", "a.test", "http://push.test:6001"),
+            (nil, "a.test; script-src *", nil), (nil, "", nil), (nil, nil, nil),
+        ]
+    )
+    func originOfTheBroker(host: String?, authority: String?, origin: String?) {
+        let broker = PublicBroker(key: "app-key", host: host, port: 6001, tls: false)
+        #expect(broker.origin(besides: authority) == origin)
     }
 
     @Test(arguments: [

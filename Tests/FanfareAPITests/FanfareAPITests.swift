@@ -239,7 +239,12 @@ import Testing
                 try APIEvent("e", on: "c", data: 1, key: "k", ephemeral: true),
             ]
         )
+        try await api.trigger("e", on: "c", data: 1, key: "k", durable: true)
         let bodies = transport.requests.map { String(decoding: $0.body, as: UTF8.self) }
+        #expect(
+            bodies[5] == #"{"channels":["c"],"name":"e","data":"1","durable":true,"#
+                + #""idempotency_key":"k"}"#
+        )
         #expect(
             bodies[0] == #"{"channels":["c"],"name":"e","data":"1","info":"position","#
                 + #""if_position":{"stream":"s.1","serial":18446744073709551615},"#

@@ -79,7 +79,7 @@ import Testing
         let expected = #"""
             {"benchmark":"fanout","format_version":1,"ok":false,"fault":"3 lost",\#
             "url":"ws://127.0.0.1:6001","parameters":{"channel":"news","channels":1,\#
-            "subscribers":5,"messages":20,"size_bytes":64,"window":1,"rate_per_s":null},\#
+            "subscribers":5,"messages":20,"size_bytes":64,"recovery":"none","window":1,"rate_per_s":null},\#
             "deliveries":97,"expected":100,"lost":3,"duplicated":0,"out_of_order":0,\#
             "deliveries_per_s":48.5,"duration_s":2.000000,"latency_us":{"p50":1000.0,\#
             "p90":2500.0,"p99":12345.7,"p99_9":13000.0,"max":1234000.0},\#

@@ -199,6 +199,7 @@ private struct SealReader: EventDecrypter {
         await setting.relay.cut(within: nil)
         await numbers.wait(for: published)
         await own.wait(for: triggered)
+        await eventually("a connection to exclude") { client.socketID != nil }
         try await setting.publish(0, on: "private-room", except: client.socketID)
         published += 1
         try await setting.publish(published, on: "private-room")
@@ -289,6 +290,51 @@ private struct SealReader: EventDecrypter {
             .deliveries("e")
         client.connect()
         #expect(try await deliveries.texts(3) == ["3", "4", "5"])
+        await setting.stop(client)
+    }
+
+    @Test("A channel that opens with earlier events gives them to a client that is new")
+    func opening() async throws {
+        let setting = try await Setting {
+            var rule = RecoveryConfiguration.Rule()
+            rule.keep = .always
+            rule.opening = .replay
+            rule.openingCount = 2
+            $0.recovery.rules = [rule]
+        }
+        for number in 1...3 { try await setting.publish(number, on: "room") }
+        let client = setting.client(port: setting.port)
+        let channel = client.channel("room")
+        var told = channel.continuities().makeAsyncIterator()
+        let deliveries = channel.subscription().deliveries("e")
+        client.connect()
+        #expect(try await told.next() == .rewound(count: 2, isComplete: true))
+        try await setting.publish(4, on: "room")
+        #expect(try await deliveries.texts(3) == ["2", "3", "4"])
+        await setting.stop(client)
+    }
+
+    @Test("A purge is a gap in a live subscription, and what follows arrives")
+    func purge() async throws {
+        let setting = try await Setting()
+        let client = setting.client(port: setting.port)
+        let channel = client.channel("room")
+        var told = channel.continuities().makeAsyncIterator()
+        var events = channel.subscription().deliveries("e").makeAsyncIterator()
+        client.connect()
+        #expect(try await told.next() == .began)
+        for round in 1...2 {
+            try await setting.publish(round, on: "room")
+            guard case .event(let event, _) = try await events.next() else {
+                Issue.record("no event in round \(round)")
+                return
+            }
+            #expect(event.data == "\(round)")
+            let position = try await setting.api.purgeHistory(of: "room")
+            #expect(try await told.next() == .gap(Gap(.unknownStream)))
+            #expect(try await events.next() == .gap(Gap(.unknownStream)))
+            #expect(channel.position?.stream == position?.stream)
+        }
         await setting.stop(client)
     }
 }

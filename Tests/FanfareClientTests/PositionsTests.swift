@@ -118,6 +118,34 @@ private final class MemoryPositions: PositionStore {
         for client in [first, second] { client.disconnect() }
     }
 
+    @Test(
+        "A channel that opens with earlier events gives them to a new client, and a resume adds none"
+    )
+    func openingsWithEarlierEvents() async throws {
+        var settings = ScriptedBroker.Settings()
+        settings.opening = .replay(count: 2)
+        let broker = ScriptedBroker(settings)
+        for number in 1...3 { try broker.trigger("e", on: ["room"], text: "\(number)") }
+        try broker.trigger("e", on: ["room"], text: "live only", isEphemeral: true)
+        let client = broker.client()
+        let seen = Seen<String>()
+        client.channel("room").bind("e") { seen.add($0.data ?? "") }
+        client.subscribe("room")
+        client.connect()
+        try await broker.waitForSubscribers(to: "room")
+        try await broker.settle()
+        #expect(seen.all == ["2", "3"])
+        try broker.trigger("e", on: ["room"], text: "4", isEphemeral: true)
+        broker.cut()
+        try broker.trigger("e", on: ["room"], text: "5")
+        try await broker.advance(by: .seconds(31))
+        try await broker.waitForSubscribers(to: "room")
+        try await broker.settle()
+        #expect(seen.all == ["2", "3", "4", "5"])
+        #expect(client.channel("room").position?.serial == 4)
+        client.disconnect()
+    }
+
     @Test("With a store, a new run of the app goes on where the last one was")
     func storedPositions() async throws {
         let broker = ScriptedBroker()

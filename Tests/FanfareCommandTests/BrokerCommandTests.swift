@@ -92,6 +92,42 @@ import Testing
         #expect(unknown.output == "")
     }
 
+    @Test("What became of an event is told in sentences, and a purge ends the history")
+    func why() async throws {
+        let broker = try await RunningBroker()
+        func run(_ arguments: String...) async throws -> Program.Result {
+            try await Program.run(arguments + ["--url", broker.url()])
+        }
+        let silent = try await run("why", "news", "1")
+        #expect(silent.output.hasPrefix("No message of the channel has a number"), "\(silent)")
+        let listener = try RunningProgram(["listen", "news", "--url", broker.url()])
+        #expect(await listener.errors.first(containing: "subscribed to news") != nil)
+        for data in ["1", "2"] {
+            #expect(try await run("trigger", "e", data, "-c", "news").code == 0)
+        }
+        #expect(await listener.output.first(containing: "news e 2") != nil)
+        let counts = try await run("why", "news", "2")
+        let lines = counts.output.split(separator: "\n")
+        let pattern = /2 was published at \d\d:\d\d:\d\d\.\d\d\d and is kept\./
+        #expect(lines.first?.wholeMatch(of: pattern) != nil, "\(counts.output)")
+        #expect(lines.last == "1 sent")
+        let future = try await run("why", "news", "3")
+        #expect(future.output == "3 was never published: the last message is 2.\n")
+        let stranger = try await run("why", "news", "2", "--socket", "1.1")
+        #expect(stranger.output.hasSuffix("No record of 1.1 is kept.\n"), "\(stranger.output)")
+        let both = try await run("why", "news", "2", "--socket", "1.1", "--user", "ann")
+        #expect(both.code == 64 && both.errors.contains("either for a --socket or for a --user"))
+
+        let purged = try await run("history", "news", "--purge")
+        #expect(purged.code == 0 && purged.output == "")
+        #expect(purged.errors.hasPrefix("position ") && purged.errors.hasSuffix(":0\n"))
+        #expect(try await run("history", "news").output == "")
+        let mixed = try await run("history", "news", "--purge", "--json")
+        #expect(mixed.code == 64 && mixed.errors.contains("use it alone"))
+        listener.signal(SIGINT)
+        _ = await listener.end()
+    }
+
     @Test(
         "Options that contradict each other are refused before anything is sent",
         arguments: [

@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Net
 import Testing
@@ -293,6 +294,37 @@ import Webhooks
             + String(reflecting: app) + String(reflecting: app.credentials[0])
             + String(reflecting: webhook)
         #expect(!shown.contains("hush"))
+    }
+
+    @Test func theDemosKeepEverythingInAFile() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "config/demos.yaml")
+        let configuration = try Configuration.load(file: file.path)
+        #expect(configuration.faults().isEmpty)
+        #expect(configuration.recovery.database == "var/history.sqlite")
+        #expect(configuration.apps[0].secret == AppConfiguration.development.secret)
+        #expect(configuration.apps[0].recovery.rules.map(\.store) == [.sqlite])
+        #expect(configuration.apps[0].features.clientEvents)
+    }
+
+    @Test func aStoredChannelNeedsAFileOfItsOwn() {
+        let app = #"{id: "1", key: k, secret: s, recovery: {rules: [{store: sqlite}]}}"#
+        #expect(
+            faults("apps: [\(app)]") == [
+                "f.yaml:1: apps.0.recovery.rules.0.store is sqlite, but recovery.database is none: "
+                    + "name the file to keep the messages in"
+            ]
+        )
+        #expect(faults("apps: [\(app)]\nrecovery: {database: a}") == [])
+        #expect(
+            faults("recovery: {database: a, spool: a}") == [
+                "f.yaml:1: recovery.spool is a, as recovery.database is: name a file of its own"
+            ]
+        )
+        #expect(
+            faults("recovery: {sync: disk}").first?.hasPrefix("f.yaml:1: recovery.sync must be")
+                == true
+        )
     }
 
     @Test func theKeysThatNeedARestartAreNamed() {

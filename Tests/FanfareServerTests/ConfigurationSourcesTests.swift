@@ -222,7 +222,7 @@ import Testing
         )
         let sections: Set = [
             "listen:", "tls:", "clients:", "limits:", "compression:", "webhooks:", "metrics:",
-            "log:",
+            "recovery:", "log:",
         ]
         for (index, line) in lines.enumerated() {
             let text = line.drop { $0 == " " }

@@ -62,6 +62,34 @@ import Testing
         }
     }
 
+    @Test(arguments: [1, 3]) func countWhatBecomesOfResumes(loops: Int) async throws {
+        try await TestBroker.run(loops: loops) {
+            $0.apps[0].recovery.messagesMax = 2
+            $0.apps[0].recovery.ageMax = 200
+        } _: { broker in
+            let first = try await TrackingWire(broker, "a")
+            for _ in 0..<5 { _ = try await broker.trigger("e", "1", on: "a") }
+            let stream = first.position.stream
+            for serial in [UInt64(0), 3, 5, 9] {
+                let position = ChannelPosition(stream: stream, serial: serial)
+                _ = try await TrackingWire(broker, "a", position: position)
+            }
+            for (series, value) in [
+                (#"resumes_total{result="began"}"#, 1), (#"resumes_total{result="recovered"}"#, 2),
+                (#"resumes_total{result="truncated"}"#, 1), (#"resumes_total{result="ahead"}"#, 1),
+                (#"resumes_total{result="unknown_session"}"#, 0),
+                (#"evicted_total{limit="messages_max"}"#, 3),
+                (#"evicted_total{limit="app_retained_bytes"}"#, 0),
+                (#"window_seconds{app="1"}"#, 200), ("resumes_waiting", 0),
+            ] {
+                #expect(await broker.metric("fanfare_recovery_" + series) == value, "\(series)")
+            }
+            // A second scrape counts nothing twice.
+            let again = await broker.metric(#"fanfare_recovery_resumes_total{result="recovered"}"#)
+            #expect(again == 2)
+        }
+    }
+
     private static func get(_ path: String, _ port: UInt16) async throws -> Answer {
         let wire = try Wire(port: port)
         try wire.send("GET \(path) HTTP/1.1\r\nHost: h\r\n\r\n")

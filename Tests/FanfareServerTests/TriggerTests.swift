@@ -227,7 +227,7 @@ import Testing
     @Test(
         "OPTIONS lists the methods of a resource",
         arguments: [
-            ("*", "GET, HEAD, POST, OPTIONS"), ("/apps/1/events", "POST, OPTIONS"),
+            ("*", "GET, HEAD, POST, DELETE, OPTIONS"), ("/apps/1/events", "POST, OPTIONS"),
             ("/apps/1/channels", "GET, HEAD, OPTIONS"),
             ("/health", "GET, HEAD, OPTIONS"),
         ]

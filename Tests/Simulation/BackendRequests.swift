@@ -19,6 +19,7 @@ extension World {
             let properties = Scenario.channels[channel]
             let outcome = properties.isPresence ? Exchange.Outcome.any : .refused(status: 400)
             return try get(app, "/channels/\(properties.path)/users", shard, outcome)
+        case .purge(let app, let channel): return try purge(app, channel, shard)
         }
     }
 
@@ -66,6 +67,22 @@ extension World {
         let exchange = Exchange(pipe, text, shard: shard, outcome: outcome)
         exchanges.append(exchange)
         return PendingRequest(world: self, exchange: exchange)
+    }
+
+    /// Starts the purge of a channel; of one whose model cannot tell what remains it is another query.
+    private func purge(_ app: Int, _ channel: Int, _ shard: Int) throws -> PendingRequest {
+        let properties = Scenario.channels[channel]
+        guard properties.isPurged else {
+            return try get(app, "/channels/\(properties.path)/history", shard, .any)
+        }
+        model(app, channel).purgeCount += 1
+        let path = "/apps/\(Scenario.appIDs[app])/channels/\(properties.path)/history"
+        return try begin(
+            signedRequest("DELETE", path, app: app, unixTime: unixTime),
+            app,
+            shard,
+            .any
+        )
     }
 
     private func post(

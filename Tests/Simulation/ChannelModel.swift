@@ -77,11 +77,13 @@ final class ChannelModel {
     var open: [Publication] = []
     /// All events ever, in the order of their requests.
     var published: [Publication] = []
-    /// The ID of the channel's stream, once a client has got it.
-    var stream: StreamID?
+    /// The IDs of the channel's streams that clients have got: one, and another one for each purge.
+    var streams: Set<StreamID> = []
+    /// The number of purges that backends have requested.
+    var purgeCount = 0
     /// The event of each number, and the number of each event.
-    var numbers: [UInt64: Int] = [:]
-    var serials: [Int: UInt64] = [:]
+    var numbers: [ChannelPosition: Int] = [:]
+    var serials: [Int: ChannelPosition] = [:]
 
     init(app: Int, channel: ChannelProperties) {
         self.app = app
@@ -131,6 +133,12 @@ final class SubscriptionModel {
     let tracked: TrackedPart?
     /// Whether it goes on behind the device's position, and so without the cached event.
     var goesOn = false
+    /// The earlier messages that it began with, if it tracks nothing; `nil` on channels that begin with none.
+    var earlier: EarlierMessages?
+    /// The events of ``earlier`` that may have come ahead of the subscription.
+    var first: Set<Int> = []
+    /// Whether ``first`` was compared with what was published.
+    var isOpeningChecked = false
 
     init(
         model: ChannelModel,
@@ -140,6 +148,7 @@ final class SubscriptionModel {
         tracked: TrackedPart?
     ) {
         self.tracked = tracked
+        if tracked == nil, model.channel.opens { earlier = EarlierMessages() }
         self.model = model
         self.client = client
         self.askedAt = askedAt

@@ -28,7 +28,7 @@ extension ClientModel {
             )
         }
         guard subscription.grantedAt == nil else {
-            throw broken(.answers, "was granted \(channel) twice")
+            return try receive(restart: data, subscription)
         }
         subscription.grantedAt = world.step
         world.reach(subscription.isLeaving ? .lateGrant : .grant)

@@ -143,6 +143,10 @@ extension ClientModel {
             member: member,
             tracked: tracked
         )
+        if subscription.earlier != nil {
+            // They may fill the send queue.
+            pendingBytes += subscription.model.byteCount(of: Scenario.openingCount)
+        }
         subscriptions[channel, default: []].append(subscription)
         subscription.model.subscriptions.append(subscription)
         if properties.isSigned { isAuthorized = true }

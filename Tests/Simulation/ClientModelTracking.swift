@@ -51,10 +51,7 @@ extension ClientModel {
             throw broken(.answers, "tracks \(name), and got no position: \(data)")
         }
         let model = subscription.model
-        if let stream = model.stream, stream != start.position.stream {
-            throw broken(.serials, "found another stream on \(name), whose messages are kept")
-        }
-        model.stream = start.position.stream
+        try model.record(start.position.stream)
         tracked.position = start.position
         switch start.continuity {
         case .began:
@@ -62,7 +59,11 @@ extension ClientModel {
                 throw broken(.answers, "began on \(name), and has sent a position")
             }
             begin(subscription, tracked, at: start.position)
-            world.reach(.tracked)
+            tracked.replayCount = start.rewound
+            guard start.rewound == 0 || subscription.model.channel.opens else {
+                throw broken(.answers, "was rewound on \(name), and has not asked for it")
+            }
+            world.reach(start.rewound == 0 ? .tracked : .trackedEarlier)
         case .recovered(let count):
             guard let requested = tracked.requested, requested == start.position else {
                 throw broken(
@@ -83,6 +84,28 @@ extension ClientModel {
         tracked.tracking.contactAt = world.now
     }
 
+    /// Checks another acknowledgement: the channel goes on in another stream, and nothing is missing between the two.
+    func receive(restart data: String, _ subscription: SubscriptionModel) throws(Violation) {
+        let name = subscription.model.name
+        guard let tracked = subscription.tracked, subscription.model.purgeCount > 0,
+            let start = SubscriptionStart(acknowledgement: data)
+        else { throw broken(.answers, "was granted \(name) twice") }
+        guard case .gap(let gap) = start.continuity, gap.reason == .unknownStream,
+            start.position.serial == 0, start.position.stream != tracked.position?.stream
+        else {
+            throw broken(.honesty, "goes on at \(start) on \(name), which was purged")
+        }
+        guard tracked.replayCount == 0 else {
+            throw broken(.recovery, "got another stream of \(name) amid a replay")
+        }
+        try subscription.model.record(start.position.stream)
+        world.reach(.restart)
+        tracked.position = start.position
+        guard !subscription.isLeaving else { return }
+        tracked.tracking.position = start.position
+        tracked.tracking.contactAt = world.now
+    }
+
     private func begin(
         _ subscription: SubscriptionModel,
         _ tracked: TrackedPart,
@@ -99,6 +122,11 @@ extension ClientModel {
         _ tracked: TrackedPart
     ) throws(Violation) {
         let name = tracked.tracking.model.name
+        if gap.reason == .unknownStream, let requested = tracked.requested,
+            requested.stream != position.stream
+        {
+            return
+        }
         guard let requested = tracked.requested, position.serial > requested.serial else {
             throw broken(.honesty, "was told of a gap on \(name), and has missed nothing")
         }
@@ -113,7 +141,9 @@ extension ClientModel {
         let isTrue =
             switch gap.reason {
             case .truncated: missed > Scenario.messagesMax || seconds >= Scenario.messageAgeMax - 1
-            case .tooMuch: missed > Scenario.replayMessagesMax
+            case .tooMuch:
+                missed > Scenario.replayMessagesMax
+                    || tracked.tracking.model.byteCount(of: Int(missed)) > Scenario.replayBytesMax
             default: false
             }
         guard isTrue else {
@@ -134,7 +164,21 @@ extension ClientModel {
         _ publication: Publication,
         _ subscription: SubscriptionModel
     ) throws(Violation) -> Bool {
-        if let serial = event.serial { try subscription.model.number(serial, publication.id) }
+        let stream = subscription.tracked?.position?.stream
+        if let serial = event.serial,
+            let position = stream.map({ ChannelPosition(stream: $0, serial: serial) })
+                ?? subscription.model.position(of: serial)
+        {
+            try subscription.model.number(position, publication.id)
+        }
+        if let earlier = subscription.earlier {
+            let isEarlier = try number(event.serial, publication, earlier, subscription)
+            if isEarlier {
+                subscription.first.insert(publication.id)
+                world.reach(.earlier)
+            }
+            return isEarlier
+        }
         guard let tracked = subscription.tracked else { return false }
         guard let serial = event.serial else {
             throw broken(.serials, "got event \(publication.id) without a number")
@@ -156,7 +200,9 @@ extension ClientModel {
             throw broken(.answers, "received a number of \(subscription.model.name)")
         }
         _ = try advance(tracked, to: serial, subscription)
-        if !subscription.isLeaving { tracked.tracking.leftOut.insert(serial) }
+        if !subscription.isLeaving, let position = tracked.position {
+            tracked.tracking.leftOut.insert(position)
+        }
         world.reach(.numberAlone)
     }
 

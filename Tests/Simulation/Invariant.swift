@@ -17,6 +17,8 @@ package enum Invariant: String, CaseIterable, Sendable {
     case recovery = "recovery: a device that tracks a channel misses nothing untold"
     case repeats = "repeats: a device that tracks a channel gets nothing twice"
     case honesty = "honesty: a gap is told only where something is missing"
+    case durability = "durability: what was released or answered is there afterwards"
+    case budgets = "budgets: nothing waits for the archive when everything is written"
     case memory = "memory: no state is left without connections"
 }
 

@@ -31,6 +31,14 @@ struct Rules {
         configuration.recovery.messagesMax = Scenario.messagesMax
         configuration.recovery.ageMax = Scenario.messageAgeMax
         configuration.recovery.replayMessagesMax = Scenario.replayMessagesMax
+        configuration.recovery.rules = Scenario.channels.filter(\.opens).map { channel in
+            var rule = RecoveryConfiguration.Rule()
+            rule.channelPrefix = channel.name
+            rule.keep = .always
+            rule.opening = .replay
+            rule.openingCount = Scenario.openingCount - (variant == .shortOpening ? 1 : 0)
+            return rule
+        }
         // Time stands still while messages are delivered.
         configuration.presenceNoticeDelay = 0
         configuration.features.clientEvents = clientEvents
@@ -62,6 +70,7 @@ enum Scenario {
         [
             ChannelProperties("news"),
             ChannelProperties("talk"),
+            ChannelProperties("jobs", opens: true),
             ChannelProperties("private-a", isSigned: true),
             ChannelProperties("private-b", isSigned: true),
             ChannelProperties("presence-x", isSigned: true, isPresence: true),
@@ -86,6 +95,10 @@ enum Scenario {
     static let messagesMax = 12
     static let messageAgeMax = 40
     static let replayMessagesMax = 9
+    /// The limit of one replay, in bytes.
+    static let replayBytesMax = queuedBytesMax / 4
+    /// The number of earlier messages that a channel opens with.
+    static let openingCount = 4
     /// How long the last number of a channel without subscribers is kept, in seconds.
     static let positionAge = 86_400
     static let activityTimeout = 24
@@ -135,14 +148,20 @@ struct ChannelProperties {
     var isCache = false
     /// The user of a server-to-user channel.
     var user: Int?
+    /// Whether a new client gets earlier messages.
+    var opens = false
+    /// Whether backends purge it: what a new client then finds is not modelled for channels that begin with an event.
+    var isPurged: Bool { !opens && !isCache }
 
     init(
         _ name: String,
         isSigned: Bool = false,
         isPresence: Bool = false,
         isCache: Bool = false,
-        user: Int? = nil
+        user: Int? = nil,
+        opens: Bool = false
     ) {
+        self.opens = opens
         self.name = name
         self.isSigned = isSigned
         self.isPresence = isPresence

@@ -200,12 +200,13 @@ struct StepChoice {
         }
     }
 
-    private enum RequestKind { case trigger, batch, terminate, list, describe, members }
+    private enum RequestKind { case trigger, batch, terminate, list, describe, members, purge }
 
     private mutating func request() -> Request {
         let app = random.happens(90) ? 0 : 1
         let kinds: [(weight: Int, thing: RequestKind)] = [
             (24, .trigger), (6, .batch), (3, .terminate), (2, .list), (2, .describe), (2, .members),
+            (2, .purge),
         ]
         switch random.pick(kinds) {
         case .trigger:
@@ -225,6 +226,7 @@ struct StepChoice {
         case .list: return .list(app: app)
         case .describe: return .describe(app: app, channel: channel())
         case .members: return .members(app: app, channel: channel())
+        case .purge: return .purge(app: app, channel: channel())
         }
     }
 

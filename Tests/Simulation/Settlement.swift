@@ -22,6 +22,7 @@ extension World {
             try model.checkOrder()
             try checkDeliveries(in: model)
             try model.checkRecovery()
+            try model.checkOpenings()
             try checkStanding(model)
         }
         try checkLimits()

@@ -18,11 +18,12 @@ final class SimulatedClient {
     private var unread: [UInt8] = []
 
     /// Starts to connect; the request still has to be pushed.
-    init(_ pipe: Pipe, key: String, compresses: Bool, number: Int) throws {
+    init(_ pipe: Pipe, key: String, token: String? = nil, compresses: Bool, number: Int) throws {
         self.pipe = pipe
         handshake = try ClientHandshake(
             host: "localhost",
-            target: "/app/\(key)?protocol=7&client=simulation&version=1.0",
+            target:
+                "\(token.map { "/r/" + $0 } ?? "")/app/\(key)?protocol=7&client=simulation&version=1.0",
             nonce: (0..<16).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) },
             deflate: compresses ? DeflateOptions() : nil
         )

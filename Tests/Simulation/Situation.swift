@@ -41,7 +41,20 @@ package struct Situation: Hashable, CustomStringConvertible, Sendable {
     package static let replayed = Situation("replayed event")
     /// A device got the number of an event that excludes it.
     package static let numberAlone = Situation("number of an excluded event")
+    /// A client that tracks nothing, or a device that is new, got an event that had come before it.
+    package static let earlier = Situation("earlier event")
+    package static let trackedEarlier = Situation("tracked from earlier events on")
+    /// A channel went on in another stream, and a device was told of it.
+    package static let restart = Situation("restart of a stream")
     /// A device was told of a gap, with its reason.
     package static func gap(_ reason: String) -> Situation { Situation("gap \(reason)") }
+    /// A stock client has confirmed what it has processed.
+    package static let confirmation = Situation("confirmation")
+    /// An event came again that was not confirmed.
+    package static let repeated = Situation("repeated event")
+    /// Two devices use one token.
+    package static let twin = Situation("twin")
+    /// A device has opened a connection before it has closed the former one.
+    package static let overlap = Situation("overlap")
     package static let settlement = Situation("settlement")
 }

@@ -65,6 +65,7 @@ enum Request {
     case list(app: Int)
     case describe(app: Int, channel: Int)
     case members(app: Int, channel: Int)
+    case purge(app: Int, channel: Int)
 }
 
 /// A change of the configuration.

@@ -12,7 +12,7 @@ final class Tracking {
     /// The events that have arrived since then.
     var received: Set<Int> = []
     /// The numbers that the broker has sent in place of a message, since the device is excluded.
-    var leftOut: Set<UInt64> = []
+    var leftOut: Set<ChannelPosition> = []
     /// The last time at which the broker certainly had the device as a subscriber.
     var contactAt = 0
     /// Whether the cached event that the acknowledgement announced has not arrived.
@@ -64,21 +64,43 @@ final class TrackedPart {
 
 extension ChannelModel {
     /// Records the number of an event, which is the same for all subscribers and for ever.
-    func number(_ serial: UInt64, _ event: Int) throws(Violation) {
-        if let other = numbers[serial], other != event {
+    func number(_ position: ChannelPosition, _ event: Int) throws(Violation) {
+        if let other = numbers[position], other != event {
             throw Violation(
                 .serials,
-                "event \(event) has the number \(serial) of event \(other) on \(name)"
+                "event \(event) has the number \(position) of event \(other) on \(name)"
             )
         }
-        if let other = serials[event], other != serial {
+        if let other = serials[event], other != position {
             throw Violation(
                 .serials,
-                "event \(event) has the numbers \(other) and \(serial) on \(name)"
+                "event \(event) has the numbers \(other) and \(position) on \(name)"
             )
         }
-        numbers[serial] = event
-        serials[event] = serial
+        numbers[position] = event
+        serials[event] = position
+    }
+
+    /// The position of a message that a client without a position has got; `nil` if its stream is not known.
+    func position(of serial: UInt64) -> ChannelPosition? {
+        guard purgeCount == 0, let stream = streams.first else { return nil }
+        return ChannelPosition(stream: stream, serial: serial)
+    }
+
+    /// Records a stream, which is the only one but for purges.
+    func record(_ stream: StreamID) throws(Violation) {
+        streams.insert(stream)
+        guard streams.count <= purgeCount + 1 else {
+            throw Violation(
+                .serials,
+                "\(name) has \(streams.count) streams, and was purged \(purgeCount) times"
+            )
+        }
+    }
+
+    /// The size that the largest events of this number may have together, in bytes.
+    func byteCount(of count: Int) -> Int {
+        published.map { $0.data.utf8.count + 200 }.sorted(by: >).prefix(count).reduce(0, +)
     }
 
     /// Checks that the devices on the channel have got all that came behind their first acknowledgement or last gap.
@@ -102,8 +124,8 @@ extension ChannelModel {
                     "has never got event \(publication.id) on \(name), which it tracks since step \(tracking.beganAt)"
                 )
             }
-            for serial in tracking.leftOut {
-                guard let event = numbers[serial],
+            for position in tracking.leftOut {
+                guard let event = numbers[position],
                     let publication = subscription.client.world.publications[event],
                     !tracking.isExcluded(from: publication)
                 else { continue }

@@ -41,6 +41,12 @@ package enum Variant: String, CaseIterable, Sendable {
     case positionTooHigh
     /// A gap is told where nothing is missing, or is not told.
     case falseGap, untoldGap
+    /// A channel opens with one message less, its first, its last, or one of them twice.
+    case shortOpening, openingWithoutFirst, openingWithoutLast, doubledOpening
+    /// Clients are not told that a channel goes on in another stream, or behind its first event.
+    case lostRestart, restartBehindDelivery
+    /// A replay lacks the number of a message that excludes its reader.
+    case forgottenNumber
     /// A live event overtakes a grant with its replay.
     case grantBehindDelivery
     /// The timers of one shard never fire.
@@ -61,12 +67,16 @@ package enum Variant: String, CaseIterable, Sendable {
         case .foreignCredential: [.authorisation]
         case .oneSubscriptionMore, .oneMemberMore, .oneConnectionMore, .oneEventMore: [.limits]
         case .replayWithoutFirst, .replayWithoutLast: [.recovery]
-        case .doubledReplay: [.repeats]
+        case .doubledReplay, .doubledOpening: [.repeats]
+        case .lostRestart, .restartBehindDelivery: [.repeats, .recovery, .serials]
+        case .forgottenNumber: [.recovery]
+        case .shortOpening, .openingWithoutFirst: [.recovery]
+        case .openingWithoutLast: [.recovery, .repeats]
         case .positionTooHigh: [.recovery, .repeats]
         case .falseGap: [.honesty]
         case .untoldGap: [.recovery]
         case .grantBehindDelivery: [.recovery, .once, .presence, .counts]
-        case .earlyAnswer: [.order]
+        case .earlyAnswer: [.order, .once]
         case .countedMembership: [.answers]
         case .unboundedFanOut: [.closing]
         case .stoppedClock: [.closing, .memory, .users]
@@ -85,6 +95,9 @@ package enum Variant: String, CaseIterable, Sendable {
             }
         case .lostDelivery: lose(.delivery, messages, &random)
         case .lostGrant: lose(.granted, messages, &random)
+        case .lostRestart: lose(.restarted, messages, &random)
+        case .restartBehindDelivery: swap(messages) { $0 == .restarted && $1 == .delivery }
+        case .forgottenNumber: messages.map { $0.withoutNumbers() }
         case .lostAnswer: lose(.answer, messages, &random)
         case .lostTermination: lose(.termination, messages, &random)
         case .lostReport: lose(.report, messages, &random)
@@ -96,6 +109,12 @@ package enum Variant: String, CaseIterable, Sendable {
         case .replayWithoutFirst: messages.map { $0.withoutFirstOfReplay() }
         case .replayWithoutLast: messages.map { $0.withoutLastOfReplay() }
         case .doubledReplay: messages.map { $0.withDoubledReplay() }
+        case .openingWithoutFirst:
+            messages.map { $0.withOpening { if !$0.isEmpty { $0.removeFirst() } } }
+        case .openingWithoutLast:
+            messages.map { $0.withOpening { if !$0.isEmpty { $0.removeLast() } } }
+        case .doubledOpening:
+            messages.map { $0.withOpening { if let first = $0.first { $0.insert(first, at: 0) } } }
         case .positionTooHigh: messages.map { $0.withPositionTooHigh() }
         case .falseGap: messages.map { $0.withFalseGap() }
         case .untoldGap: messages.map { $0.withUntoldGap() }

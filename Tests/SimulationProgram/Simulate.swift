@@ -18,6 +18,15 @@ import Simulation
     @Option(help: "Run only this seed.")
     var seed: UInt64?
 
+    @Flag(help: "Simulate stock clients with session tokens, their pages and lost connections.")
+    var sessions = false
+
+    @Option(help: "With --sessions: inject this bug.")
+    var sessionVariant: SessionVariant?
+
+    @Flag(help: "Simulate stored channels under kills, losses of power and failing disks instead.")
+    var archive = false
+
     @Flag(help: "Print the steps and messages.")
     var trace = false
 
@@ -43,8 +52,29 @@ import Simulation
         var situations: [Situation: Int] = [:]
         for number in numbers {
             Crash.record(seed: number)
-            let schedule = Schedule(seed: number)
+            if archive {
+                try playArchive(seed: number)
+                progress.advance()
+                continue
+            }
             let lines: ((String) -> Void)? = trace ? { print($0) } : nil
+            if sessions {
+                let trace = Trace(isHashed: hash, write: lines)
+                let outcome = try SessionSimulation.play(seed: number, sessionVariant, trace: trace)
+                situations.merge(outcome.situations, uniquingKeysWith: +)
+                if hash { print(number, String(outcome.hash, radix: 16)) }
+                if let violation = outcome.violation {
+                    progress.end()
+                    print("Seed \(number) violates \(violation)")
+                    print(
+                        "Again, whole: .build/release/fanfare-simulate --sessions --seed \(number) --trace"
+                    )
+                    throw ExitCode.failure
+                }
+                progress.advance()
+                continue
+            }
+            let schedule = Schedule(seed: number)
             let outcome = try Simulation.play(
                 schedule,
                 variant,
@@ -63,6 +93,13 @@ import Simulation
         guard tally else { return }
         let rows = situations.map { ("\($0)", $1) }.sorted { $0.0 < $1.0 }
         for (situation, count) in rows { print("\(count)\t\(situation)") }
+    }
+
+    /// Simulates stored channels.
+    private func playArchive(seed: UInt64) throws {
+        guard let violation = try ArchiveWorld.play(seed: seed) else { return }
+        print("Seed \(seed) violates \(violation)")
+        throw ExitCode.failure
     }
 
     /// Prints the violation, and the shrunk run.
@@ -85,3 +122,4 @@ import Simulation
 }
 
 extension Variant: ExpressibleByArgument {}
+extension SessionVariant: ExpressibleByArgument {}

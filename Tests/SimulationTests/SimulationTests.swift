@@ -24,7 +24,8 @@ import Testing
                 .departure,
                 .fullChannel, .event, .clientEvent, .tooSoon, .flood, .settlement,
                 .tracked, .recoveredNothing, .recovered, .replayed, .numberAlone, .gap("truncated"),
-                .gap("too_much"),
+                .gap("too_much"), .earlier, .trackedEarlier, .restart,
+                .gap("unknown_stream"),
             ]
         for situation in expected { #expect(situations[situation] ?? 0 > 0, "\(situation)") }
     }

@@ -14,6 +14,9 @@ package struct Program {
     static let url = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appending(path: "fanfare")
 
+    /// The program's path.
+    package static var path: String { url.path() }
+
     /// The environment of all programs: the settings of a sanitizer apply to them too.
     package static let inherited: [String: String] = {
         let names = ["LD_PRELOAD", "TSAN_OPTIONS", "ASAN_OPTIONS"]

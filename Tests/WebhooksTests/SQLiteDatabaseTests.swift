@@ -1,6 +1,7 @@
 import GRDB
 import Testing
 
+@testable import SQLite
 @testable import Webhooks
 
 @Suite("SQLite") struct SQLiteDatabaseTests {

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import SQLite
 import Testing
 
 @testable import Webhooks
@@ -71,22 +72,22 @@ import Testing
     )
     func abandoned(content: String) throws {
         try Data(content.utf8).write(to: URL(fileURLWithPath: path + "-lock"))
-        let lock = try WebhookFileLock(database: path)
+        let lock = try DatabaseLock(database: path)
         #expect(lock.isInPlace)
         let text = try String(contentsOfFile: path + "-lock", encoding: .utf8)
         #expect(text.hasPrefix("\(ProcessInfo.processInfo.processIdentifier) "))
-        #expect(throws: WebhookFileLockError.held(path: path, holder: holder)) {
-            try WebhookFileLock(database: path)
+        #expect(throws: DatabaseLockError.held(path: path, holder: holder)) {
+            try DatabaseLock(database: path)
         }
     }
 
     @Test func aHolderOnAnotherMachineIsNamedWithIt() throws {
-        let lock = try WebhookFileLock(database: path)
+        let lock = try DatabaseLock(database: path)
         try Data("17 elsewhere\n".utf8).write(to: URL(fileURLWithPath: path + "-lock"))
         #expect(
-            throws: WebhookFileLockError.held(path: path, holder: "process 17 on elsewhere")
+            throws: DatabaseLockError.held(path: path, holder: "process 17 on elsewhere")
         ) {
-            try WebhookFileLock(database: path)
+            try DatabaseLock(database: path)
         }
         _ = lock
     }

@@ -74,6 +74,14 @@ class Page:
     def notices(self):
         return self.text("#notices")
 
+    def request_count(self, path):
+        """How often the page has asked for a path."""
+        script = """
+            const paths = performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname);
+            return paths.filter((path) => path === given[0]).length;
+        """
+        return self.run(script, path)
+
     def script_errors(self):
         """What the console tells of scripts; that a server is away is told there too, and is no fault."""
         entries = self._driver.get_log("browser")

@@ -9,6 +9,7 @@ import pytest
 
 from browser import Page
 from programs import Broker
+from static_site import EMPTY_PAGE, StaticSite
 
 # What a shell runs in the background ignores SIGINT, and what runs without a terminal SIGHUP: the programs would inherit
 # it, and they are told to stop by them.
@@ -38,6 +39,13 @@ def certificate(tmp_path_factory):
 def broker(certificate):
     with Broker(certificate=certificate) as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def site():
+    """The address of an empty page, on another origin than the broker's."""
+    with StaticSite({"/": EMPTY_PAGE}) as site:
+        yield site.url
 
 
 @pytest.fixture

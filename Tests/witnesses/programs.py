@@ -1,5 +1,6 @@
 """The package's programs as child processes, heard line by line."""
 
+import json
 import os
 import queue
 import re
@@ -148,6 +149,14 @@ class Broker(Program):
         self.tls_port = int(secure[1]) if secure else None
         self.url = f"http://127.0.0.1:{self.port}"
         self.tls_url = f"https://localhost:{self.tls_port}"
+
+
+def broker_with_recovery(folder, port=0, **recovery):
+    """A broker whose development app has these settings below `recovery`."""
+    file = folder / "broker.json"  # JSON is YAML as well.
+    app = {"id": Broker.app_id, "key": Broker.key, "secret": Broker.secret, "recovery": recovery}
+    file.write_text(json.dumps({"apps": [app]}))
+    return Broker(port=port, configuration=file)
 
 
 class Demos(Program):

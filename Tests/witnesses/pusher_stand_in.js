@@ -20,6 +20,7 @@ class Bindings {
 
 window.Pusher = class Pusher {
   static instances = [];
+  static Runtime = { createWebSocket: (url) => new WebSocket(url) };
   connection = Object.assign(new Bindings(), { state: "initialized", socket_id: undefined });
   user = Object.assign(new Bindings(), { user_data: null });
   #channels = {};
@@ -29,22 +30,33 @@ window.Pusher = class Pusher {
   constructor(key, options) {
     if (options.cluster === undefined) throw new Error("Options object must provide a cluster");
     this.#url = `ws://${options.wsHost}:${options.wsPort}/app/${key}?protocol=7&client=js&version=8.4.0`;
-    this.#authorize = options.channelAuthorization.customHandler;
+    this.#authorize = options.channelAuthorization?.customHandler;
     Pusher.instances.push(this);
+    this.connection.bind("message", (event) => this.#handle(event));
     this.connect();
   }
 
   connect() {
     if (this.socket) return;
     this.#become("connecting");
-    this.socket = new WebSocket(this.#url);
+    this.socket = Pusher.Runtime.createWebSocket(this.#url);
     this.socket.onmessage = ({ data }) => this.#receive(JSON.parse(data));
     this.socket.onclose = () => {
       this.socket = null;
       for (const channel of Object.values(this.#channels)) channel.subscribed = false;
+      if (this.connection.state === "disconnected") return;
       this.#become("connecting");
       setTimeout(() => this.connect(), 1000);
     };
+  }
+
+  disconnect() {
+    this.#become("disconnected");
+    this.socket.close();
+  }
+
+  channel(name) {
+    return this.#channels[name];
   }
 
   subscribe(name) {
@@ -67,8 +79,11 @@ window.Pusher = class Pusher {
     });
   }
 
-  #receive({ event, channel: name, data: text, user_id }) {
-    const data = typeof text === "string" ? JSON.parse(text) : text;
+  #receive({ event, channel, data, user_id }) {
+    this.connection.emit("message", { event, channel, data: decoded(data), user_id });
+  }
+
+  #handle({ event, channel: name, data, user_id }) {
     const channel = this.#channels[name];
     if (event === "pusher:connection_established") {
       this.connection.socket_id = data.socket_id;
@@ -90,7 +105,8 @@ window.Pusher = class Pusher {
   }
 
   #send(event, data, channel) {
-    this.socket.send(JSON.stringify({ event, data, channel }));
+    // Later, as pusher-js does.
+    setTimeout(() => this.socket?.send(JSON.stringify({ event, data, channel })));
     return true;
   }
 
@@ -100,3 +116,11 @@ window.Pusher = class Pusher {
     this.connection.emit("state_change", { previous, current });
   }
 };
+
+function decoded(data) {
+  try {
+    return typeof data === "string" ? JSON.parse(data) : data;
+  } catch {
+    return data;
+  }
+}

@@ -22,7 +22,7 @@ class Subscriber:
         self.events = queue.Queue()
         self._pusher = pysher.Pusher(
             key=broker.key,
-            custom_host="localhost" if secure else "127.0.0.1",
+            custom_host="localhost" if secure else getattr(broker, "host", "127.0.0.1"),
             port=broker.tls_port if secure else broker.port,
             secure=secure,
             secret=broker.secret,

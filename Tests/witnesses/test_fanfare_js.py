@@ -1,15 +1,20 @@
-"""The demos' own JavaScript client in three browsers, against the built broker."""
+"""The browser client in three browsers, loaded from the broker as any page would."""
 
 import json
+import re
+import urllib.request
 
+import pusher
 import pytest
 
-from programs import Broker, Demos, await_true
+from frame_line import FrameLine
+from programs import Broker, await_true, broker_with_recovery
+from static_site import EMPTY_PAGE, StaticSite
 
 # Signs in the page itself, as no app may: the secret of the development app is known to everyone.
 CONNECT = """
-    const { Fanfare, NotAuthorized } = await import("/fanfare.js");
-    const [port, user, secret] = given;
+    const [port, user, secret, options] = given;
+    const { Fanfare, NotAuthorized } = await import(`http://127.0.0.1:${port}/fanfare.js`);
     const text = new TextEncoder();
     const key = await crypto.subtle.importKey(
         "raw", text.encode(secret), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
@@ -34,15 +39,24 @@ CONNECT = """
         return { auth: await sign(`${socketID}:${channel}:${channel_data}`), channel_data };
     }
     window.heard = [];
-    window.fanfare = new Fanfare("app-key", { host: "127.0.0.1", port, authorize });
+    window.fanfare = new Fanfare("app-key", { authorize, ...options });
     fanfare.onerror = (error) => heard.push(["error", error]);
-    window.room = (name, ...events) => {
-        const channel = fanfare.subscribe(name);
+    window.room = (name, options, ...events) => {
+        const channel = fanfare.subscribe(name, options);
         for (const event of ["pusher:subscription_error", ...events]) {
             channel.bind(event, (data, { userID }) => heard.push([event, data, userID ?? null]));
         }
         return channel;
     };
+    window.loads = [];
+    // A state that loads until finish() is called, and fails as often as told.
+    window.load = (name, times = 0) => fanfare.subscribe(name).state(async ({ kind }) => {
+        loads.push(kind);
+        if (times > 0) { times -= 1; throw new Error("away for a moment"); }
+        await new Promise((resolve) => { window.finish = resolve; });
+        heard.push(["loaded", null, null]);
+        return window.statePosition;
+    });
     await new Promise((resolve) => {
         fanfare.onstate = (state) => state === "connected" && resolve();
         fanfare.connect();
@@ -53,16 +67,16 @@ CONNECT = """
 class Client:
     """The client of one page."""
 
-    def __init__(self, page, broker, demos, user):
+    def __init__(self, page, broker, site, user, **options):
         self._page = page
-        page.open(demos.url + "/")
-        page.run(CONNECT, broker.port, user, broker.secret)
+        page.open(site)
+        page.run(CONNECT, broker.port, user, broker.secret, options)
 
     def run(self, script, *arguments):
         return self._page.run(script, *arguments)
 
-    def room(self, name, *events):
-        self.run("room(...given)", name, *events)
+    def room(self, name, *events, **options):
+        self.run("room(...given)", name, options, *events)
         self.await_subscribed(name)
 
     def await_subscribed(self, name):
@@ -71,6 +85,21 @@ class Client:
             f"a subscription to {name}",
             seconds=40,
         )
+
+    def new(self, name="new"):
+        """The data of the events of a name."""
+        return [data for event, data, *_ in self.heard if event == name]
+
+    def await_new(self, *expected):
+        await_true(lambda: len(self.new()) >= len(expected), "the events", seconds=40, told=lambda: self.heard)
+        assert self.new() == list(expected)
+
+    def position(self, name):
+        return self.run("return fanfare.subscribe(given[0]).position", name)
+
+    @property
+    def errors(self):
+        return [error["message"] for kind, error, *_ in self.heard if kind == "error"]
 
     def members(self, name):
         return self.run("return Object.fromEntries(fanfare.subscribe(given[0]).members)", name)
@@ -83,15 +112,9 @@ class Client:
         return self.run("return heard")
 
 
-@pytest.fixture(scope="module")
-def demos(broker):
-    with Demos(broker.port) as demos:
-        yield demos
-
-
 @pytest.fixture
-def clients(browsers, broker, demos):
-    return [Client(page, broker, demos, user) for page, user in zip(browsers, ("ann", "bob", "cleo"))]
+def clients(browsers, broker, site):
+    return [Client(page, broker, site, user) for page, user in zip(browsers, ("ann", "bob", "cleo"))]
 
 
 ROOM = "presence-room"
@@ -150,7 +173,7 @@ def test_too_many_client_events_are_an_error_and_no_end(clients):
 
 def test_a_refusal_is_told_and_not_repeated(clients):
     ann = clients[0]
-    ann.run("room('private-closed')")
+    ann.run("room('private-closed', {})")
     error = ["pusher:subscription_error", {"type": "AuthError", "error": "not for you"}, None]
     await_true(lambda: ann.heard == [error], "the refusal")
     assert ann.run("return requests") == 1
@@ -164,9 +187,9 @@ def test_a_failure_is_tried_again(clients):
     assert ann.heard == []
 
 
-def test_a_wrong_signature_is_told(clients, browsers, broker, demos):
-    mallory = Client(browsers[0], broker_with(broker, secret="guessed"), demos, "mallory")
-    mallory.run("room('private-notes')")
+def test_a_wrong_signature_is_told(clients, browsers, broker, site):
+    mallory = Client(browsers[0], broker_with(broker, secret="guessed"), site, "mallory")
+    mallory.run("room('private-notes', {})")
     await_true(lambda: mallory.heard, "that the broker refuses it")
     assert mallory.run("return fanfare.subscribe('private-notes').isSubscribed") is False
 
@@ -198,9 +221,9 @@ def test_a_user_is_signed_in_and_sent_to(clients, publisher):
     assert clients[1].heard == [["signed in", "bob"]]
 
 
-def test_everything_comes_back_with_the_broker(browsers, demos):
+def test_everything_comes_back_with_the_broker(browsers, site):
     first = Broker()
-    clients = [Client(page, first, demos, user) for page, user in zip(browsers, ("ann", "bob"))]
+    clients = [Client(page, first, site, user) for page, user in zip(browsers, ("ann", "bob"))]
     for client in clients:
         client.room(ROOM, "client-typing")
         client.run("fanfare.signIn()")
@@ -242,3 +265,252 @@ def test_client_events_over_the_rate_wait_and_all_arrive_in_order(clients):
     ann.run("fanfare.suspend(); fanfare.connect()")
     await_true(lambda: [data for _, data, *_ in bob.heard] == list(range(15)), "all of them, once")
     assert ann.heard == []
+
+
+# Recovery
+
+
+@pytest.fixture
+def line(broker):
+    with FrameLine(broker.port) as line:
+        yield line
+
+
+@pytest.fixture
+def ann(browsers, broker, site, line):
+    """A page behind a line that can be cut."""
+    return Client(browsers[0], broker, site, "ann", host="127.0.0.1", port=line.port)
+
+
+@pytest.fixture
+def backend(broker):
+    return backend_of(broker)
+
+
+def backend_of(broker):
+    return pusher.Pusher(broker.app_id, broker.key, broker.secret, host="127.0.0.1", port=broker.port, ssl=False)
+
+
+@pytest.mark.parametrize("name", ["news", "private-news", "presence-news"])
+def test_a_hole_is_found_and_filled_on_the_same_connection(ann, line, backend, name):
+    ann.room(name, "new", "pusher:continuity")
+    socket_id = ann.run("return fanfare.socketID")
+    line.loses = lambda text: '"data":"2"' in text and line.texts.count(text) == 1
+    for number in range(1, 6):
+        backend.trigger(name, "new", number)
+    ann.await_new(1, 2, 3, 4, 5)
+    backend.trigger(name, "new", 6)
+    ann.await_new(1, 2, 3, 4, 5, 6)
+    assert len(ann.errors) == 1 and "did not arrive; asking for them again" in ann.errors[0]
+    assert [continuity["kind"] for continuity in ann.new("pusher:continuity")] == ["began", "resumed"]
+    assert ann.run("return fanfare.socketID") == socket_id
+
+
+def test_a_hole_that_comes_again_is_asked_for_more_slowly(ann, line, backend):
+    ann.room("news", "new")
+    line.loses = lambda text: '"data":"1"' in text and line.texts.count(text) <= 3
+    for number in (1, 2):
+        backend.trigger("news", "new", number)
+    ann.await_new(1, 2)
+    assert 2 <= len(ann.errors) <= 3
+
+
+def test_an_event_that_leaves_the_page_out_is_no_hole(ann, line, backend):
+    ann.room("news", "new")
+    socket_id = ann.run("return fanfare.socketID")
+    backend.trigger("news", "new", 1)
+    backend.trigger("news", "new", "own", socket_id)
+    backend.trigger("news", "new", 2)
+    ann.await_new(1, 2)
+    line.cut()
+    backend.trigger("news", "new", "own", socket_id)
+    backend.trigger("news", "new", 3)
+    ann.await_new(1, 2, 3)
+    assert ann.errors == []
+
+
+def test_what_is_no_longer_kept_is_told_as_a_gap_and_counted(browsers, site, tmp_path):
+    with broker_with_recovery(tmp_path, messages_max=5) as broker, FrameLine(broker.port) as line:
+        ann = Client(browsers[0], broker, site, "ann", host="127.0.0.1", port=line.port)
+        ann.room("news", "new", "pusher:continuity")
+        ann.run("load('news'); finish()")
+        await_true(lambda: ann.run("return fanfare.subscribe('news').isLive"), "the state")
+        ann.run("fanfare.suspend()")
+        for number in range(8):
+            backend_of(broker).trigger("news", "new", number)
+        ann.run("fanfare.connect()")
+        await_true(lambda: ann.run("return loads") == ["began", "gap"], "that the state is loaded anew")
+        assert ann.new("pusher:continuity")[-1] == {"kind": "gap", "reason": "truncated", "missed": 8}
+        assert ann.run("return fanfare.subscribe('news').isLive") is False
+        backend_of(broker).trigger("news", "new", "behind it")
+        ann.run("finish()")
+        ann.await_new("behind it")
+
+
+def test_a_broker_that_begins_anew_is_a_gap_and_one_without_recovery_unknown(browsers, site, tmp_path):
+    broker = Broker()
+    ann = Client(browsers[0], broker, site, "ann")
+    ann.room("news", "new", "pusher:continuity")
+    backend_of(broker).trigger("news", "new", 1)
+    ann.await_new(1)
+    broker.stop()
+
+    def kinds():
+        return [continuity["kind"] for continuity in ann.new("pusher:continuity")]
+
+    with Broker(port=broker.port) as broker:
+        await_true(lambda: kinds() == ["began", "gap"], "the gap", seconds=40)
+        assert ann.new("pusher:continuity")[-1]["reason"] == "unknown_stream"
+    with broker_with_recovery(tmp_path, port=broker.port, enabled=False) as broker:
+        await_true(lambda: kinds() == ["began", "gap", "unknown"], "an honest answer", seconds=40)
+        backend_of(broker).trigger("news", "new", 2)
+        ann.await_new(1, 2)
+        assert ann.position("news") is None
+        # Nobody can know: the state is loaded behind each connection.
+        ann.run("load('news'); finish(); fanfare.suspend(); fanfare.connect()")
+        await_true(lambda: ann.run("return loads") == ["began", "unknown"], "that it is loaded again")
+
+
+def test_a_new_page_begins_with_earlier_events_where_a_rule_allows_it(browsers, site, tmp_path):
+    rule = {"channel_prefix": "news", "keep": "always", "rewind": True}
+    with broker_with_recovery(tmp_path, rules=[rule]) as broker:
+        for number in range(5):
+            backend_of(broker).trigger("news", "new", number)
+            backend_of(broker).trigger("other", "new", number)
+        ann = Client(browsers[0], broker, site, "ann")
+        ann.room("news", "new", rewind={"count": 3})
+        ann.room("other", "other", rewind={"count": 3})
+        ann.await_new(2, 3, 4)
+        backend_of(broker).trigger("news", "new", 5)
+        ann.await_new(2, 3, 4, 5)
+        assert ann.new("other") == []
+
+
+def test_a_page_goes_on_where_the_last_one_was(ann, backend):
+    ann.room("news", "new")
+    backend.trigger("news", "new", 1)
+    ann.await_new(1)
+    position = ann.position("news")
+    ann.run("fanfare.unsubscribe('news')")
+    for number in (2, 3):
+        backend.trigger("news", "new", number)
+    ann.room("news", "new", "pusher:continuity", position=position)
+    ann.await_new(1, 2, 3)
+    assert ann.new("pusher:continuity") == [{"kind": "resumed", "replayed": 2}]
+
+
+def test_a_position_that_is_none_is_refused_and_forgotten(ann, backend):
+    ann.run("room('news', { position: { stream: 'a b', serial: -1 } }, 'new')")
+    await_true(lambda: ann.new("pusher:subscription_error"), "the refusal")
+    assert ann.new("pusher:subscription_error")[0]["type"] == "InvalidPosition"
+    ann.run("fanfare.suspend(); fanfare.connect()")
+    ann.await_subscribed("news")
+    backend.trigger("news", "new", 1)
+    ann.await_new(1)
+
+
+def test_events_wait_for_the_state_also_over_a_cut(ann, line, backend):
+    ann.room("news", "new")
+    ann.run("load('news')")
+    start = ann.position("news")["serial"]
+    backend.trigger("news", "new", 1)
+    await_true(lambda: ann.position("news")["serial"] == start + 1, "that it has arrived")
+    line.cut()
+    backend.trigger("news", "new", 2)
+    await_true(lambda: ann.position("news")["serial"] == start + 2, "that the next has arrived", seconds=40)
+    assert ann.new() == []
+    ann.run("finish()")
+    ann.await_new(1, 2)
+    assert [event for event, *_ in ann.heard] == ["loaded", "new", "new"]
+    assert ann.run("return loads") == ["began"]
+
+
+def test_a_state_that_fails_to_load_is_loaded_again(ann, backend):
+    ann.room("news", "new")
+    ann.run("load('news', 2)")
+    await_true(lambda: len(ann.run("return loads")) == 3, "the third attempt")
+    assert len(ann.errors) == 2 and "cannot be loaded: away for a moment" in ann.errors[0]
+    backend.trigger("news", "new", 1)
+    assert ann.new() == []
+    ann.run("finish()")
+    ann.await_new(1)
+
+
+def test_the_position_of_a_state_says_which_events_follow(ann, backend):
+    """Older than the subscription: those between come from the broker. Newer: what is in the state does not come again."""
+    before = backend.channel_info("news", ["position"])["position"]
+    for number in (1, 2):
+        backend.trigger("news", "new", number)
+    ann.room("news", "new")
+    ann.run("load('news'); window.statePosition = given[0]; finish()", before)
+    ann.await_new(1, 2)
+    assert ann.run("return loads") == ["began"]
+    ann.run("load('news')")
+    for number in (3, 4, 5):
+        backend.trigger("news", "new", number)
+    await_true(lambda: ann.position("news")["serial"] == before["serial"] + 5, "that they have arrived")
+    ann.run("statePosition = given[0]; finish()", {**before, "serial": before["serial"] + 4})
+    ann.await_new(1, 2, 5)
+
+
+def test_the_backend_signs_at_its_own_address(browsers, broker, line):
+    """`authEndpoint` gets the form of pusher-js; 403 is final, 500 is tried again."""
+    forms = []
+    answers = {"private-notes": [500, 200], "private-closed": [403]}
+
+    def answer(form):
+        forms.append(form)
+        status = answers[form["channel_name"]].pop(0)
+        return status, backend_of(broker).authenticate(form["channel_name"], form["socket_id"])
+
+    with StaticSite({"/": EMPTY_PAGE}, posts={"/auth": answer}) as site:
+        options = {"authorize": None, "authEndpoint": "/auth", "authHeaders": {"X-Token": "t"}}
+        ann = Client(browsers[0], broker, site.url + "/", "ann", **options)
+        ann.room("private-notes", "new")
+        backend_of(broker).trigger("private-notes", "new", 1)
+        ann.await_new(1)
+        ann.run("room('private-closed', {})")
+        await_true(lambda: ann.new("pusher:subscription_error"), "the refusal")
+        assert ann.new("pusher:subscription_error") == [
+            {"type": "AuthError", "error": "/auth answered with status 403"}
+        ]
+    socket_id = ann.run("return fanfare.socketID")
+    assert [form["channel_name"] for form in forms] == ["private-notes"] * 2 + ["private-closed"]
+    assert {form["socket_id"] for form in forms} == {socket_id}
+    assert {form["x-token"] for form in forms} == {"t"}
+
+
+def test_the_types_name_what_there_is_and_nothing_else(ann, broker):
+    def read(name):
+        return urllib.request.urlopen(f"{broker.url}/{name}", timeout=10).read().decode()
+
+    types, script = read("fanfare.d.ts"), read("fanfare.js")
+    # What a page can reach: the exports, and what instances of the two classes have.
+    reached = ann.run(
+        """
+        const module = await import(given[0]);
+        const names = (object) => [...Object.keys(object), ...Object.getOwnPropertyNames(Object.getPrototypeOf(object))];
+        return {
+            module: Object.keys(module),
+            Fanfare: names(new module.Fanfare("app-key")),
+            Channel: names(new module.Fanfare("app-key").subscribe("news")),
+        };
+        """,
+        f"{broker.url}/fanfare.js",
+    )
+    assert set(re.findall(r"^export (?:class|const) (\w+)", types, re.M)) == set(reached["module"])
+    for name in ("Fanfare", "Channel"):
+        assert members_of("class " + name, types) == set(reached[name]) - {"constructor"}, name
+    for option in members_of("interface Options", types) | members_of("interface SubscribeOptions", types):
+        assert re.search(rf"\b{option}\b", script), f"fanfare.js has no option {option}"
+    for event in re.findall(r'^  "(pusher:\w+)"', types, re.M):
+        assert event in script or event == "pusher:cache_miss", f"fanfare.js has no event {event}"
+    for state in members_of("interface StateDetails", types):
+        assert f'onstate("{state}"' in script, f"fanfare.js has no state {state}"
+
+
+def members_of(declaration, types):
+    """The names that a class or an interface of a .d.ts file declares."""
+    body = re.search(rf"^export {declaration}\b.*?{{\n(.*?)^}}", types, re.S | re.M)[1]
+    names = re.findall(r"^  (?:readonly |get )?(\w+)\??(?=[(:<])", body, re.M)
+    return set(names) - {"constructor"}

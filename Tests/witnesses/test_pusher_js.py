@@ -1,31 +1,22 @@
 """Pages that are opened with ?client=pusher-js: they load that script, and nothing else changes."""
 
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from contacts_page import ADA, ContactsPage
 from programs import Broker, Demos, await_true
+from static_site import StaticSite
 from table_page import TablePage, order, post
 from to_do_page import FIRST, ToDoPage
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
 
 
 @pytest.fixture(scope="module")
 def script():
     """The URL of the stand-in, on another origin as a CDN is."""
-    folder = Path(__file__).parent
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/pusher_stand_in.js"
-        server.shutdown()
+    text = (Path(__file__).parent / "pusher_stand_in.js").read_text()
+    with StaticSite({"/pusher_stand_in.js": text}) as site:
+        yield f"{site.url}/pusher_stand_in.js"
 
 
 def await_agreement(demos, count, pages):
@@ -70,7 +61,7 @@ def test_a_page_that_cannot_load_it_says_so_and_goes_on(browsers, broker):
     page = TablePage(browsers[0])
     with Demos(broker.port, pusher_js="http://127.0.0.1:9/pusher.min.js") as demos:
         page.open(demos.url + "/table/?client=pusher-js")
-        await_true(lambda: "pusher-js cannot be loaded" in page.notices, "why")
+        await_true(lambda: "pusher.min.js cannot be loaded" in page.notices, "why")
         page.await_live()
         page.add("Ada")
         await_agreement(demos, 2, [page])

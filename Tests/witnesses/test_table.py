@@ -3,8 +3,9 @@
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from frame_line import FrameLine
 from line import Line
-from programs import Broker, Demos, await_true, run
+from programs import Broker, Demos, await_true, broker_with_recovery, run
 from table_page import OldApp, TablePage, Terminal, order, post
 
 
@@ -270,3 +271,54 @@ def test_a_page_believes_a_backend_that_has_begun_anew(browsers, broker):
     with Demos(broker.port, port=first.port) as second:
         page.add("Mary")
         await_agreement(second, 2, page)
+
+
+def test_a_page_that_was_away_catches_up_without_a_request_and_says_so(browsers, broker):
+    page = TablePage(browsers[0])
+    with FrameLine(broker.port) as line, Demos(broker.port, public_broker=f"http://127.0.0.1:{line.port}") as demos:
+        page.open(demos.url + "/table/")
+        page.await_live()
+        page.await_names("John Doe")
+        loads = page.request_count("/table/rows")
+        line.close()
+        await_true(lambda: page.connection == "Reconnecting", "that the connection is gone")
+        for number in range(12):
+            post(demos, "/add", name=f"Number {number}", deviceId="another")
+        line.open()
+        await_true(lambda: "12 changes while you were away." in page.notices, "what has happened", seconds=40)
+        await_agreement(demos, 13, page)
+        assert page.request_count("/table/rows") == loads
+
+
+def test_a_page_behind_a_gap_loads_anew_and_says_so(browsers, tmp_path):
+    page = TablePage(browsers[0])
+    with (
+        broker_with_recovery(tmp_path, messages_max=5) as broker,
+        FrameLine(broker.port) as line,
+        Demos(broker.port, public_broker=f"http://127.0.0.1:{line.port}") as demos,
+    ):
+        page.open(demos.url + "/table/")
+        page.await_live()
+        page.await_names("John Doe")
+        loads = page.request_count("/table/rows")
+        line.close()
+        await_true(lambda: page.connection == "Reconnecting", "that the connection is gone")
+        for number in range(12):
+            post(demos, "/add", name=f"Number {number}", deviceId="another")
+        line.open()
+        # Two for each change: one is for old apps.
+        gap = "History expired, loaded anew (24 events missed)."
+        await_true(lambda: gap in page.notices, "what has happened", seconds=40, told=lambda: page.notices)
+        await_agreement(demos, 13, page)
+        assert page.request_count("/table/rows") == loads + 1
+
+
+def test_a_terminal_that_was_away_catches_up_and_says_so(broker):
+    with FrameLine(broker.port) as line, Demos(broker.port) as demos, Terminal(line, demos) as terminal:
+        line.close()
+        terminal.await_line("waiting to reconnect")
+        for number in range(3):
+            post(demos, "/add", name=f"Number {number}", deviceId="another")
+        line.open()
+        terminal.await_line("notice: 6 events while you were away", seconds=40)
+        await_agreement(demos, 4, terminal)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from frame_line import FrameLine
 from programs import Broker, Demos, await_true, run
 from pysher_client import Subscriber
 from text_page import TextPage, post
@@ -200,3 +201,20 @@ def test_the_text_outlives_backend_and_broker(browsers, tmp_path):
             page.await_live()
             page.await_saved()
             assert stored(second) == page.written == "kept for good"
+
+
+def test_a_page_that_was_away_catches_up_without_a_request_and_says_so(browsers, broker):
+    page = browsers[0]
+    with FrameLine(broker.port) as line, Demos(broker.port, public_broker=f"http://127.0.0.1:{line.port}") as demos:
+        page.open(demos.url + "/text/")
+        page.await_loaded()
+        page.await_live()
+        recoveries = page.request_count("/text/operations")
+        line.close()
+        await_true(lambda: page.connection == "Reconnecting", "that the connection is gone")
+        for text in ("one", "two", "three"):
+            post(demos, text, "another")
+        line.open()
+        page.await_text("three")
+        await_true(lambda: "3 changes while you were away." in page.notices, "what has happened", seconds=40)
+        assert page.request_count("/text/operations") == recoveries

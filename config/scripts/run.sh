@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 
 readonly port=${PORT:-6001} demo_port=${DEMO_PORT:-4000}
 readonly key=app-key
-# The demos' data; delete the file to start again.
+# The demos' data, and the broker's messages of the last day; delete both files to start again.
 readonly database=var/demos.sqlite
 
 busy() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
@@ -48,7 +48,7 @@ await() {
     done
 }
 
-"$programs/fanfare" serve --port "$port" &
+"$programs/fanfare" serve --port "$port" --config config/demos.yaml &
 broker=$!
 await $broker "$port" "The broker"
 

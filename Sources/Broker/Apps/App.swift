@@ -122,6 +122,9 @@ public struct Apps: Sendable {
         byKey = AppIndex(apps.flatMap { app in app.credentials.keys.map { ($0, app) } })
     }
 
+    /// All apps.
+    public var all: some Sequence<App> { byID.apps }
+
     /// The app with identifier `id`.
     public subscript(id id: Span<UInt8>) -> App? { byID[id] }
 
@@ -148,6 +151,8 @@ private struct AppIndex: Sendable {
         }
         precondition(Set(entries.map(\.text)).count == entries.count, "duplicate identifier or key")
     }
+
+    var apps: some Sequence<App> { entries.lazy.map(\.app) }
 
     subscript(text: String) -> App? { text.withUTF8Bytes { self[$0] } }
 

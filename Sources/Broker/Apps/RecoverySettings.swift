@@ -19,6 +19,11 @@ public struct RecoverySettings: Sendable, Equatable {
     /// The maximum number of channels without subscribers whose last serial is remembered.
     public var positionsMax: Int
 
+    /// The maximum number of sessions of stock clients with a token.
+    public var sessionsMax: Int
+    /// How long a session is kept behind the end of its connection, in seconds.
+    public var sessionAge: Int
+
     /// Creates settings, with defaults.
     public init(
         isEnabled: Bool = true,
@@ -27,7 +32,9 @@ public struct RecoverySettings: Sendable, Equatable {
         retainedBytesMax: Int? = nil,
         replayMessagesMax: Int = 10_000,
         replayBytesMax: Int = 4 << 20,
-        positionsMax: Int = 100_000
+        positionsMax: Int = 100_000,
+        sessionsMax: Int = 100_000,
+        sessionAge: Int = 300
     ) {
         self.isEnabled = isEnabled
         self.rules = rules
@@ -36,6 +43,8 @@ public struct RecoverySettings: Sendable, Equatable {
         self.replayMessagesMax = replayMessagesMax
         self.replayBytesMax = replayBytesMax
         self.positionsMax = positionsMax
+        self.sessionsMax = sessionsMax
+        self.sessionAge = sessionAge
     }
 
     /// The rule of a channel.
@@ -43,9 +52,19 @@ public struct RecoverySettings: Sendable, Equatable {
         rules.first { channel.text.hasPrefix($0.channelPrefix) } ?? standard
     }
 
+    /// Whether some channels are in the archive.
+    public var hasArchive: Bool {
+        isEnabled && (standard.store == .archive || rules.contains { $0.store == .archive })
+    }
+
     /// Whether a channel may have a stream before a client tracks it.
     public var keepsAlways: Bool {
         isEnabled && (standard.keep == .always || rules.contains { $0.keep == .always })
+    }
+
+    /// Whether a client that does not track a channel may get earlier messages of it.
+    public var replaysOpenings: Bool {
+        isEnabled && ([standard] + rules).contains { $0.opening != .live }
     }
 }
 
@@ -59,12 +78,32 @@ public struct RecoveryRule: Sendable, Equatable {
         case always
     }
 
+    /// What a client without a position gets behind its acknowledgement, ahead of live messages.
+    public enum Opening: Sendable, Equatable {
+        /// Nothing.
+        case live
+        /// Earlier messages: the last `count`, and only those of the last `seconds`; without either, all that are kept.
+        case replay(count: Int? = nil, seconds: Int? = nil)
+    }
+
+    /// Where a channel keeps its messages.
+    public enum Store: Sendable {
+        /// In memory: a restart begins other streams.
+        case memory
+        /// In the archive's file, before anybody sees them, and the last ones in memory.
+        case archive
+    }
+
     /// The beginning of the channels' names; empty for all.
     public var channelPrefix: String
     /// When the channels keep their messages.
     public var keep: Keep
     /// Whether a client without a position may ask for earlier messages.
     public var allowsRewind: Bool
+    /// What a client without a position gets that does not ask for a rewind.
+    public var opening: Opening
+    /// Whether a client may resume from a position before its first subscription; see ``JoinedStream``.
+    public var replaysBeforeJoining: Bool
     /// Whether client events are part of the stream.
     public var keepsClientEvents: Bool
     /// The maximum number of kept messages of a channel.
@@ -73,12 +112,17 @@ public struct RecoveryRule: Sendable, Equatable {
     public var bytesMax: Int
     /// How long a message is kept, in seconds.
     public var ageMax: Int
+    /// Where the channels keep their messages.
+    public var store: Store
 
     /// Creates a rule, with defaults.
     public init(
         channelPrefix: String = "",
+        store: Store = .memory,
         keep: Keep = .whileNeeded,
         allowsRewind: Bool = false,
+        opening: Opening = .live,
+        replaysBeforeJoining: Bool = true,
         keepsClientEvents: Bool = true,
         messagesMax: Int = 1_000,
         bytesMax: Int = 1 << 20,
@@ -87,9 +131,40 @@ public struct RecoveryRule: Sendable, Equatable {
         self.channelPrefix = channelPrefix
         self.keep = keep
         self.allowsRewind = allowsRewind
+        self.opening = opening
+        self.replaysBeforeJoining = replaysBeforeJoining
         self.keepsClientEvents = keepsClientEvents
         self.messagesMax = messagesMax
         self.bytesMax = bytesMax
         self.ageMax = ageMax
+        self.store = store
+    }
+
+    /// What is kept in memory in front of the archive, whatever the archive keeps.
+    private static let front = RecoveryRule()
+
+    /// The maximum number of messages of a channel in memory.
+    var ringMessagesMax: Int {
+        store == .memory ? messagesMax : min(messagesMax, Self.front.messagesMax)
+    }
+
+    /// The maximum size of a channel's messages in memory, in bytes.
+    var ringBytesMax: Int { store == .memory ? bytesMax : min(bytesMax, Self.front.bytesMax) }
+
+    /// How long a message is kept in memory, in seconds.
+    var ringAgeMax: Int { store == .memory ? ageMax : min(ageMax, Self.front.ageMax) }
+}
+
+extension RecoveryRule {
+    /// What a client without a position gets.
+    ///
+    /// - Parameter request: The client's request; `nil` for a client that does not track the channel.
+    /// - Returns: The rewind that it asks for, if the rule allows it.
+    func opening(for request: PositionRequest?) -> Opening {
+        guard allowsRewind, let rewind = request?.rewind else { return opening }
+        switch rewind {
+        case .count(let count): return .replay(count: count)
+        case .seconds(let seconds): return .replay(seconds: seconds)
+        }
     }
 }

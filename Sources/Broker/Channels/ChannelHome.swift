@@ -40,8 +40,10 @@ public struct ChannelHome: Sendable {
         public let members: [Member]
         /// The first message after the acknowledgement.
         public let opening: Opening
-        /// Where the subscription of a client that tracks its position begins; `nil` for any other.
+        /// Where the subscription begins, if the client tracks its position or gets earlier messages.
         public let replay: Replay?
+        /// Whether the client tracks its position.
+        public let isTracked: Bool
     }
 
     /// The number of subscribers, by shard.
@@ -72,6 +74,7 @@ public struct ChannelHome: Sendable {
     ///   - address: The channel.
     ///   - app: The channel's app; `nil` if it is no longer served.
     ///   - state: The state shared by the channels of this home shard.
+    ///   - archived: Messages of the archive that precede those in memory.
     ///   - now: The time, in milliseconds of a steady clock.
     /// - Returns: The effects to perform.
     public mutating func subscribe(
@@ -79,6 +82,7 @@ public struct ChannelHome: Sendable {
         to address: ChannelAddress,
         of app: App?,
         sharing state: inout HomeShardState,
+        behind archived: ArchivedMessages = ArchivedMessages(),
         at now: Int64
     ) -> [Effect] {
         var effects: [Effect] = []
@@ -105,18 +109,24 @@ public struct ChannelHome: Sendable {
             let notice = ServerMessage.memberAdded(newMember, to: address.name)
             effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
         }
-        var replay: Replay?
-        if let request = subscriber.position {
-            replay = track(request, address, app, &state, at: now)
+        var replay = app.flatMap {
+            self.replay(to: subscriber, address, $0, &state, behind: archived, at: now)
         }
         var opening = Grant.Opening.live
         if replay?.includesOpening(for: subscriber.position) != false {
-            opening = state.opening(of: address, app, &effects, at: now)
+            opening = state.opening(of: address, ahead: replay, app, &effects, at: now)
         }
         if case .cached = opening { replay?.start.hasOpening = true }
-        effects.append(
-            .grant(Grant(members: presence.members, opening: opening, replay: replay))
+        if let app, let start = replay?.start {
+            replay?.start.position = issued(start, to: subscriber, address, app)
+        }
+        let grant = Grant(
+            members: presence.members,
+            opening: opening,
+            replay: replay,
+            isTracked: subscriber.position != nil && replay != nil
         )
+        effects.append(.grant(grant))
         // Behind the grant, so that the subscriber gets the count too.
         updateCount(of: address, app, &state, &effects, at: now)
         return effects
@@ -184,17 +194,49 @@ public struct ChannelHome: Sendable {
         if stream == nil { stream = state.openStream(address, app, isVacant: isVacant, at: now) }
     }
 
-    /// Begins to number the channel's messages, if they have no numbers yet, and decides what the subscriber gets.
-    private mutating func track(
-        _ request: PositionRequest,
+    /// Decides what a subscriber gets that tracks its position, or whose channel opens with earlier messages.
+    ///
+    /// The channel's messages are numbered from now on.
+    private mutating func replay(
+        to subscriber: Subscriber,
         _ address: ChannelAddress,
-        _ app: App?,
+        _ app: App,
         _ state: inout HomeShardState,
+        behind archived: ArchivedMessages,
         at now: Int64
     ) -> Replay? {
+        let settings = app.recovery
+        guard
+            subscriber.position != nil
+                || settings.isEnabled && settings.rule(of: address.name).opening != .live
+        else { return nil }
         if stream == nil { stream = state.openStream(address, app, isVacant: false, at: now) }
-        guard let stream, let settings = app?.recovery else { return nil }
-        return state.streams.replay(stream, for: request, settings, at: now)
+        guard let stream else { return nil }
+        var request = subscriber.position
+        if let position = request?.position {
+            request?.position = app.position(issuedAs: position, on: address.name)
+        }
+        return state.streams.replay(
+            stream,
+            for: request,
+            of: subscriber.socketID,
+            settings,
+            behind: archived,
+            at: now
+        )
+    }
+
+    /// The form of the start's position for the client: who goes on keeps its own.
+    private func issued(
+        _ start: SubscriptionStart,
+        to subscriber: Subscriber,
+        _ address: ChannelAddress,
+        _ app: App
+    ) -> ChannelPosition {
+        if case .recovered = start.continuity, let own = subscriber.position?.position {
+            return own
+        }
+        return app.issuedPosition(start.position, on: address.name)
     }
 
     /// The sender of a client event, with the user on a presence channel; `nil` if it is not a member.

@@ -9,6 +9,8 @@ public struct EventCache: Sendable {
     public struct Entry: Sendable {
         /// The event as it was triggered.
         public let publication: Publication
+        /// The event's position in the channel's stream, if it has one.
+        public let position: ChannelPosition?
         /// The time of its expiry.
         public let expiry: Int64
     }
@@ -59,6 +61,7 @@ public struct EventCache: Sendable {
     ///
     /// - Parameters:
     ///   - publication: The event.
+    ///   - position: The event's position, if it is numbered.
     ///   - address: The channel.
     ///   - now: The time.
     ///   - lifetime: The lifetime, in milliseconds.
@@ -67,6 +70,7 @@ public struct EventCache: Sendable {
     @discardableResult
     public mutating func store(
         _ publication: Publication,
+        numbered position: ChannelPosition? = nil,
         on address: ChannelAddress,
         at now: Int64,
         lifetime: Int64,
@@ -80,13 +84,22 @@ public struct EventCache: Sendable {
         }
         var store = stores.removeValue(forKey: address.app) ?? Store()
         store.misses[address.name] = nil
-        store.entries[address.name] = Entry(publication: publication, expiry: expiry)
+        store.entries[address.name] = Entry(
+            publication: publication,
+            position: position,
+            expiry: expiry
+        )
         store.line.append((address.name, expiry))
         let isFull = store.entries.count > eventsMax
         while store.entries.count > eventsMax { store.dropFirst() }
         store.shortenLine()
         stores[address.app] = store
         return isFull
+    }
+
+    /// Removes the cached event of a channel.
+    mutating func remove(_ address: ChannelAddress) {
+        stores[address.app]?.entries[address.name] = nil
     }
 
     /// The cached event of a channel; `nil` is a miss.

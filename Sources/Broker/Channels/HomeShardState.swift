@@ -14,7 +14,7 @@ public struct HomeShardState: Sendable {
     private var cache = EventCache()
     private var keys = PublishedKeys()
     /// The streams of the channels that clients track.
-    public private(set) var streams: Streams
+    public internal(set) var streams: Streams
     var countNotices = CountNotices()
 
     /// Creates the state of a home shard without channels.
@@ -24,13 +24,20 @@ public struct HomeShardState: Sendable {
     ///   - smallPresenceChannelMax: The number of members above which a presence channel is large.
     ///   - seed: Random bits, for the IDs of streams.
     ///   - retainedBytesMax: The maximum size of all messages that the broker keeps, in bytes.
+    ///   - replayBytesMax: The maximum size of one replay, in bytes.
     public init(
         shardCount: Int = 1,
         smallPresenceChannelMax: Int = 100,
         seed: UInt64 = 0,
-        retainedBytesMax: Int = .max
+        retainedBytesMax: Int = .max,
+        replayBytesMax: Int = .max
     ) {
-        streams = Streams(seed: seed, shardCount: shardCount, retainedBytesMax: retainedBytesMax)
+        streams = Streams(
+            seed: seed,
+            shardCount: shardCount,
+            retainedBytesMax: retainedBytesMax,
+            replayBytesMax: replayBytesMax
+        )
         self.shardCount = shardCount
         self.smallPresenceChannelMax = smallPresenceChannelMax
     }
@@ -52,12 +59,14 @@ public struct HomeShardState: Sendable {
     ///
     /// - Parameters:
     ///   - publication: An event that a backend has triggered.
+    ///   - position: The position that the event is about to get, if it is numbered.
     ///   - address: The cache channel.
     ///   - app: The channel's app; `nil` if it is no longer served.
     ///   - now: The time.
     /// - Returns: The effects to perform.
     public mutating func cache(
         _ publication: Publication,
+        numbered position: ChannelPosition? = nil,
         on address: ChannelAddress,
         of app: App?,
         at now: Int64
@@ -67,6 +76,7 @@ public struct HomeShardState: Sendable {
         let wasEmpty = reportsCacheMisses && cache.event(on: address, at: now) == nil
         let isFull = cache.store(
             publication,
+            numbered: position,
             on: address,
             at: now,
             lifetime: Int64(app.features.cacheLifetime) * 1_000,
@@ -83,12 +93,15 @@ public struct HomeShardState: Sendable {
     /// The first message of a subscription; reports the miss of a cache channel without an event.
     mutating func opening(
         of address: ChannelAddress,
+        ahead replay: Replay?,
         _ app: App?,
         _ effects: inout [ChannelHome.Effect],
         at now: Int64
     ) -> ChannelHome.Grant.Opening {
         guard address.name.kind.isCache else { return .live }
-        if let entry = cache.event(on: address, at: now) { return .cached(entry.publication) }
+        if let entry = cache.event(on: address, at: now) {
+            return replay?.contains(entry.position) == true ? .live : .cached(entry.publication)
+        }
         if reportsCacheMisses, let app,
             cache.recordMiss(on: address, at: now, missesMax: cachedEventsMax(of: app))
         {
@@ -144,6 +157,27 @@ public struct HomeShardState: Sendable {
         return streams.open(address, settings, isVacant: isVacant, at: now)
     }
 
+    /// The position of the next message of a stream.
+    public func nextPosition(_ stream: Int) -> ChannelPosition {
+        ChannelPosition(stream: streams[stream].id, serial: streams.nextSerial(stream))
+    }
+
+    /// Replaces what the channels of the apps keep, after a reload.
+    public mutating func replaceSettings(of apps: some Sequence<App>) {
+        guard !streams.isEmpty else { return }
+        for app in apps { streams.replaceSettings(app.recovery, of: app.id) }
+    }
+
+    /// Drops what is kept of a channel, its cached event included, and begins another stream.
+    ///
+    /// - Parameters:
+    ///   - stream: The index of the channel's stream.
+    ///   - address: The channel.
+    public mutating func purge(_ stream: Int, of address: ChannelAddress) {
+        streams.restart(stream)
+        cache.remove(address)
+    }
+
     /// Numbers a message of a stream, and keeps it.
     ///
     /// - Parameters:
@@ -175,6 +209,105 @@ public struct HomeShardState: Sendable {
         (app.limits.cachedEventsMax + shardCount - 1) / shardCount
     }
 
+    // MARK: - Archive
+
+    /// Begins to keep channels in the archive.
+    public mutating func useArchive(_ rows: RowNumbers) { streams.useArchive(rows) }
+
+    /// Continues a stream of the archive.
+    ///
+    /// - Parameters:
+    ///   - stored: What the archive knows of it.
+    ///   - isCurrent: Whether nothing can be missing.
+    ///   - settings: The settings of the app.
+    ///   - now: The time.
+    /// - Returns: The ID under which it goes on; `nil` if the channel is no longer in the archive.
+    public mutating func restore(
+        _ stored: StoredStream,
+        isCurrent: Bool,
+        _ settings: RecoverySettings?,
+        at now: Int64
+    ) -> StreamID? {
+        streams.restore(stored, isCurrent: isCurrent, settings, at: now).map { streams[$0].id }
+    }
+
+    /// What is in memory alone.
+    ///
+    /// - Parameter offset: The milliseconds to add for the time since 1970.
+    /// - Returns: Streams with their messages, and keys.
+    public func spooled(calendarOffset offset: Int64) -> SpooledState {
+        let stored = { (address: ChannelAddress) in
+            self.streams.index(of: address).map { self.streams[$0].isStored } ?? false
+        }
+        return SpooledState(
+            streams: streams.spooled(calendarOffset: offset),
+            keys: keys.spooled(calendarOffset: offset).filter { !stored($0.address) }
+        )
+    }
+
+    /// Continues what an earlier run had in memory.
+    ///
+    /// - Parameters:
+    ///   - spooled: Streams and keys whose home is this shard.
+    ///   - settings: The settings of an app; `nil` if it is not served.
+    ///   - now: The time.
+    ///   - offset: The milliseconds to add for the time since 1970.
+    public mutating func restore(
+        _ spooled: SpooledState,
+        _ settings: (AppID) -> RecoverySettings?,
+        at now: Int64,
+        calendarOffset offset: Int64
+    ) {
+        streams.restore(spooled.streams, settings, at: now, calendarOffset: offset)
+        for key in spooled.keys {
+            let expiry = key.key.expiry - offset
+            restore(key.key, on: key.address, at: key.position, expiry: expiry)
+        }
+    }
+
+    /// Applies the rules of an app's new settings to its streams.
+    public mutating func apply(_ settings: RecoverySettings?, to app: AppID) {
+        streams.apply(settings, to: app)
+    }
+
+    /// Gives a message of a stored stream its number.
+    ///
+    /// - Returns: What the archive has to be told of the stream first, if anything.
+    public mutating func mint(_ stream: Int) -> StoredStream? { streams.mint(stream) }
+
+    /// What the archive has to be told of a stream, once.
+    public mutating func openRow(_ stream: Int) -> StoredStream? { streams.openRow(stream) }
+
+    /// Takes back the numbers of messages that could not be written.
+    public mutating func takeBack(_ stream: Int) { streams.takeBack(stream) }
+
+    /// Records whether a stored stream is in memory alone for a while.
+    public mutating func setVolatile(_ stream: Int, _ isVolatile: Bool) {
+        streams.setVolatile(stream, isVolatile)
+    }
+
+    /// Continues all stored streams under other IDs.
+    public mutating func renewAll() { streams.renewAll() }
+
+    /// Removes and returns the archive's numbers of forgotten streams.
+    public mutating func takeForgottenRows() -> [Int64] { streams.takeForgottenRows() }
+
+    /// Remembers a key of an earlier run.
+    ///
+    /// - Parameters:
+    ///   - stored: The key.
+    ///   - address: The channel.
+    ///   - position: The position of its event, if it has one.
+    ///   - expiry: When it is forgotten.
+    public mutating func restore(
+        _ stored: StoredKey,
+        on address: ChannelAddress,
+        at position: ChannelPosition?,
+        expiry: Int64
+    ) {
+        keys.restore(stored.key, digest: stored.digest, on: address, position, expiry: expiry)
+    }
+
     // MARK: - Idempotency keys
 
     /// The number of remembered keys, expired ones included until ``removeExpired(at:)``.
@@ -190,7 +323,7 @@ public struct HomeShardState: Sendable {
     /// - Returns: The verdict.
     public mutating func check(
         _ key: IdempotencyKey,
-        digest: Int,
+        digest: UInt64,
         on address: ChannelAddress,
         at now: Int64
     ) -> PublishedKeys.Verdict {
@@ -209,7 +342,7 @@ public struct HomeShardState: Sendable {
     /// - Returns: The effects to perform.
     public mutating func remember(
         _ key: IdempotencyKey,
-        digest: Int,
+        digest: UInt64,
         position: ChannelPosition?,
         on address: ChannelAddress,
         of app: App?,

@@ -22,7 +22,7 @@ public struct PublishedKeys: Sendable {
 
     /// What was published under a key.
     private struct Event {
-        let digest: Int
+        let digest: UInt64
         let position: ChannelPosition?
     }
 
@@ -63,7 +63,7 @@ public struct PublishedKeys: Sendable {
     /// - Returns: The verdict.
     mutating func check(
         _ key: IdempotencyKey,
-        digest: Int,
+        digest: UInt64,
         on address: ChannelAddress,
         at now: Int64
     ) -> Verdict {
@@ -86,7 +86,7 @@ public struct PublishedKeys: Sendable {
     /// - Returns: Whether an older key was forgotten before its time, or this one is not remembered.
     mutating func remember(
         _ key: IdempotencyKey,
-        digest: Int,
+        digest: UInt64,
         on address: ChannelAddress,
         position: ChannelPosition?,
         at now: Int64,
@@ -101,6 +101,40 @@ public struct PublishedKeys: Sendable {
         stores[address.app, default: Store()].events[place] = event
         stores[address.app, default: Store()].line.append((place, now + age))
         return isFull
+    }
+
+    /// The keys, by app in the order of their expiry.
+    ///
+    /// - Parameter offset: The milliseconds to add for the time since 1970.
+    /// - Returns: The keys with their channels and positions.
+    func spooled(calendarOffset offset: Int64) -> [SpooledKey] {
+        stores.flatMap { app, store in
+            store.line[store.lineStart...]
+                .compactMap { place, expiry in
+                    guard let event = store.events[place] else { return nil }
+                    return SpooledKey(
+                        address: ChannelAddress(app: app, name: place.channel),
+                        key: StoredKey(place.key, digest: event.digest, expiry: expiry + offset),
+                        position: event.position
+                    )
+                }
+        }
+    }
+
+    /// Remembers a key of an earlier run; of an app's keys, the one that expires first comes first.
+    mutating func restore(
+        _ key: IdempotencyKey,
+        digest: UInt64,
+        on address: ChannelAddress,
+        _ position: ChannelPosition?,
+        expiry: Int64
+    ) {
+        let place = Place(channel: address.name, key: key)
+        stores[address.app, default: Store()].events[place] = Event(
+            digest: digest,
+            position: position
+        )
+        stores[address.app, default: Store()].line.append((place, expiry))
     }
 
     /// Removes expired keys.

@@ -6,17 +6,25 @@ public import PusherProtocol
 /// steady clock.
 public struct ChannelStream: Sendable {
     /// The stream's ID.
-    public let id: StreamID
+    public private(set) var id: StreamID
     /// The channel.
     public let address: ChannelAddress
     /// What the channel keeps.
     public internal(set) var rule: RecoveryRule
     /// The serial of the last message; 0 before the first.
     public private(set) var lastSerial: UInt64 = 0
+    /// The stream's number in the archive; 0 if it is in memory alone.
+    public internal(set) var row: Int64 = 0
+    /// Whether the archive has been told of the stream.
+    var isRowOpen = false
+    /// Whether the archive lacks messages, because it could not be written for a while.
+    var isVolatile = false
+    /// The number of messages that have a serial, but are not released: they are not in the archive yet.
+    var unreleasedCount: UInt64 = 0
     /// When the channel lost its last subscriber; `nil` while it has any.
     var vacantSince: Int64?
     /// The second in which the last message was kept, for ``RetentionQueue``.
-    var lastGrowth: Int64 = -1
+    var lastGrowth = Int64.min
     private(set) var ring = MessageRing()
 
     init(_ id: StreamID, of address: ChannelAddress, _ rule: RecoveryRule, vacantSince: Int64?) {
@@ -26,8 +34,19 @@ public struct ChannelStream: Sendable {
         self.vacantSince = vacantSince
     }
 
+    /// Drops all kept messages, and begins another stream.
+    mutating func restart(as id: StreamID) {
+        self = ChannelStream(id, of: address, rule, vacantSince: vacantSince)
+    }
+
     /// The position of the last message.
     public var position: ChannelPosition { ChannelPosition(stream: id, serial: lastSerial) }
+
+    /// Whether messages are written to the archive before they are released.
+    public var isStored: Bool { row != 0 }
+
+    /// The serial of the next message that is given one.
+    public var nextSerial: UInt64 { lastSerial + unreleasedCount + 1 }
 
     /// The size of the kept messages, in bytes.
     public var retainedByteCount: Int { ring.byteCount }
@@ -44,15 +63,42 @@ public struct ChannelStream: Sendable {
     ///   - frame: The frame with the serial behind ``lastSerial``.
     ///   - except: The connection that does not get it.
     ///   - now: The time.
-    mutating func append(_ frame: [UInt8], except: SocketID?, at now: Int64) {
+    /// - Returns: The number of messages that are dropped for this one, by each limit of the channel.
+    mutating func append(
+        _ frame: [UInt8],
+        except: SocketID?,
+        at now: Int64
+    ) -> (byCount: Int, byBytes: Int) {
         lastSerial += 1
-        guard keeps(at: now), frame.count <= rule.bytesMax, rule.messagesMax > 0 else {
+        if unreleasedCount > 0 { unreleasedCount -= 1 }
+        guard keeps(at: now), frame.count <= rule.ringBytesMax, rule.ringMessagesMax > 0 else {
             // The stream counts on, so that an old position is never taken for a covered one.
-            return ring.removeAll(before: lastSerial + 1)
+            let dropped = ring.count + 1
+            ring.removeAll(before: lastSerial + 1)
+            return (0, frame.count > rule.bytesMax ? dropped : 0)
         }
         ring.append(frame, serial: lastSerial, except: except, at: now)
-        while ring.count > rule.messagesMax || ring.byteCount > rule.bytesMax { ring.removeFirst() }
+        var dropped = (byCount: 0, byBytes: 0)
+        while ring.count > rule.ringMessagesMax {
+            ring.removeFirst()
+            dropped.byCount += 1
+        }
+        while ring.byteCount > rule.ringBytesMax {
+            ring.removeFirst()
+            dropped.byBytes += 1
+        }
+        // The archive still has what leaves the memory.
+        return isStored ? (0, 0) : dropped
     }
+
+    /// Continues behind the messages that an earlier run released.
+    mutating func restore(lastSerial: UInt64) {
+        self.lastSerial = lastSerial
+        ring.removeAll(before: lastSerial + 1)
+    }
+
+    /// Continues under another ID, because the archive may lack what this one's numbers stand for.
+    mutating func rename(_ id: StreamID) { self.id = id }
 
     /// Removes the messages that are older than `time`.
     mutating func removeAll(olderThan time: Int64) { ring.removeAll(olderThan: time) }
@@ -93,61 +139,100 @@ public struct ChannelStream: Sendable {
         )
     }
 
+    /// What is known of a message.
+    public func trace(_ serial: UInt64, at now: Int64) -> TracedMessage {
+        let details = serial < oldestSerial(at: now) ? nil : ring.details(of: serial)
+        return TracedMessage(
+            ChannelPosition(stream: id, serial: serial),
+            last: lastSerial,
+            time: details?.time,
+            except: details?.except
+        )
+    }
+
     // MARK: - Replays
 
     /// Decides where a subscription begins, and what is replayed to it: all that was missed, or nothing.
     ///
     /// - Parameters:
-    ///   - request: The client's position.
+    ///   - request: The client's position; `nil` for a client that does not track the channel.
+    ///   - socketID: The client's connection.
     ///   - settings: The limits of a replay.
+    ///   - archived: Messages of the archive that precede those in memory.
     ///   - now: The time.
     /// - Returns: The start of the subscription, and the messages behind it.
-    func replay(for request: PositionRequest, _ settings: RecoverySettings, at now: Int64) -> Replay
-    {
-        guard let known = request.position else { return rewind(request.rewind, settings, at: now) }
+    func replay(
+        for request: PositionRequest?,
+        of socketID: SocketID,
+        _ settings: RecoverySettings,
+        behind archived: ArchivedMessages = ArchivedMessages(),
+        at now: Int64
+    ) -> Replay {
+        guard let request, let known = request.position else {
+            return opening(
+                rule.opening(for: request),
+                of: socketID,
+                settings,
+                behind: archived,
+                at: now
+            )
+        }
         func gap(_ reason: RecoveryGap.Reason, missed: UInt64? = nil) -> Replay {
             Replay(SubscriptionStart(position, .gap(RecoveryGap(reason, missed: missed))))
         }
         guard known.stream == id else { return gap(.unknownStream) }
         guard known.serial <= lastSerial else { return gap(.ahead) }
         let missed = lastSerial - known.serial
-        let oldest = oldestSerial(at: now)
-        guard known.serial + 1 >= oldest else { return gap(.truncated, missed: missed) }
-        guard isAllowed(from: known.serial + 1, settings) else {
+        // The archive is not asked for more.
+        guard !isStored || missed <= UInt64(settings.replayMessagesMax) else {
             return gap(.tooMuch, missed: missed)
         }
+        let first = known.serial + 1
+        guard first >= oldestSerial(behind: archived, at: now) else {
+            return gap(.truncated, missed: missed)
+        }
+        guard firstAllowedSerial(from: first, behind: archived, settings) == first else {
+            return gap(.tooMuch, missed: missed)
+        }
+        let socketIDs = [socketID] + request.formerSocketIDs
         return Replay(
             SubscriptionStart(known, .recovered(replay: Int(missed))),
-            ring.messages(from: known.serial + 1, for: request.formerSocketID)
+            messages(from: first, behind: archived, for: socketIDs)
         )
     }
 
-    private func rewind(
-        _ rewind: PositionRequest.Rewind?,
+    /// Decides which earlier messages a client without a position gets.
+    private func opening(
+        _ opening: RecoveryRule.Opening,
+        of socketID: SocketID,
         _ settings: RecoverySettings,
+        behind archived: ArchivedMessages,
         at now: Int64
     ) -> Replay {
-        guard let rewind, rule.allowsRewind else {
+        guard case .replay(let count, let seconds) = opening else {
             return Replay(SubscriptionStart(position, .began))
         }
-        let oldest = oldestSerial(at: now)
-        var first: UInt64
-        var isComplete: Bool
-        switch rewind {
-        case .count(let count):
-            first = lastSerial + 1 - min(UInt64(count), lastSerial)
-            isComplete = first >= oldest
-        case .seconds(let seconds):
-            first = ring.firstSerial(since: now - Int64(seconds) * 1_000)
-            isComplete = first > oldest || oldest == 1
+        var wanted: UInt64 = 1
+        if let count { wanted = lastSerial + 1 - min(UInt64(count), lastSerial) }
+        let oldest = oldestSerial(behind: archived, at: now)
+        var isComplete = wanted >= oldest
+        if let seconds {
+            // The archive was asked for these seconds only.
+            let recent =
+                archived.messages.first?.serial
+                ?? ring.firstSerial(since: now - Int64(seconds) * 1_000)
+            // An older message is kept, so none of these seconds is missing.
+            isComplete = isComplete || recent > oldest
+            wanted = max(wanted, recent)
         }
-        first = max(first, oldest)
-        while !isAllowed(from: first, settings) {
-            first += 1
-            isComplete = false
-        }
+        let kept = max(wanted, oldest)
+        let first = firstAllowedSerial(from: kept, behind: archived, settings)
+        if first > kept { isComplete = false }
         let start = ChannelPosition(stream: id, serial: first - 1)
-        var replay = Replay(SubscriptionStart(start, .began), ring.messages(from: first, for: nil))
+        var replay = Replay(
+            SubscriptionStart(start, .began),
+            messages(from: first, behind: archived, for: [socketID])
+        )
         replay.start.rewound = replay.messages.count
         replay.start.isRewindComplete = isComplete
         return replay
@@ -158,9 +243,33 @@ public struct ChannelStream: Sendable {
         max(ring.firstSerial(since: now - Int64(rule.ageMax) * 1_000), 1)
     }
 
-    private func isAllowed(from serial: UInt64, _ settings: RecoverySettings) -> Bool {
-        guard lastSerial + 1 - serial <= UInt64(settings.replayMessagesMax) else { return false }
-        return ring.byteCount(from: serial) <= settings.replayBytesMax
+    private func oldestSerial(behind archived: ArchivedMessages, at now: Int64) -> UInt64 {
+        archived.messages.first?.serial ?? oldestSerial(at: now)
+    }
+
+    /// The serial, from `first` on, with which the longest allowed replay begins.
+    private func firstAllowedSerial(
+        from first: UInt64,
+        behind archived: ArchivedMessages,
+        _ settings: RecoverySettings
+    ) -> UInt64 {
+        let countMax = UInt64(settings.replayMessagesMax)
+        let allowed = lastSerial + 1 - min(countMax, lastSerial + 1 - first)
+        let inMemory = ring.firstSerial(within: settings.replayBytesMax, from: allowed)
+        guard inMemory <= ring.firstSerial, allowed < ring.firstSerial else {
+            return max(allowed, inMemory)
+        }
+        let rest = settings.replayBytesMax - ring.byteCount
+        return archived.firstSerial(within: rest, from: allowed, before: ring.firstSerial)
+    }
+
+    private func messages(
+        from serial: UInt64,
+        behind archived: ArchivedMessages,
+        for socketIDs: [SocketID]
+    ) -> [ReplayedMessage] {
+        archived.replayed(from: serial, before: ring.firstSerial, for: socketIDs)
+            + ring.messages(from: max(serial, ring.firstSerial), for: socketIDs)
     }
 }
 
@@ -175,6 +284,13 @@ public struct Replay: Sendable, Equatable {
     /// or that did not get it the last time.
     func includesOpening(for request: PositionRequest?) -> Bool {
         if case .recovered = start.continuity { request?.wantsOpening ?? false } else { true }
+    }
+
+    /// Whether the message at a position is among the replayed ones.
+    func contains(_ position: ChannelPosition?) -> Bool {
+        guard let position, position.stream == start.position.stream else { return false }
+        let serials = start.position.serial..<start.position.serial + UInt64(messages.count)
+        return serials.contains(position.serial &- 1)
     }
 
     init(_ start: SubscriptionStart, _ messages: [ReplayedMessage] = []) {

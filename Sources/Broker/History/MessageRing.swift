@@ -72,31 +72,66 @@ struct MessageRing: Sendable {
         while let first = firstTime, first < time { removeFirst() }
     }
 
-    /// The size of the messages from a serial on, in bytes.
-    func byteCount(from serial: UInt64) -> Int {
-        entries[index(of: serial)...].reduce(0) { $0 + $1.frame.count }
-    }
-
     /// The serial of the first message that is not older than `time`.
     func firstSerial(since time: Int64) -> UInt64 {
-        let old = entries[head...].prefix { $0.time < time }.count
-        return firstSerial + UInt64(old)
+        // Times do not decrease.
+        var range = head..<entries.count
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            range =
+                entries[middle].time < time
+                ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        return firstSerial + UInt64(range.lowerBound - head)
     }
 
-    /// The messages from a serial on, as connection `socketID` gets them.
+    /// The messages from a serial on, as a client gets them.
     ///
     /// - Parameters:
     ///   - serial: A serial from ``firstSerial`` on.
-    ///   - socketID: A former connection of the reader: what left it out is left out again.
+    ///   - socketIDs: The client's connections, present and former: what excludes one of them is left out.
     /// - Returns: The messages, in order.
-    func messages(from serial: UInt64, for socketID: SocketID?) -> [ReplayedMessage] {
+    func messages(from serial: UInt64, for socketIDs: [SocketID]) -> [ReplayedMessage] {
         var messages = entries[index(of: serial)...].map { ReplayedMessage.frame($0.frame) }
-        guard let socketID else { return messages }
         for exclusion in exclusions
-        where exclusion.serial >= serial && exclusion.socketID == socketID {
+        where exclusion.serial >= serial && socketIDs.contains(exclusion.socketID) {
             messages[Int(exclusion.serial - serial)] = .leftOut(exclusion.serial)
         }
         return messages
+    }
+
+    /// The serial of the first of the last messages that together take at most `byteCountMax` bytes.
+    ///
+    /// - Parameters:
+    ///   - byteCountMax: The maximum, in bytes.
+    ///   - first: The first serial to look at.
+    /// - Returns: A serial from `first` on; that of the next message if the last one is longer than the maximum.
+    func firstSerial(within byteCountMax: Int, from first: UInt64) -> UInt64 {
+        var (serial, byteCount) = (end, 0)
+        for entry in entries[index(of: max(first, firstSerial))...].reversed() {
+            byteCount += entry.frame.count
+            guard byteCount <= byteCountMax else { break }
+            serial -= 1
+        }
+        return serial
+    }
+
+    /// All messages.
+    ///
+    /// - Parameter offset: The milliseconds to add to the times.
+    /// - Returns: The messages, in order.
+    func all(timesPlus offset: Int64) -> [StoredMessage] {
+        let excluded = Dictionary(exclusions.map { ($0.serial, $0.socketID) }) { $1 }
+        return entries[head...].enumerated()
+            .map { step, entry in
+                let serial = firstSerial + UInt64(step)
+                return StoredMessage(
+                    serial: serial,
+                    time: entry.time + offset,
+                    except: excluded[serial],
+                    frame: entry.frame
+                )
+            }
     }
 
     /// The kept messages that a query asks for, in its order.
@@ -128,6 +163,14 @@ struct MessageRing: Sendable {
             found.append((serial, entry.time, entry.frame))
         }
         return (found, false)
+    }
+
+    /// When a kept message was published, and the connection that it excludes; `nil` for any other serial.
+    func details(of serial: UInt64) -> (time: Int64, except: SocketID?)? {
+        guard serial >= firstSerial, serial < end else { return nil }
+        return (
+            entries[index(of: serial)].time, exclusions.first { $0.serial == serial }?.socketID
+        )
     }
 
     private func index(of serial: UInt64) -> Int { head + Int(serial - firstSerial) }

@@ -22,6 +22,8 @@ public struct Streams: Sendable {
         var vacantHead = 0
         var vacantCount = 0
         var settings: RecoverySettings
+        /// The time up to which a budget has dropped the app's messages.
+        var droppedUntil: Int64?
     }
 
     private var streams: [ChannelStream?] = []
@@ -34,9 +36,18 @@ public struct Streams: Sendable {
     private let shardCount: Int
     /// The maximum size of all kept messages of this shard, in bytes.
     private let byteCountMax: Int
+    /// The maximum size of one replay, in bytes, whatever the app's settings say.
+    private let replayBytesMax: Int
+
+    /// The numbers of streams in the archive; `nil` without an archive, where all rules keep in memory.
+    private var rows: RowNumbers?
+    /// The numbers of forgotten streams that the archive has not been told of.
+    private var forgottenRows: [Int64] = []
 
     /// The size of all kept messages, in bytes.
     public private(set) var byteCount = 0
+    /// The results of subscriptions, and what was dropped before its time.
+    public private(set) var counts = RecoveryCounts()
 
     /// Creates a table without streams.
     ///
@@ -44,7 +55,14 @@ public struct Streams: Sendable {
     ///   - seed: Random bits, for the stream IDs.
     ///   - shardCount: The number of shards, which divide the budgets among themselves.
     ///   - retainedBytesMax: The maximum size of all kept messages of the broker, in bytes.
-    public init(seed: UInt64, shardCount: Int = 1, retainedBytesMax: Int = .max) {
+    ///   - replayBytesMax: The maximum size of one replay, in bytes.
+    public init(
+        seed: UInt64,
+        shardCount: Int = 1,
+        retainedBytesMax: Int = .max,
+        replayBytesMax: Int = .max
+    ) {
+        self.replayBytesMax = replayBytesMax
         random = SplitMix64(state: seed)
         self.shardCount = shardCount
         byteCountMax = retainedBytesMax / shardCount
@@ -87,23 +105,47 @@ public struct Streams: Sendable {
             streams[index]?.rule = rule
             return index
         }
-        let stream = ChannelStream(
+        var stream = ChannelStream(
             StreamID(bits: random.next()),
             of: address,
             rule,
             vacantSince: nil
         )
+        if rule.store == .archive { stream.row = rows?.next() ?? 0 }
+        return insert(stream, isVacant: isVacant, at: now)
+    }
+
+    private mutating func insert(_ stream: ChannelStream, isVacant: Bool, at now: Int64) -> Int {
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
-        indices[address] = index
+        indices[stream.address] = index
         if isVacant { becameVacant(index, at: now) }
         return index
+    }
+
+    /// Replaces what the channels of an app keep, after its configuration has changed.
+    mutating func replaceSettings(_ settings: RecoverySettings, of app: AppID) {
+        guard apps[app] != nil else { return }
+        apps[app]?.settings = settings
+        for (address, index) in indices where address.app == app {
+            streams[index]?.rule = settings.rule(of: address.name)
+        }
+    }
+
+    /// Drops the kept messages of a channel, which goes on in another stream.
+    mutating func restart(_ index: Int) {
+        let (id, former) = (StreamID(bits: random.next()), self[index])
+        change(index) { $0.restart(as: id) }
+        guard former.isStored else { return }
+        if former.isRowOpen { forgottenRows.append(former.row) }
+        streams[index]?.row = rows?.next() ?? 0
+        streams[index]?.isVolatile = former.isVolatile
     }
 
     // MARK: - Messages
 
     /// The serial of the next message.
-    public func nextSerial(_ index: Int) -> UInt64 { self[index].lastSerial + 1 }
+    public func nextSerial(_ index: Int) -> UInt64 { self[index].nextSerial }
 
     /// Numbers a message, keeps it, and drops the oldest ones above a limit.
     ///
@@ -120,28 +162,51 @@ public struct Streams: Sendable {
         at now: Int64
     ) -> Limit? {
         let second = now / 1_000
-        let change = change(index) { stream in
-            stream.append(frame, except: except, at: now)
+        let (isFirst, dropped) = change(index) { stream in
+            let dropped = stream.append(frame, except: except, at: now)
             let isFirst = stream.lastGrowth != second && stream.retainedCount > 0
             if isFirst { stream.lastGrowth = second }
-            return isFirst
+            return (isFirst, dropped)
         }
+        if dropped.byCount > 0 { counts.count(.channelMessages, dropped.byCount) }
+        if dropped.byBytes > 0 { counts.count(.channelBytes, dropped.byBytes) }
         let stream = self[index]
-        if change {
-            let key = QueueKey(app: stream.address.app, ageMax: stream.rule.ageMax)
+        if isFirst {
+            let key = QueueKey(app: stream.address.app, ageMax: stream.rule.ringAgeMax)
             queues[key, default: RetentionQueue()].append(index, second: second)
         }
         return shrink(stream.address.app)
     }
 
     /// Decides where a subscription begins, and what is replayed to it.
-    public func replay(
+    ///
+    /// - Parameters:
+    ///   - index: The index of the stream.
+    ///   - request: The client's position; `nil` for a client that does not track the channel.
+    ///   - socketID: The client's connection.
+    ///   - settings: The app's settings.
+    ///   - archived: Messages of the archive that precede those in memory.
+    ///   - now: The time.
+    /// - Returns: The start of the subscription, and the messages behind it.
+    public mutating func replay(
         _ index: Int,
-        for request: PositionRequest,
+        for request: PositionRequest?,
+        of socketID: SocketID,
         _ settings: RecoverySettings,
+        behind archived: ArchivedMessages = ArchivedMessages(),
         at now: Int64
     ) -> Replay {
-        self[index].replay(for: request, settings, at: now)
+        var settings = settings
+        settings.replayBytesMax = min(settings.replayBytesMax, replayBytesMax)
+        let replay = self[index].replay(
+            for: request,
+            of: socketID,
+            settings,
+            behind: archived,
+            at: now
+        )
+        counts.count(replay.start)
+        return replay
     }
 
     /// Changes a stream, and the sizes with it.
@@ -158,29 +223,209 @@ public struct Streams: Sendable {
         return result
     }
 
+    // MARK: - Archive
+
+    /// Begins to keep the channels of rules with ``RecoveryRule/Store/archive`` in the archive.
+    ///
+    /// - Parameter rows: The numbers of new streams.
+    public mutating func useArchive(_ rows: RowNumbers) { self.rows = rows }
+
+    /// Continues a stream of the archive.
+    ///
+    /// - Parameters:
+    ///   - stored: What the archive knows of it.
+    ///   - isCurrent: Whether nothing can be missing; if not, the stream goes on under another ID.
+    ///   - settings: The settings of the app.
+    ///   - now: The time, from which its channel counts as vacant.
+    /// - Returns: The index; `nil` if the channel is no longer in the archive, which is told to forget it.
+    @discardableResult
+    public mutating func restore(
+        _ stored: StoredStream,
+        isCurrent: Bool,
+        _ settings: RecoverySettings?,
+        at now: Int64
+    ) -> Int? {
+        guard let settings, settings.isEnabled,
+            settings.rule(of: stored.address.name).store == .archive
+        else {
+            forgottenRows.append(stored.row)
+            return nil
+        }
+        let (address, rule) = (stored.address, settings.rule(of: stored.address.name))
+        apps[address.app, default: AppState(settings: settings)].settings = settings
+        var stream = ChannelStream(stored.id, of: address, rule, vacantSince: nil)
+        stream.restore(lastSerial: stored.lastSerial)
+        stream.row = stored.row
+        stream.isRowOpen = isCurrent && stored.limits == StoredStream.Limits(rule)
+        if !isCurrent { stream.rename(StreamID(bits: random.next())) }
+        return insert(stream, isVacant: true, at: now)
+    }
+
+    /// The streams that are in memory alone.
+    ///
+    /// - Parameter offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
+    /// - Returns: The streams with their messages.
+    public func spooled(calendarOffset offset: Int64) -> [SpooledStream] {
+        indices.values.compactMap { index in
+            self[index].isStored ? nil : self[index].spooled(calendarOffset: offset)
+        }
+    }
+
+    /// Continues streams that were in memory alone, with their messages.
+    ///
+    /// - Parameters:
+    ///   - spooled: The streams.
+    ///   - settings: The settings of an app; `nil` if it is not served.
+    ///   - now: The time, from which the channels count as vacant.
+    ///   - offset: The milliseconds to add for the time since 1970.
+    public mutating func restore(
+        _ spooled: [SpooledStream],
+        _ settings: (AppID) -> RecoverySettings?,
+        at now: Int64,
+        calendarOffset offset: Int64
+    ) {
+        var messages: [(index: Int, message: StoredMessage)] = []
+        for stream in spooled where indices[stream.address] == nil {
+            let address = stream.address
+            guard let settings = settings(address.app), settings.isEnabled else { continue }
+            let rule = settings.rule(of: address.name)
+            // What is in the archive is not in a spool.
+            guard rule.store == .memory || rows == nil else { continue }
+            apps[address.app, default: AppState(settings: settings)].settings = settings
+            var restored = ChannelStream(stream.id, of: address, rule, vacantSince: nil)
+            restored.restore(
+                lastSerial: stream.messages.first.map { $0.serial - 1 } ?? stream.lastSerial
+            )
+            let index = insert(restored, isVacant: true, at: now)
+            messages += stream.messages.map { (index, $0) }
+        }
+        // The oldest messages of all go first, in the order in which they come.
+        for (index, message) in messages.sorted(by: { $0.message.time < $1.message.time }) {
+            _ = append(
+                message.frame,
+                except: message.except,
+                to: index,
+                at: message.time - offset
+            )
+        }
+    }
+
+    /// Gives a message of a stored stream its number; it is released by ``append(_:except:to:at:)``.
+    ///
+    /// - Returns: What the archive has to be told of the stream first, if anything.
+    public mutating func mint(_ index: Int) -> StoredStream? {
+        streams[index]?.unreleasedCount += 1
+        return openRow(index)
+    }
+
+    /// What the archive has to be told of a stream, once.
+    public mutating func openRow(_ index: Int) -> StoredStream? {
+        guard !self[index].isRowOpen else { return nil }
+        streams[index]?.isRowOpen = true
+        let stream = self[index]
+        return StoredStream(
+            row: stream.row,
+            stream.address,
+            stream.id,
+            lastSerial: stream.lastSerial,
+            StoredStream.Limits(stream.rule)
+        )
+    }
+
+    /// Takes back the numbers of messages that could not be written: the next ones get them.
+    public mutating func takeBack(_ index: Int) {
+        streams[index]?.unreleasedCount = 0
+        streams[index]?.isRowOpen = false
+    }
+
+    /// Continues a stream under another ID, and in the archive from here on.
+    ///
+    /// The messages between what the archive has and here may be missing: the archive forgets what it has.
+    public mutating func renew(_ index: Int) {
+        guard let stream = streams[index], stream.isStored else { return }
+        if stream.isRowOpen { forgottenRows.append(stream.row) }
+        streams[index]?.rename(StreamID(bits: random.next()))
+        streams[index]?.row = rows?.next() ?? 0
+        streams[index]?.isRowOpen = false
+    }
+
+    /// Records whether a stored stream is in memory alone for a while: it gets another ID whenever that changes.
+    public mutating func setVolatile(_ index: Int, _ isVolatile: Bool) {
+        guard let stream = streams[index], stream.isVolatile != isVolatile else { return }
+        renew(index)
+        streams[index]?.isVolatile = isVolatile
+    }
+
+    /// Continues all stored streams under other IDs.
+    public mutating func renewAll() {
+        for index in indices.values { renew(index) }
+    }
+
+    /// Applies the rules of an app's new settings to its streams.
+    ///
+    /// - Parameters:
+    ///   - settings: The settings; `nil` if the app is no longer served.
+    ///   - app: The app.
+    public mutating func apply(_ settings: RecoverySettings?, to app: AppID) {
+        guard rows != nil, let known = apps[app]?.settings, known != settings else { return }
+        if let settings { apps[app]?.settings = settings }
+        for (address, index) in indices where address.app == app {
+            let rule = settings?.rule(of: address.name) ?? RecoveryRule()
+            // What is on its way to the archive is released by it.
+            guard self[index].unreleasedCount == 0 else { continue }
+            streams[index]?.rule = rule
+            if rule.store == .archive {
+                if !self[index].isStored { streams[index]?.row = rows?.next() ?? 0 }
+            } else if self[index].isStored {
+                forgottenRows.append(self[index].row)
+                streams[index]?.row = 0
+            }
+            streams[index]?.isRowOpen = false
+        }
+    }
+
+    /// Removes and returns the numbers of forgotten streams.
+    public mutating func takeForgottenRows() -> [Int64] {
+        forgottenRows.isEmpty ? [] : exchange(&forgottenRows, with: [])
+    }
+
     // MARK: - Budgets
 
     /// Drops the oldest messages of all channels while a budget is exceeded.
     private mutating func shrink(_ app: AppID) -> Limit? {
         var limit: Limit?
         if let appMax = apps[app]?.settings.retainedBytesMax {
-            while apps[app]?.byteCount ?? 0 > max(appMax / shardCount, 0), dropOldest(of: app) {
+            while apps[app]?.byteCount ?? 0 > max(appMax / shardCount, 0),
+                dropOldest(of: app, .appBytes)
+            {
                 limit = .appRetainedBytes
             }
         }
-        while byteCount > byteCountMax, dropOldest(of: nil) { limit = .retainedBytesTotal }
+        while byteCount > byteCountMax, dropOldest(of: nil, .totalBytes) {
+            limit = .retainedBytesTotal
+        }
         return limit
     }
 
     /// Drops the messages of the oldest second, of one app or of all.
-    private mutating func dropOldest(of app: AppID?) -> Bool {
+    private mutating func dropOldest(
+        of app: AppID?,
+        _ eviction: RecoveryCounts.Eviction
+    ) -> Bool {
         let oldest = queues.filter { app == nil || $0.key.app == app }
             .compactMap { key, queue in queue.first.map { (key, $0) } }
             .min { $0.1.second < $1.1.second }
         guard let (key, second) = oldest else { return false }
+        let time = (second.second + 1) * 1_000
         for index in second.streams where streams[index]?.address.app == key.app {
-            change(index) { $0.removeAll(olderThan: (second.second + 1) * 1_000) }
+            let dropped = change(index) { stream in
+                let before = stream.retainedCount
+                stream.removeAll(olderThan: time)
+                return before - stream.retainedCount
+            }
+            counts.count(eviction, dropped)
         }
+        apps[key.app]?.droppedUntil = time
         removeFirst(of: key)
         return true
     }
@@ -188,6 +433,14 @@ public struct Streams: Sendable {
     private mutating func removeFirst(of key: QueueKey) {
         queues[key]?.removeFirst()
         if queues[key]?.first == nil { queues[key] = nil }
+    }
+
+    /// How long messages of an app are kept at present, in seconds: less than its rules say where a budget is short.
+    public func window(of app: AppID, at now: Int64) -> Int? {
+        guard let state = apps[app] else { return nil }
+        let ageMax = ([state.settings.standard] + state.settings.rules).map(\.ageMax).max() ?? 0
+        guard let droppedUntil = state.droppedUntil else { return ageMax }
+        return min(ageMax, Int(max(0, now - droppedUntil) / 1_000))
     }
 
     // MARK: - Time
@@ -211,8 +464,11 @@ public struct Streams: Sendable {
         apps[app]?.vacant.append((index, now))
         apps[app]?.vacantCount += 1
         let positionsMax = apps[app]?.settings.positionsMax ?? .max
-        guard apps[app]?.vacantCount ?? 0 > max(1, positionsMax / shardCount) else { return nil }
-        return forgetLongestVacant(of: app) ? .recoveryPositions : nil
+        guard apps[app]?.vacantCount ?? 0 > max(1, positionsMax / shardCount),
+            forgetLongestVacant(of: app)
+        else { return nil }
+        counts.count(.positions)
+        return .recoveryPositions
     }
 
     /// Drops messages that are too old, and forgets channels that have been vacant for a day.
@@ -223,7 +479,9 @@ public struct Streams: Sendable {
             {
                 removeFirst(of: key)
                 for index in first.streams where streams[index] != nil {
-                    change(index) { $0.removeAll(olderThan: now - Int64($0.rule.ageMax) * 1_000) }
+                    change(index) {
+                        $0.removeAll(olderThan: now - Int64($0.rule.ringAgeMax) * 1_000)
+                    }
                     keepTrack(of: index, after: key)
                 }
             }
@@ -240,7 +498,7 @@ public struct Streams: Sendable {
         for index in streams.indices where streams[index] != nil {
             change(index) {
                 $0.removeAll(olderThan: .max)
-                $0.lastGrowth = -1
+                $0.lastGrowth = .min
             }
         }
         queues = [:]
@@ -249,7 +507,7 @@ public struct Streams: Sendable {
     /// Queues the messages of a stream again whose age was changed meanwhile.
     private mutating func keepTrack(of index: Int, after former: QueueKey) {
         let stream = self[index]
-        let key = QueueKey(app: stream.address.app, ageMax: stream.rule.ageMax)
+        let key = QueueKey(app: stream.address.app, ageMax: stream.rule.ringAgeMax)
         guard key != former, let time = stream.oldestTime else { return }
         queues[key, default: RetentionQueue()].append(index, second: time / 1_000)
     }
@@ -279,7 +537,10 @@ public struct Streams: Sendable {
     }
 
     private mutating func forgetLongestVacant(of app: AppID) -> Bool {
-        guard let (index, _) = longestVacant(of: app) else { return false }
+        // A message on its way to the archive needs its stream.
+        guard let (index, _) = longestVacant(of: app), self[index].unreleasedCount == 0 else {
+            return false
+        }
         dropFirstVacant(of: app)
         apps[app]?.vacantCount -= 1
         forget(index)
@@ -289,6 +550,7 @@ public struct Streams: Sendable {
     /// Forgets a stream: whoever comes back to its channel is told of a gap.
     private mutating func forget(_ index: Int) {
         change(index) { $0.removeAll(olderThan: .max) }
+        if self[index].isRowOpen { forgottenRows.append(self[index].row) }
         indices[self[index].address] = nil
         streams[index] = nil
         freeIndices.append(index)

@@ -10,6 +10,8 @@ public enum BrokerEvent: Sendable {
     case channel(ChannelEvent, ChannelAddress)
     /// A connection was closed because it read too slowly; `byteCount` bytes of its queue were dropped.
     case deliveriesDropped(SocketID, byteCount: Int)
+    /// A client that tracks a channel was told that it has missed something.
+    indirect case gapTold(SocketID, ChannelAddress, RecoveryGap)
     /// A limit was reached.
     ///
     /// `consequence` is the effect on the peer, if it differs from the limit's documented consequence.
@@ -85,4 +87,6 @@ public struct BrokerEventKinds: OptionSet, Sendable, Hashable {
     public static let droppedDeliveries = BrokerEventKinds(rawValue: 1 << 8)
     /// Limits that were reached.
     public static let limits = BrokerEventKinds(rawValue: 1 << 9)
+    /// Gaps that clients were told of.
+    public static let gaps = BrokerEventKinds(rawValue: 1 << 10)
 }

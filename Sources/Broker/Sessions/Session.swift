@@ -14,6 +14,8 @@ public struct Session {
         case join(ChannelName, as: Member?, request: UInt32)
         /// The same, of a client that tracks its position in the channel's stream.
         indirect case joinFrom(PositionRequest, ChannelName, as: Member?, request: UInt32)
+        /// Claim the session of the client's token at its home; the answer precedes the subscriptions.
+        indirect case claimSession(SessionClaim)
         /// Remove the connection from the channel, here and at its home.
         case leave(ChannelName)
         /// Forward this event to the channel's home, for all subscribers but the client itself.
@@ -38,7 +40,7 @@ public struct Session {
     public private(set) var app: App
 
     /// The channels that the connection is subscribed to or has requested.
-    public private(set) var subscriptions = Subscriptions()
+    public internal(set) var subscriptions = Subscriptions()
     private var lastRequest: UInt32 = 0
     /// Whether authorization is pending, with a deadline.
     ///
@@ -103,7 +105,7 @@ public struct Session {
     /// - Parameters:
     ///   - channel: The channel; this copy of its name replaces the client's own.
     ///   - request: The number of the request.
-    ///   - isTracked: Whether the client tracks its position in the channel's stream.
+    ///   - isTracked: Whether the grant says where the subscription begins in the channel's stream.
     /// - Returns: Whether the client still awaits this request. If not, it has unsubscribed meanwhile, and the home has
     ///   received that already.
     public mutating func granted(
@@ -111,8 +113,8 @@ public struct Session {
         request: UInt32,
         isTracked: Bool = false
     ) -> Bool {
-        guard case .awaited(request) = subscriptions[channel] else { return false }
-        subscriptions.put(channel, .active(isTracked: isTracked))
+        guard case .awaited(request, let tracks) = subscriptions[channel] else { return false }
+        subscriptions.put(channel, .active(isTracked: isTracked && tracks))
         return true
     }
 
@@ -135,20 +137,23 @@ public struct Session {
         _ refusal: SubscriptionRefusal,
         now: Int64
     ) -> Effects {
-        guard case .awaited(request) = subscriptions[channel], subscriptions.remove(channel) else {
-            return []
-        }
+        guard case .awaited(request, _) = subscriptions[channel], subscriptions.remove(channel)
+        else { return [] }
+        extras.recovery?.refused(channel)
         return refuseSubscription(channel.text, refusal, now: now)
     }
 
     /// Ends the session: removes subscriptions, user and watchlist.
     ///
+    /// - Parameter now: Milliseconds of a steady clock.
     /// - Returns: The removed registrations, for the homes of channels and users.
-    public mutating func end() -> Registrations {
+    public mutating func end(at now: Int64 = 0) -> Registrations {
+        removeWaitingJoins()
         let registrations = Registrations(
             subscriptions: exchange(&subscriptions, with: Subscriptions()),
             user: user,
-            watchedUsers: watchedUsers
+            watchedUsers: watchedUsers,
+            handover: yield(openedAt: now)
         )
         extras = SessionExtras()
         return registrations
@@ -162,6 +167,8 @@ public struct Session {
         public let user: UserID?
         /// The users that it watches.
         public let watchedUsers: [UserID]
+        /// The positions that a client with a session token has confirmed, if it owns its session.
+        public let handover: SessionHandover?
     }
 
     // MARK: - Subscriptions
@@ -207,12 +214,12 @@ public struct Session {
             return refuseSubscription(text, error, now: now)
         }
         lastRequest &+= 1
-        subscriptions.put(name, .awaited(request: lastRequest))
+        subscriptions.put(name, .awaited(request: lastRequest, tracks: position != nil))
         let join =
-            position.map { Effect.joinFrom($0, name, as: member, request: lastRequest) }
-            ?? .join(name, as: member, request: lastRequest)
-        guard awaitsAuthorization, name.kind.requiresSignature else { return Effects(join) }
-        return Effects(join) + authorize()
+            position.map { Effects(.joinFrom($0, name, as: member, request: lastRequest)) }
+            ?? join(name, as: member, request: lastRequest)
+        guard awaitsAuthorization, name.kind.requiresSignature else { return join }
+        return join + authorize()
     }
 
     private mutating func unsubscribe(_ text: String, now: Int64) -> Effects {
@@ -225,6 +232,8 @@ public struct Session {
                 now: now
             )
         }
+        // The home of a channel that waits for the session does not know of the subscription.
+        guard extras.recovery?.unsubscribe(name) ?? true else { return [] }
         return Effects(.leave(name))
     }
 

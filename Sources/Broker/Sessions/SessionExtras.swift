@@ -6,6 +6,8 @@ struct SessionExtras {
         var user: Member?
         var watchlist = Watchlist()
         var clientEventBucket = TokenBucket()
+        /// At most one element: most of these sessions have none.
+        var recovery: [TokenRecovery] = []
     }
 
     /// At most one element: an empty array allocates nothing.
@@ -35,6 +37,22 @@ struct SessionExtras {
         _modify {
             make()
             yield &contents[0].clientEventBucket
+        }
+    }
+
+    /// The recovery of a client with a session token.
+    var recovery: TokenRecovery? {
+        get { contents.first?.recovery.first }
+        _modify {
+            var recovery: TokenRecovery?
+            if !contents.isEmpty { recovery = contents[0].recovery.popLast() }
+            defer {
+                if let recovery {
+                    make()
+                    contents[0].recovery.append(recovery)
+                }
+            }
+            yield &recovery
         }
     }
 

@@ -2,8 +2,8 @@ public import PusherProtocol
 
 /// The state of a subscription.
 enum Subscription {
-    /// Requested, and not yet granted by the channel's home.
-    case awaited(request: UInt32)
+    /// Requested, and not yet granted by the channel's home; the client may track its position itself.
+    case awaited(request: UInt32, tracks: Bool)
     /// Granted; the client may track its position in the channel's stream.
     case active(isTracked: Bool)
 }

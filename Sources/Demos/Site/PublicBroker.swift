@@ -35,4 +35,28 @@ package struct PublicBroker: Encodable, Sendable {
         self.tls = tls
         self.pusherJS = pusherJS
     }
+
+    /// The origin that pages load the broker's scripts from.
+    ///
+    /// - Parameter authority: The host and port that the page was requested from.
+    /// - Returns: The origin; `nil` if the authority is not one.
+    package func origin(besides authority: String?) -> String? {
+        let name = host ?? authority.map(Self.hostName)
+        // It becomes a part of a header field.
+        guard let name, !name.isEmpty, name.allSatisfy(Self.isOfHostName) else { return nil }
+        return "\(tls ? "https" : "http")://\(name):\(port)"
+    }
+
+    /// The host of an authority, without its port.
+    private static func hostName(_ authority: String) -> String {
+        guard let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") else {
+            return authority
+        }
+        return String(authority[..<colon])
+    }
+
+    private static func isOfHostName(_ character: Character) -> Bool {
+        character.isASCII && (character.isLetter || character.isNumber)
+            || "-._:[]".contains(character)
+    }
 }

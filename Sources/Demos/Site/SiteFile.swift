@@ -32,10 +32,10 @@ package struct SiteFile: Sendable {
 
     /// Returns a response with the file.
     ///
-    /// - Parameter script: An external script that the page may load; `nil` for none.
+    /// - Parameter scripts: The external scripts that the page may load, as sources of a content security policy.
     /// - Returns: The response, with a content security policy.
-    func response(allowing script: String?) -> Response {
-        let scripts = script.map { "; script-src 'self' \($0)" } ?? ""
+    func response(allowing scripts: [String]) -> Response {
+        let sources = (["'self'"] + scripts).joined(separator: " ")
         return Response(
             status: 200,
             fields: [
@@ -46,7 +46,7 @@ package struct SiteFile: Sendable {
                 // Text in a name or an event must never run as a script.
                 Field(
                     "Content-Security-Policy",
-                    "default-src 'self'; connect-src *; base-uri 'none'\(scripts)"
+                    "default-src 'self'; connect-src *; base-uri 'none'; script-src \(sources)"
                 ),
             ],
             body: bytes
@@ -61,7 +61,6 @@ enum SharedFiles {
         SiteFile("site.css", PackageResources.site_css),
         SiteFile("landing.css", PackageResources.landing_css),
         SiteFile("icon.svg", PackageResources.icon_svg),
-        SiteFile("fanfare.js", PackageResources.fanfare_js),
         SiteFile("pusher-js.js", PackageResources.pusher_js_js),
         SiteFile("broker.js", PackageResources.broker_js),
         SiteFile("backend.js", PackageResources.backend_js),

@@ -11,7 +11,7 @@ package struct SiteRoutes: Sendable {
 
     private var actions: [Address: Route.Action] = [:]
     private var files: [String: SiteFile] = [:]
-    private let pusherJS: String
+    private let broker: PublicBroker
 
     /// Collects the files and routes of the site and the demos.
     ///
@@ -27,7 +27,7 @@ package struct SiteRoutes: Sendable {
         app: SignedApp,
         broker: PublicBroker
     ) async throws {
-        pusherJS = broker.pusherJS
+        self.broker = broker
         for file in SharedFiles.all { add(file, below: "/") }
         let config = SiteFile("config.json", Array(try JSONText.encode(broker).utf8))
         add(config, below: "/")
@@ -80,7 +80,10 @@ package struct SiteRoutes: Sendable {
         if request.path == "/", !request.accepts("text/html") { return try .encoding("It works!") }
         if let file = files[request.path] {
             let isPusherJS = request.query["client"] == "pusher-js"
-            return file.response(allowing: isPusherJS ? pusherJS : nil)
+            let scripts = [
+                broker.origin(besides: request.field("host")), isPusherJS ? broker.pusherJS : nil,
+            ]
+            return file.response(allowing: scripts.compactMap(\.self))
         }
         // Redirects to the trailing slash, on which a page's relative links depend.
         guard files[request.path + "/"] != nil else { return nil }

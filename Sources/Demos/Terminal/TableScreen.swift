@@ -2,7 +2,7 @@ import FanfareClient
 import Foundation
 import LiveCollections
 
-/// The screen of the table: numbered rows, the state of the connection, and the last error.
+/// The screen of the table: numbered rows, the state of the connection, and the last error or notice.
 ///
 /// A terminal is redrawn after each change; into a pipe, each change is one line.
 @MainActor final class TableScreen {
@@ -11,6 +11,7 @@ import LiveCollections
     private var rows: [String] = []
     private var status = "connecting …"
     private var problem: String?
+    private var notice: String?
     private let isTerminal = isatty(STDOUT_FILENO) == 1
 
     /// Creates an empty screen.
@@ -44,6 +45,12 @@ import LiveCollections
         draw("status", status)
     }
 
+    /// Shows what has happened while the connection was away, until the next connection.
+    func show(_ continuity: Continuity) {
+        notice = continuity.notice
+        if let notice { draw("notice", notice) }
+    }
+
     /// Shows an error until the next change.
     func report(_ problem: any Error) {
         self.problem = "\(problem)"
@@ -54,6 +61,7 @@ import LiveCollections
         guard isTerminal else { return write("\(occasion): \(detail)\n") }
         var text = "\u{1B}[2J\u{1B}[H\u{1B}[1m\(title)\u{1B}[0m  \u{1B}[2m\(status)\u{1B}[0m\n\n"
         for (index, row) in rows.enumerated() { text += "  \(index + 1)  \(row)\n" }
+        if let notice { text += "\n\(notice)\n" }
         if let problem { text += "\n\u{1B}[31m\(problem)\u{1B}[0m\n" }
         text += "\n\u{1B}[2m\(hint)\u{1B}[0m\n> "
         write(text)

@@ -24,9 +24,10 @@ struct TableTerminal: AsyncParsableCommand {
 
     @MainActor func run() async throws {
         let client = try addresses.makeClient()
+        let channel = client.channel("userslist")
         let people = LiveList(
             ChannelSource<Person>(
-                channel: client.channel("userslist"),
+                channel: channel,
                 base: try addresses.url(below: "table/rows")
             )
         )
@@ -41,6 +42,7 @@ struct TableTerminal: AsyncParsableCommand {
         people.observe { screen.show($0.rows.map(\.name), $0.state) }
         people.observeRefusals { screen.report($0.error) }
         client.onStatusChange { screen.show($0.new) }
+        channel.onContinuity { screen.show($0) }
         for await line in TypedLines.make() {
             do {
                 guard

@@ -1,12 +1,14 @@
+import FanfareClient
 import Foundation
 import LiveCollections
 
-/// The screen of the text: numbered lines, the state of the connection, and the last error.
+/// The screen of the text: numbered lines, the state of the connection, and the last error or notice.
 ///
 /// A terminal is redrawn after each change; into a pipe, each change is one line.
 @MainActor final class TextScreen {
     private let text: LiveText
     private var problem: String?
+    private var notice: String?
     private let isTerminal = isatty(STDOUT_FILENO) == 1
 
     init(_ text: LiveText) {
@@ -18,6 +20,13 @@ import LiveCollections
             self?.problem = "not accepted: \(lost) (\(edits.refusal.reason))"
             self?.draw()
         }
+    }
+
+    /// Shows what has happened while the connection was away, until the next connection.
+    func show(_ continuity: Continuity) {
+        notice = continuity.notice
+        guard let notice else { return }
+        if isTerminal { draw() } else { write("notice: \(notice)\n") }
     }
 
     func report(_ problem: any Error) {
@@ -41,6 +50,7 @@ import LiveCollections
         for (index, line) in lines.enumerated() {
             screen += "\u{1B}[2m\(index + 1)\u{1B}[0m\t\(Self.printable(line))\n"
         }
+        if let notice { screen += "\n\(notice)\n" }
         if let problem { screen += "\n\u{1B}[31m\(problem)\u{1B}[0m\n" }
         screen +=
             "\n\u{1B}[2mappend TEXT · insert N TEXT · change N TEXT · delete N · quit\u{1B}[0m\n> "

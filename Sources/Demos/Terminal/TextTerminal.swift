@@ -33,8 +33,10 @@ struct TextTerminal: AsyncParsableCommand {
         let endpoint = try Endpoint(option: broker)
         let client = Fanfare(key: key, endpoint: endpoint)
         let requests = try TextBackend(url: backend)
-        let text = LiveText(from: requests.source(client.subscribe("collabo")))
+        let channel = client.subscribe("collabo")
+        let text = LiveText(from: requests.source(channel))
         let screen = TextScreen(text)
+        channel.onContinuity { screen.show($0) }
         text.start()
         client.connect()
         defer { client.disconnect() }

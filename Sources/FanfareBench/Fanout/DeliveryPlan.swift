@@ -14,6 +14,8 @@ struct DeliveryPlan: BenchPlan {
     var dataLength: Int
     /// How fast events are sent.
     var pace: Pace
+    /// How the subscribers would get what they missed.
+    var recovery = Recovery.none
 
     var connections: (count: Int, option: String) {
         (channels.count * subscribersPerChannel, "--subscribers")
@@ -41,6 +43,7 @@ struct DeliveryPlan: BenchPlan {
             ("channel", .text(channels[0].text)), ("channels", .integer(channels.count)),
             ("subscribers", .integer(subscribersPerChannel)),
             ("messages", .integer(messageCount)), ("size_bytes", .integer(dataLength)),
+            ("recovery", .text(recovery.rawValue)),
         ] + pace.parameters
     }
 }

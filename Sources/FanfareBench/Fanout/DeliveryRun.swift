@@ -31,6 +31,7 @@ final class DeliveryRun: BenchRun {
         subscribers = Subscribers(
             channels: plan.channels,
             subscribersPerChannel: plan.subscribersPerChannel,
+            recovery: plan.recovery,
             generator: generator
         )
         publisher = EventPublisher(

@@ -32,6 +32,9 @@ struct FanoutCommand: ParsableCommand {
 
     @OptionGroup var pace: PaceOptions
 
+    @Option(help: "How subscribers would get what they missed: position, token or none.")
+    var recovery = Recovery.none
+
     @Option(help: ArgumentHelp("Channel, public or private.", valueName: "name"))
     var channel = "fanfare-bench"
 
@@ -51,7 +54,8 @@ struct FanoutCommand: ParsableCommand {
             subscribersPerChannel: try checked(subscribers, "--subscribers"),
             messageCount: try checked(messages, "--messages", max: 100_000_000),
             dataLength: try checkedSize(size),
-            pace: try pace.pace()
+            pace: try pace.pace(),
+            recovery: recovery
         )
     }
 }

@@ -29,6 +29,9 @@ struct IdleCommand: ParsableCommand {
     @Option(help: ArgumentHelp("How long they are idle.", valueName: "seconds"))
     var seconds = 10.0
 
+    @Option(help: "How clients would get what they missed: position, token or none.")
+    var recovery = Recovery.none
+
     @Option(help: ArgumentHelp("Channel, public or private.", valueName: "name"))
     var channel = "fanfare-bench"
 
@@ -45,7 +48,8 @@ struct IdleCommand: ParsableCommand {
         IdlePlan(
             channel: try checkedChannel(channel),
             connectionCount: try checked(connections, "--connections"),
-            duration: .seconds(try checked(seconds, "--seconds", in: measurableSeconds))
+            duration: .seconds(try checked(seconds, "--seconds", in: measurableSeconds)),
+            recovery: recovery
         )
     }
 }
@@ -59,6 +63,8 @@ struct IdlePlan: BenchPlan {
     var connectionCount: Int
     /// How long the connections are idle.
     var duration: Duration
+    /// How the connections' clients would get what they missed.
+    var recovery = Recovery.none
 
     var connections: (count: Int, option: String) { (connectionCount, "--connections") }
 
@@ -81,6 +87,7 @@ struct IdlePlan: BenchPlan {
         [
             ("channel", .text(channel.text)), ("connections", .integer(connectionCount)),
             ("idle_s", .number(duration.inSeconds, places: 3)),
+            ("recovery", .text(recovery.rawValue)),
         ]
     }
 }

@@ -51,6 +51,7 @@ final class IdleRun: BenchRun {
         subscribers = Subscribers(
             channels: [plan.channel],
             subscribersPerChannel: plan.connectionCount,
+            recovery: plan.recovery,
             generator: generator
         )
         publisher = EventPublisher(

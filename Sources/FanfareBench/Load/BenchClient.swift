@@ -50,6 +50,8 @@ final class BenchClient: StreamDelegate {
     private(set) var isCompressed = false
     /// The number of members in the acknowledgement of the subscription, including this one.
     private(set) var memberCount = 0
+    /// The relation of the subscription to the client's position; nil where the server has no positions.
+    private(set) var start: SubscriptionStart?
     private let delegate: any BenchClientDelegate
     private let traffic: Traffic
     private var stream: Stream?
@@ -246,6 +248,7 @@ final class BenchClient: StreamDelegate {
         case (.subscriptionSucceeded(_, let data), .unsubscribed):
             phase = .subscribed
             memberCount = Self.memberCount(in: data)
+            start = SubscriptionStart(acknowledgement: data)
             delegate.clientSubscribed(self, at: now)
         case (.subscriptionError(_, let type, let message, let status), _):
             fail("\(type): \(message) (\(status))", hint: ErrorHint.forSubscription(status: status))

@@ -45,16 +45,23 @@ extension LoadGenerator {
     /// - Parameters:
     ///   - delegate: Receives the clients' events; it calls ``ConnectionRamp/markConnected(_:)``.
     ///   - ramp: The state of the ramp.
+    ///   - tokens: The clients' session tokens.
     ///   - now: The time.
     /// - Returns: Whether all connections are ready.
     /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
     func connectClients(
         of delegate: any BenchClientDelegate,
         _ ramp: inout ConnectionRamp,
+        tokens: RecoveryTokens? = nil,
         at now: MonotonicTime
     ) throws(BenchError) -> Bool {
         while let index = ramp.next() {
-            try connector.connect(index, delegate: delegate, on: reactor)
+            try connector.connect(
+                index,
+                token: tokens?[index],
+                delegate: delegate,
+                on: reactor
+            )
         }
         let (count, all) = (ramp.connectedCount, ramp.count)
         progress.show("Connecting", count, of: all, at: now)

@@ -14,7 +14,7 @@ final class Connector {
     /// The TLS settings and the expected name in the certificate; nil without TLS.
     private let tls: (context: TLSContext, serverName: String)?
     private var addresses: ArraySlice<SocketAddress>
-    private let upgradeTarget: String
+    private let connectionURL: ConnectionURL
     private let deflate: DeflateOptions?
 
     /// Creates a connector.
@@ -28,11 +28,11 @@ final class Connector {
         let url = target.url
         tls = url.isSecure ? (try .client(trust: target.trust), url.host) : nil
         self.addresses = addresses[...]
-        upgradeTarget = ConnectionURL(
+        connectionURL = ConnectionURL(
             key: target.key,
             client: "fanfare-bench",
             clientVersion: "1.0"
-        ).target(pathPrefix: url.pathPrefix)
+        )
         // Without context takeover a server can compress a message once for all subscribers.
         deflate =
             target.offersDeflate
@@ -62,6 +62,7 @@ final class Connector {
     ///
     /// - Parameters:
     ///   - index: The client's index in the benchmark.
+    ///   - token: The client's session token, as stock clients have it in their path; nil for none.
     ///   - delegate: Receives the client's events.
     ///   - reactor: The event loop's reactor.
     /// - Returns: The client; its stream owns it.
@@ -69,14 +70,16 @@ final class Connector {
     @discardableResult
     func connect(
         _ index: Int,
+        token: String? = nil,
         delegate: any BenchClientDelegate,
         on reactor: Reactor
     ) throws(BenchError) -> BenchClient {
+        let prefix = target.url.pathPrefix + (token.map { "/r/\($0)" } ?? "")
         let handshake: ClientHandshake
         do throws(HandshakeFailure) {
             handshake = try ClientHandshake(
                 host: target.url.hostField,
-                target: upgradeTarget,
+                target: connectionURL.target(pathPrefix: prefix),
                 nonce: (0..<16).map { _ in .random(in: .min ... .max) },
                 deflate: deflate
             )

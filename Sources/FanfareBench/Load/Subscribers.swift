@@ -21,6 +21,8 @@ final class Subscribers: BenchClientDelegate {
     let run: UInt32
 
     private let generator: LoadGenerator
+    private let recovery: Recovery
+    private let tokens: RecoveryTokens
     private var scanner: EventMarkerScanner
 
     /// Creates the subscribers, without connections.
@@ -28,10 +30,18 @@ final class Subscribers: BenchClientDelegate {
     /// - Parameters:
     ///   - channels: Public or private, at least one.
     ///   - subscribersPerChannel: At least 1.
+    ///   - recovery: How they would get what they missed.
     ///   - generator: Opens the connections.
-    init(channels: [ChannelName], subscribersPerChannel: Int, generator: LoadGenerator) {
+    init(
+        channels: [ChannelName],
+        subscribersPerChannel: Int,
+        recovery: Recovery = .none,
+        generator: LoadGenerator
+    ) {
         self.channels = channels
         self.generator = generator
+        self.recovery = recovery
+        tokens = RecoveryTokens(recovery, unixTime: generator.reactor.unixTime)
         let count = channels.count * subscribersPerChannel
         ramp = ConnectionRamp(count: count)
         tracker = DeliveryTracker(subscriberCount: count, channelCount: channels.count)
@@ -45,7 +55,7 @@ final class Subscribers: BenchClientDelegate {
     /// - Returns: Whether all subscriptions are acknowledged.
     /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
-        try generator.connectClients(of: self, &ramp, at: now)
+        try generator.connectClients(of: self, &ramp, tokens: tokens, at: now)
     }
 
     /// Creates the builder of requests for events to these subscribers.
@@ -82,7 +92,10 @@ final class Subscribers: BenchClientDelegate {
 
     func clientConnected(_ client: BenchClient, as socketID: SocketID) {
         let channel = channels[client.index % channels.count]
-        client.subscribe(generator.target.subscription(to: channel, of: socketID))
+        let position = recovery == .position ? PositionRequest() : nil
+        client.subscribe(
+            generator.target.subscription(to: channel, of: socketID, from: position)
+        )
     }
 
     func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {

@@ -26,14 +26,21 @@ struct TargetServer: Sendable {
     ///   - channel: A channel that is not a user's.
     ///   - socketID: The connection's socket ID.
     ///   - userID: The user ID on a presence channel; it must need no escaping in JSON.
+    ///   - position: The position to resume from, of a client that tracks the channel.
     /// - Returns: The message.
     func subscription(
         to channel: ChannelName,
         of socketID: SocketID,
-        as userID: String? = nil
+        as userID: String? = nil,
+        from position: PositionRequest? = nil
     ) -> ClientMessage {
         guard channel.kind.requiresSignature else {
-            return .subscribe(channel: channel.text, auth: nil, channelData: nil)
+            return .subscribe(
+                channel: channel.text,
+                auth: nil,
+                channelData: nil,
+                position: position
+            )
         }
         let data = userID.map { #"{"user_id":"\#($0)"}"# }
         let auth = ChannelSignature.auth(
@@ -43,7 +50,12 @@ struct TargetServer: Sendable {
             key: key,
             secret: secret
         )
-        return .subscribe(channel: channel.text, auth: auth, channelData: data)
+        return .subscribe(
+            channel: channel.text,
+            auth: auth,
+            channelData: data,
+            position: position
+        )
     }
 }
 

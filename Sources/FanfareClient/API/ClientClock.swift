@@ -6,12 +6,32 @@ public struct ClientClock: Sendable {
     ///
     /// An instant, not a duration: the sleeping task may start late.
     package let sleep: @Sendable (_ until: Duration) async throws -> Void
+    /// Starts a timer: calls a function at an instant of `now`, unless the task is cancelled before.
+    package let startTimer: @Sendable (_ at: Duration, @escaping Call) -> Task<Void, Never>
+
+    /// What a timer calls.
+    package typealias Call = @Sendable () -> Void
 
     /// Wraps a clock.
     public init<C: Clock>(_ clock: C) where C.Duration == Duration {
         let origin = clock.now
-        now = { origin.duration(to: clock.now) }
-        sleep = { try await clock.sleep(until: origin.advanced(by: $0), tolerance: nil) }
+        let sleep: @Sendable (Duration) async throws -> Void = {
+            try await clock.sleep(until: origin.advanced(by: $0), tolerance: nil)
+        }
+        self.init(now: { origin.duration(to: clock.now) }, sleep: sleep) { moment, call in
+            Task { if (try? await sleep(moment)) != nil { call() } }
+        }
+    }
+
+    /// Creates a clock of its functions.
+    package init(
+        now: @escaping @Sendable () -> Duration,
+        sleep: @escaping @Sendable (_ until: Duration) async throws -> Void,
+        startTimer: @escaping @Sendable (_ at: Duration, @escaping Call) -> Task<Void, Never>
+    ) {
+        self.now = now
+        self.sleep = sleep
+        self.startTimer = startTimer
     }
 
     /// The default.

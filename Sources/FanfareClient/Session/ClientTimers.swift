@@ -5,23 +5,15 @@ extension Fanfare {
         state.timer?.cancel()
         let number = state.timerNumber
         let clock = options.clock
-        let moment = clock.now() + time
-        state.timer = Task {
-            guard (try? await clock.sleep(moment)) != nil else { return }
-            self.timerFired(number)
-        }
+        state.timer = clock.startTimer(clock.now() + time) { self.timerFired(number) }
     }
 
     func startAlarm(_ alarm: SessionAlarm, _ time: Duration, _ state: inout ClientState) {
         state.alarms[alarm]?.task.cancel()
         let clock = options.clock
-        let moment = clock.now() + time
         state.alarmNumber += 1
         let number = state.alarmNumber
-        let task = Task {
-            guard (try? await clock.sleep(moment)) != nil else { return }
-            self.alarmFired(alarm, number)
-        }
+        let task = clock.startTimer(clock.now() + time) { self.alarmFired(alarm, number) }
         state.alarms[alarm] = ClientState.Alarm(number: number, task: task)
     }
 

@@ -33,7 +33,7 @@ final class API {
 
     private func check(_ head: RequestHead) throws(APIError) -> HTTPDecision {
         if head.targetForm == .asterisk {
-            return .answer(.options(allowed: [.get, .head, .post, .options]))
+            return .answer(.options(allowed: [.get, .head, .post, .delete, .options]))
         }
         guard let route = head.withPath({ route(of: $0) }) else {
             throw APIError(status: 404, message: "Nothing is at \(head.path)")

@@ -54,9 +54,14 @@ final class APIRequest: HTTPContentReceiver {
         case .users(_, let channel):
             try ChannelsAPI(app, core)
                 .listUsers(head.pathText(channel), parameters, exchange)
+        case .history(_, let channel) where head.method == .delete:
+            try ChannelsAPI(app, core).purge(head.pathText(channel), parameters, exchange)
         case .history(_, let channel):
             try ChannelsAPI(app, core)
                 .listMessages(head.pathText(channel), parameters, exchange)
+        case .delivery(_, let channel, let serial):
+            try DeliveryAPI(app, core)
+                .explain(head.pathText(channel), head.pathText(serial), parameters, exchange)
         case .terminate(_, let user):
             try UsersAPI(app, core).terminate(head.pathText(user), parameters, exchange)
         case .health: break

@@ -30,7 +30,7 @@ struct ChannelsAPI {
         _ parameters: QueryParameters,
         _ exchange: HTTPExchange
     ) throws(APIError) {
-        let name = try channelName(encodedName)
+        let name = try app.channelName(encodedName)
         let query = try ChannelQuery(
             parameters,
             kind: name.kind,
@@ -40,6 +40,9 @@ struct ChannelsAPI {
         let finish = { (answer: [ChannelCount]) in
             let counts = ChannelCounts(answer)
             var attributes = counts.attributes(query.info, of: name)
+            attributes.position = attributes.position.map { position in
+                position.map { app.issuedPosition($0, on: name) }
+            }
             attributes.isOccupied = counts.isOccupied(name)
             exchange.respond(.json(APIAnswer.channel(attributes)))
         }
@@ -58,7 +61,7 @@ struct ChannelsAPI {
         _ parameters: QueryParameters,
         _ exchange: HTTPExchange
     ) throws(APIError) {
-        let name = try channelName(encodedName)
+        let name = try app.channelName(encodedName)
         try UsersQuery.check(parameters, kind: name.kind)
         core.queries.users(of: ChannelAddress(app: app.id, name: name)) { users in
             exchange.respond(.json(APIAnswer.users(users.map(\.text))))
@@ -71,38 +74,38 @@ struct ChannelsAPI {
         _ parameters: QueryParameters,
         _ exchange: HTTPExchange
     ) throws(APIError) {
-        let name = try channelName(encodedName)
+        let name = try app.channelName(encodedName)
         let query = try HistoryQuery(parameters)
-        guard app.recovery.isEnabled else {
-            throw APIError(
-                status: 400,
-                message: "App \(app.id) keeps no messages: recovery.enabled is false"
-            )
-        }
+        try app.checkRecovery()
         let address = ChannelAddress(app: app.id, name: name)
         core.queries.history(query, of: address) { page in
-            guard query.stream ?? page.position.stream == page.position.stream else {
+            let last = app.issuedPosition(page.position, on: name)
+            let asked = query.stream.map { ChannelPosition(stream: $0, serial: .max) }
+                .map { app.position(issuedAs: $0, on: name).stream }
+            guard asked ?? page.position.stream == page.position.stream else {
                 let error = APIError(
                     status: 410,
-                    message: "The channel's stream is \(page.position.stream), and no longer "
+                    message: "The channel's stream is \(last.stream), and no longer "
                         + (query.stream?.text ?? "")
                 )
                 return exchange.respond(Response(refusal: error))
             }
-            exchange.respond(.json(APIAnswer.history(page, of: query)))
+            exchange.respond(.json(APIAnswer.history(page, at: last, of: query)))
         }
     }
 
-    private func channelName(_ encoded: String) throws(APIError) -> ChannelName {
-        let text = PercentEncoding.decode(encoded) ?? encoded
-        do throws(ChannelNameError) {
-            return try ChannelName(text, limits: app.limits.texts)
-        } catch {
-            throw APIError(
-                status: 400,
-                message: "Invalid channel name: \(APIError.quote(text)) (\(error))",
-                limit: error.limit
-            )
+    /// Drops what a channel keeps, which goes on in another stream, and answers with its position.
+    func purge(
+        _ encodedName: String,
+        _ parameters: QueryParameters,
+        _ exchange: HTTPExchange
+    ) throws(APIError) {
+        try parameters.refuseAllButSignature()
+        let name = try app.channelName(encodedName)
+        try app.checkRecovery()
+        core.queries.purge(ChannelAddress(app: app.id, name: name)) { position in
+            let issued = position.map { app.issuedPosition($0, on: name) }
+            exchange.respond(.json(APIAnswer.purged(issued)))
         }
     }
 }

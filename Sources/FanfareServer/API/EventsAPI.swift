@@ -50,9 +50,10 @@ struct EventsAPI {
             limits: app.limits.texts
         )
         publication.key = publication.key ?? key
-        try check(publication)
-        if let limit = core.channels.publishLimit { return refuseLater(limit, exchange) }
-        switch core.channels.publish(CollectionOfOne(publication), of: app.id) {
+        try check(&publication)
+        let publications = CollectionOfOne(publication)
+        if let limit = limit(of: publications) { return refuseLater(limit, exchange) }
+        switch core.channels.publish(publications, of: app.id) {
         case .settled(let outcome): answer(publication, outcome, exchange)
         case .pending(let pending):
             pending.whenSettled { [self, publication] in answer(publication, $0, exchange) }
@@ -64,7 +65,9 @@ struct EventsAPI {
         _ outcome: PendingTrigger.Outcome,
         _ exchange: HTTPExchange
     ) {
-        if let refusal = refusal(of: outcome) { return exchange.respond(refusal) }
+        if let refusal = refusal(of: outcome, publication.channels) {
+            return exchange.respond(refusal)
+        }
         let isRepeated = outcome.isRepeated
         guard !publication.info.isEmpty else {
             return exchange.respond(isRepeated ? EventsAPI.repeated : EventsAPI.accepted)
@@ -72,7 +75,7 @@ struct EventsAPI {
         count([publication]) { counts in
             var positions = outcome.positions
             let channels = publication.channels.map {
-                (name: $0, attributes: counts.attributes(of: publication, on: $0, &positions))
+                (name: $0, attributes: counts.attributes(of: publication, on: $0, app, &positions))
             }
             exchange.respond(.json(APIAnswer.channels(channels, isRepeated: isRepeated)))
         }
@@ -84,8 +87,8 @@ struct EventsAPI {
         for index in publications.indices where publications[index].key == nil {
             publications[index].key = try key?.ofEvent(index)
         }
-        for publication in publications { try check(publication) }
-        if let limit = core.channels.publishLimit { return refuseLater(limit, exchange) }
+        for index in publications.indices { try check(&publications[index]) }
+        if let limit = limit(of: publications) { return refuseLater(limit, exchange) }
         switch core.channels.publish(publications, of: app.id) {
         case .settled(let outcome): answer(publications, outcome, exchange)
         case .pending(let pending):
@@ -98,19 +101,26 @@ struct EventsAPI {
         _ outcome: PendingTrigger.Outcome,
         _ exchange: HTTPExchange
     ) {
-        if let refusal = refusal(of: outcome) { return exchange.respond(refusal) }
+        let channels = publications.flatMap(\.channels)
+        if let refusal = refusal(of: outcome, channels) { return exchange.respond(refusal) }
         count(publications) { counts in
             var positions = outcome.positions
             let events = publications.map { publication in
                 publication.info.isEmpty
                     ? nil
-                    : counts.attributes(of: publication, on: publication.channels[0], &positions)
+                    : counts.attributes(
+                        of: publication,
+                        on: publication.channels[0],
+                        app,
+                        &positions
+                    )
             }
             exchange.respond(.json(APIAnswer.batch(events, isRepeated: outcome.isRepeated)))
         }
     }
 
-    private func check(_ publication: Publication) throws(APIError) {
+    /// Checks a publication against the app's features, and its condition for a position of the app's.
+    private func check(_ publication: inout Publication) throws(APIError) {
         try publication.info.checkForTrigger(countsSubscriptions: app.countsSubscriptions)
         guard publication.ifPosition == nil || app.recovery.isEnabled else {
             throw APIError(
@@ -118,10 +128,29 @@ struct EventsAPI {
                 message: "App \(app.id) has no positions: recovery.enabled is false"
             )
         }
+        if let position = publication.ifPosition, let channel = publication.channels.first {
+            publication.ifPosition = app.position(issuedAs: position, on: channel)
+        }
+        guard publication.isDurable else { return }
+        for channel in publication.channels where !core.context.isStored(channel, of: app) {
+            throw APIError(
+                status: 400,
+                message:
+                    "Channel \(channel.text) is kept in memory: durable needs a rule with store: sqlite"
+            )
+        }
+    }
+
+    /// The limit that prevents publishing these events at present.
+    private func limit(of publications: some Collection<Publication>) -> Limit? {
+        core.channels.publishLimit ?? core.channels.archiveLimit(of: publications, app)
     }
 
     /// The answer to a trigger that is refused; `nil` if its events are published.
-    private func refusal(of outcome: PendingTrigger.Outcome) -> Response? {
+    private func refusal(
+        of outcome: PendingTrigger.Outcome,
+        _ channels: [ChannelName]
+    ) -> Response? {
         switch outcome {
         case .accepted, .repeated, .positioned: return nil
         case .refused(let limit): return Response(refusal: core.refusal(of: limit))
@@ -131,7 +160,20 @@ struct EventsAPI {
                 message: "Another event was published under this idempotency_key"
             )
             return Response(refusal: error)
-        case .outdated(let position): return Response(outdatedBehind: position)
+        case .outdated(let position):
+            // A condition is of a single event on a single channel.
+            let issued = channels.first.flatMap { channel in
+                position.map { app.issuedPosition($0, on: channel) }
+            }
+            return Response(outdatedBehind: issued)
+        case .unstored:
+            let error = APIError(
+                status: 503,
+                message:
+                    "The archive cannot be written at present: an event of the request is not published, "
+                    + "try again in a second"
+            )
+            return Response(refusal: error)
         }
     }
 
@@ -198,16 +240,19 @@ extension ChannelCounts {
     /// - Parameters:
     ///   - publication: The event.
     ///   - channel: The channel.
+    ///   - app: The channel's app.
     ///   - positions: The positions of the events that are not answered yet.
     /// - Returns: The attributes.
     fileprivate func attributes(
         of publication: Publication,
         on channel: ChannelName,
+        _ app: App,
         _ positions: inout PublishedPositions
     ) -> ChannelAttributes {
         var attributes = attributes(publication.info, of: channel)
         if publication.info.contains(.position) {
-            attributes.position = .some(positions.popFirst(on: channel))
+            let position = positions.popFirst(on: channel)
+            attributes.position = .some(position.map { app.issuedPosition($0, on: channel) })
         }
         return attributes
     }

@@ -19,6 +19,8 @@ enum Route: Equatable {
     case users(app: Range<Int>, channel: Range<Int>)
     /// `/apps/{id}/channels/{name}/history`, the name percent-encoded.
     case history(app: Range<Int>, channel: Range<Int>)
+    /// `/apps/{id}/channels/{name}/messages/{serial}/delivery`, the name percent-encoded.
+    case delivery(app: Range<Int>, channel: Range<Int>, serial: Range<Int>)
     /// `/apps/{id}/users/{user}/terminate_connections`, the user percent-encoded. The official Python library omits
     /// `/apps/{id}`; then the app is the one whose key has signed.
     case terminate(app: Range<Int>?, user: Range<Int>)
@@ -50,7 +52,16 @@ enum Route: Equatable {
         let resource = Route.segment(of: path, at: &position)
         let name = Route.segment(of: path, at: &position)
         let part = Route.segment(of: path, at: &position)
-        guard position == path.count, name?.isEmpty != true else { return nil }
+        guard name?.isEmpty != true else { return nil }
+        if let name, segment(resource, is: "channels"), segment(part, is: "messages"),
+            let serial = Route.segment(of: path, at: &position), !serial.isEmpty,
+            segment(Route.segment(of: path, at: &position), is: "delivery"),
+            position == path.count
+        {
+            self = .delivery(app: app, channel: name, serial: serial)
+            return
+        }
+        guard position == path.count else { return nil }
         switch (name, part) {
         case (nil, nil) where segment(resource, is: "events"): self = .events(app: app)
         case (nil, nil) where segment(resource, is: "batch_events"): self = .batchEvents(app: app)
@@ -81,7 +92,7 @@ enum Route: Equatable {
     var app: Range<Int>? {
         switch self {
         case .events(let app), .batchEvents(let app), .channels(let app), .channel(let app, _),
-            .users(let app, _), .history(let app, _):
+            .users(let app, _), .history(let app, _), .delivery(let app, _, _):
             app
         case .terminate(let app, _): app
         case .health: nil
@@ -92,7 +103,7 @@ enum Route: Equatable {
     var kind: RequestAllowance.Kind? {
         switch self {
         case .events, .batchEvents: .trigger
-        case .channels, .channel, .users, .history: .query
+        case .channels, .channel, .users, .history, .delivery: .query
         case .terminate: .termination
         case .health: nil
         }
@@ -102,7 +113,8 @@ enum Route: Equatable {
     var methods: [Method] {
         switch self {
         case .events, .batchEvents, .terminate: Route.writeMethods
-        case .channels, .channel, .users, .history, .health: Route.readMethods
+        case .channels, .channel, .users, .delivery, .health: Route.readMethods
+        case .history: Route.readMethods + [.delete]
         }
     }
 

@@ -23,6 +23,14 @@ extension Configuration {
                     "is true, but tls.port is none: no client could connect; set tls.port"
                 )
             }
+            let rules = app.recovery.rules
+            if recovery.database == nil, let rule = rules.firstIndex(where: { $0.store == .sqlite })
+            {
+                add(
+                    "recovery.rules.\(rule).store",
+                    "is sqlite, but recovery.database is none: name the file to keep the messages in"
+                )
+            }
             if app.features.watchlist, !app.features.users {
                 add(
                     "features.watchlist",
@@ -30,6 +38,7 @@ extension Configuration {
                         + "a user; make both true or this one false"
                 )
             }
+            for (name, problem) in app.recoveryFaults() { add(name, problem) }
         }
         return faults + credentialFaults() + webhookFaults()
     }

@@ -56,10 +56,14 @@ public struct Configuration: Sendable, Equatable {
     /// The maximum length of an HTTP request's body, in bytes.
     public var requestBodyLengthMax = 1 << 20
 
+    /// The records of connections.
+    public var connectionRecords = ConnectionRecordsConfiguration()
     /// The compression of messages.
     public var compression = Compression()
     /// The settings of the webhooks of all apps.
     public var webhooks = Webhooks()
+    /// The archive of stored channels, and the spool.
+    public var recovery = Recovery()
     /// The settings of the shutdown.
     public var shutdown = Shutdown()
     /// The listener of the metrics.
@@ -139,6 +143,41 @@ extension Configuration {
         public var queuedBytesMax = 64 << 20
 
         /// Creates the default: in memory, with the system's certificates.
+        public init() {}
+    }
+
+    /// The archive of stored channels, and the spool.
+    public struct Recovery: Sendable, Hashable {
+        /// The path of the archive's file; `nil` without one, where every channel is in memory.
+        public var database: String?
+        /// Which events survive a loss of power.
+        public var sync = Sync.process
+        /// What happens to events of stored channels while the file cannot be written.
+        public var whenFailing = WhenFailing.refuse
+        /// The maximum size of the events that wait for the file, in bytes; above it events are refused with 503.
+        public var unstoredBytesMax = 64 << 20
+        /// The maximum size of the file's contents, in bytes; above it the oldest messages go.
+        public var databaseBytesMax = 1 << 30
+        /// The path of the file in which a stop keeps what is in memory; `nil` for none.
+        public var spool: String?
+
+        /// Which events of stored channels survive what.
+        public enum Sync: String, Sendable, CaseIterable {
+            /// Every event survives the end of the process; the last ones may be lost with the power, which is told.
+            case process
+            /// Every event is on the disk before it is released.
+            case power
+        }
+
+        /// What happens to events of stored channels while the file cannot be written.
+        public enum WhenFailing: String, Sendable, CaseIterable {
+            /// They are refused with 503.
+            case refuse
+            /// They go on in memory, in streams with other IDs.
+            case memory
+        }
+
+        /// Creates the default: no archive and no spool.
         public init() {}
     }
 

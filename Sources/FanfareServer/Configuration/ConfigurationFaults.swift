@@ -11,7 +11,7 @@ extension Configuration {
         // A contradiction with a value that is out of bounds is not reported separately.
         let known = Set(faults.map(\.key))
         return faults + listenerFaults() + certificateFaults() + appFaults() + trustFaults()
-            + limitFaults(besides: known) + shutdownFaults(besides: known)
+            + limitFaults(besides: known) + shutdownFaults(besides: known) + archiveFaults()
     }
 
     /// Validates the configuration, see ``faults()``.
@@ -58,6 +58,22 @@ extension Configuration {
         }
         if tlsPort == nil, !certificates.isEmpty {
             add("tls.certificates", "are of no use without tls.port: set it, as to 6002")
+        }
+        return faults
+    }
+
+    private func archiveFaults() -> [ConfigurationFault] {
+        let files = [
+            ("webhooks.database", webhooks.database), ("recovery.database", recovery.database),
+            ("recovery.spool", recovery.spool),
+        ]
+        var faults: [ConfigurationFault] = []
+        for (index, (key, path)) in files.enumerated() {
+            guard let path, let twin = files.prefix(index).first(where: { $0.1 == path }) else {
+                continue
+            }
+            let problem = "is \(path), as \(twin.0) is: name a file of its own"
+            faults.append(ConfigurationFault(key: key, problem: problem))
         }
         return faults
     }

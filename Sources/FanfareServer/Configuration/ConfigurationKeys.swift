@@ -68,6 +68,7 @@ extension ConfigurationKey<Configuration> {
                 \.webhooks.queuedBytesMax,
                 .bytes(in: (64 << 10)...(16 << 30))
             ),
+        ] + connectionRecords + archive + [
             Self("metrics.host", \.metrics.host, .address),
             Self("metrics.port", \.metrics.port, SettingKind<UInt16>.port.orNone()),
             Self(
@@ -167,6 +168,34 @@ extension ConfigurationKey<Configuration> {
         "a number of connections a second",
         in: 1...1_000_000
     )
+}
+
+extension ConfigurationKey<Configuration> {
+    /// The archive of stored channels, and the spool.
+    private static let archive: [Self] = [
+        Self(
+            "recovery.database",
+            \.recovery.database,
+            SettingKind<String>.path("the path of a file to make").orNone()
+        ),
+        Self("recovery.sync", \.recovery.sync, .choice),
+        Self("recovery.when_failing", \.recovery.whenFailing, .choice),
+        Self(
+            "recovery.unstored_bytes_max",
+            \.recovery.unstoredBytesMax,
+            .bytes(in: (64 << 10)...(16 << 30))
+        ),
+        Self(
+            "recovery.database_bytes_max",
+            \.recovery.databaseBytesMax,
+            .bytes(in: (1 << 20)...(1 << 40))
+        ),
+        Self(
+            "recovery.spool",
+            \.recovery.spool,
+            SettingKind<String>.path("the path of a file to make").orNone()
+        ),
+    ]
 }
 
 extension ConfigurationKey<CertificateFiles> {

@@ -20,6 +20,10 @@ public struct RecoveryConfiguration: Sendable, Hashable {
     public var replayBytesMax = 4 << 20
     /// The maximum number of channels without subscribers whose position is remembered.
     public var positionsMax = 100_000
+    /// The maximum number of sessions of stock clients with a token.
+    public var sessionsMax = 100_000
+    /// How long a session is kept behind the end of its connection, in seconds.
+    public var sessionAge = 300
 
     /// Creates the default: memory, 300 seconds, from the first tracked subscription on.
     public init() {}
@@ -28,10 +32,20 @@ public struct RecoveryConfiguration: Sendable, Hashable {
     public struct Rule: Sendable, Hashable {
         /// The beginning of the channels' names.
         public var channelPrefix = ""
+        /// Where the channels keep messages.
+        public var store = Store.memory
         /// When the channels keep messages.
         public var keep = Keep.whileNeeded
         /// Whether a client without a position may ask for earlier messages.
         public var allowsRewind = false
+        /// What a client without a position gets behind its acknowledgement.
+        public var opening = Opening.live
+        /// The maximum number of earlier messages of an opening; `nil` for all that are kept.
+        public var openingCount: Int?
+        /// The age of the earliest message of an opening, in seconds; `nil` for all that are kept.
+        public var openingSeconds: Int?
+        /// Whether a client may resume from a position before its first subscription.
+        public var replaysBeforeJoining = true
         /// Whether client events are kept too.
         public var keepsClientEvents = true
         /// The maximum number of kept messages of a channel.
@@ -43,6 +57,22 @@ public struct RecoveryConfiguration: Sendable, Hashable {
 
         /// Creates a rule of all channels that changes nothing.
         public init() {}
+    }
+
+    /// What precedes live messages for a client without a position.
+    public enum Opening: String, Sendable, CaseIterable {
+        /// Nothing.
+        case live
+        /// Earlier messages.
+        case replay
+    }
+
+    /// Where channels keep messages.
+    public enum Store: String, Sendable, CaseIterable {
+        /// In memory: a restart forgets them, and tells it.
+        case memory
+        /// In the file of `recovery.database`, before anybody sees them.
+        case sqlite
     }
 
     /// When channels keep messages.
@@ -79,6 +109,16 @@ extension ConfigurationKey<AppConfiguration> {
             \.recovery.positionsMax,
             .count("a number of channels", in: 1...100_000_000)
         ),
+        Self(
+            "recovery.sessions_max",
+            \.recovery.sessionsMax,
+            .count("a number of sessions", in: 1...100_000_000)
+        ),
+        Self(
+            "recovery.session_age",
+            \.recovery.sessionAge,
+            .count("a number of seconds", in: 60...31_536_000)
+        ),
     ]
 
     fileprivate static let messages =
@@ -91,8 +131,17 @@ extension ConfigurationKey<RecoveryConfiguration.Rule> {
     /// The keys of a rule.
     static let all: [Self] = [
         Self("channel_prefix", \.channelPrefix, .channelNamePart),
+        Self("store", \.store, .choice),
         Self("keep", \.keep, .choice),
         Self("rewind", \.allowsRewind, .yesOrNo),
+        Self("opening", \.opening, .choice),
+        Self("opening_count", \.openingCount, openingCount.orNone()),
+        Self(
+            "opening_seconds",
+            \.openingSeconds,
+            ConfigurationKey<AppConfiguration>.age.orNone()
+        ),
+        Self("before_joining", \.replaysBeforeJoining, .yesOrNo),
         Self("keep_client_events", \.keepsClientEvents, .yesOrNo),
         Self(
             "messages_max",
@@ -102,6 +151,9 @@ extension ConfigurationKey<RecoveryConfiguration.Rule> {
         Self("bytes_max", \.bytesMax, ConfigurationKey<AppConfiguration>.bytes.orNone()),
         Self("age_max", \.ageMax, ConfigurationKey<AppConfiguration>.age.orNone()),
     ]
+
+    private static let openingCount =
+        SettingKind<Int>.count("a number of messages", in: 1...10_000_000)
 }
 
 extension RecoverySettings {
@@ -119,7 +171,9 @@ extension RecoverySettings {
             retainedBytesMax: configuration.retainedBytesMax,
             replayMessagesMax: configuration.replayMessagesMax,
             replayBytesMax: configuration.replayBytesMax,
-            positionsMax: configuration.positionsMax
+            positionsMax: configuration.positionsMax,
+            sessionsMax: configuration.sessionsMax,
+            sessionAge: configuration.sessionAge
         )
     }
 }
@@ -128,8 +182,12 @@ extension RecoveryRule {
     fileprivate init(_ rule: RecoveryConfiguration.Rule, _ standard: RecoveryRule) {
         self.init(
             channelPrefix: rule.channelPrefix,
+            store: rule.store == .sqlite ? .archive : .memory,
             keep: rule.keep == .always ? .always : .whileNeeded,
             allowsRewind: rule.allowsRewind,
+            opening: rule.opening == .replay
+                ? .replay(count: rule.openingCount, seconds: rule.openingSeconds) : .live,
+            replaysBeforeJoining: rule.replaysBeforeJoining,
             keepsClientEvents: rule.keepsClientEvents,
             messagesMax: rule.messagesMax ?? standard.messagesMax,
             bytesMax: rule.bytesMax ?? standard.bytesMax,

@@ -75,16 +75,22 @@ final class Gateway {
                 limits: core.context.settings.webSocketLimits,
                 compression: deflate
             )
+            let (token, fault) = token(of: head, app)
             let connection = Connection(
                 socketID: core.connections.makeSocketID(),
                 app: app,
                 stream: stream,
                 endpoint: endpoint,
+                token: token,
+                clientName: head.withTarget { core.context.clientNames.index(inTarget: $0) },
                 context: core.context
             )
             core.connections.add(connection, from: address)
             let receipts = head.withTarget { ConnectionURL.wantsReceipts(inTarget: $0) }
             connection.begin(&output, receipts: receipts)
+            if let fault {
+                connection.appendError("\(fault). This connection has no recovery", to: &output)
+            }
             return connection
         } catch {
             if let limit = error.limit { core.context.limitMet(limit) }
@@ -143,6 +149,22 @@ final class Gateway {
             throw ConnectionRefusal(isOnlyTLSMissing ? .appOnlyTLS : error)
         }
         return app
+    }
+
+    /// The session token in the URL, or what is wrong with it.
+    private func token(of head: RequestHead, _ app: App) -> (SessionToken?, SessionTokenError?) {
+        guard app.recovery.isEnabled else { return (nil, nil) }
+        do throws(SessionTokenError) {
+            let token = try head.withPathAndQuery { (target) throws(SessionTokenError) in
+                try ConnectionURL.sessionToken(
+                    inTarget: target,
+                    pathPrefix: core.context.settings.pathPrefix
+                )
+            }
+            return (token, nil)
+        } catch {
+            return (nil, error)
+        }
     }
 
     private func checkOrigin(_ head: RequestHead, _ app: App) throws(ConnectionRefusal) {

@@ -3,15 +3,17 @@ package import HTTPServer
 import Net
 import PusherProtocol
 
-/// Routes the requests of a shard: HTTP requests to the API, upgrades to the gateway.
+/// Routes the requests of a shard: HTTP requests to the API and the browser files, upgrades to the gateway.
 final class RequestRouter: HTTPResponder {
     private let gateway: Gateway
     private let api: API
+    private let browserFiles: BrowserFiles
     private let core: ShardCore
 
     init(core: ShardCore, draining: DrainingStreams) {
         gateway = Gateway(core: core, draining: draining)
         api = API(core: core)
+        browserFiles = BrowserFiles(pathPrefix: core.context.settings.pathPrefix)
         self.core = core
     }
 
@@ -37,7 +39,9 @@ final class RequestRouter: HTTPResponder {
     func decide(on head: RequestHead) -> HTTPDecision {
         // RFC 9110 §7.8: an upgrade to another protocol may be ignored. Some HTTP clients offer HTTP/2 (h2c) with every
         // first request.
-        guard head.isUpgrade(to: "websocket") else { return api.decide(on: head) }
+        guard head.isUpgrade(to: "websocket") else {
+            return browserFiles.decide(on: head) ?? api.decide(on: head)
+        }
         return head.hasContent ? .answer(gateway.refusalOfContent(head)) : .accept(self)
     }
 

@@ -42,7 +42,9 @@ extension Limit {
         case .requestRate, .triggerRate, .queryRate, .terminationRate, .subscriptionRate,
             .clientEventRate, .faultRate:
             rateRule
-        case .recoveryPositions, .appRetainedBytes, .retainedBytesTotal: recoveryRule
+        case .recoveryPositions, .recoverySessions, .appRetainedBytes, .retainedBytesTotal,
+            .unstoredBytes, .databaseBytes:
+            recoveryRule
         case .subscriptions, .members, .watchlist, .cachedEvents, .idempotencyKeys, .queuedBytes,
             .appQueuedBytes, .queuedBytesTotal, .inboundBytes, .relayedEvents,
             .webhooksInFlight, .webhooksQueued, .webhookBytesQueued:
@@ -137,10 +139,23 @@ extension Limit {
                 "the channel that has been without subscribers longest is forgotten: who comes back to it "
                     + "is told of a gap"
             )
+        case .recoverySessions:
+            .app(
+                "recovery.sessions_max",
+                "the session whose client has been away longest is forgotten: who comes back with its token is told "
+                    + "of a gap; with none to forget, a new token has no recovery, and is told"
+            )
         case .appRetainedBytes:
             .app(
                 "recovery.retained_bytes_max",
                 "the app's oldest messages are no longer kept: who missed them is told of a gap"
+            )
+        case .unstoredBytes:
+            LimitRule("recovery.unstored_bytes_max", "503 and Retry-After on stored channels")
+        case .databaseBytes:
+            LimitRule(
+                "recovery.database_bytes_max",
+                "the oldest messages of all stored channels are no longer kept"
             )
         default:
             .process(

@@ -33,7 +33,7 @@ extension ConnectionCounters: BrokerObserver {
         case .deliveriesDropped(_, let byteCount):
             dropped.increment()
             droppedBytes.increment(by: byteCount)
-        case .channel, .limitMet: break
+        case .channel, .gapTold, .limitMet: break
         }
     }
 }

@@ -1,3 +1,4 @@
+import Archive
 import Broker
 import Metrics
 import Webhooks
@@ -6,10 +7,13 @@ import Webhooks
 actor Gauges {
     private let registry: PrometheusRegistry
     private let shards: [Shard]
+    private let archive: Archive?
+    private var lastArchive = Archive.Reading()
     private var last = ShardReading()
     private var lastWebhooks = WebhookCounters()
 
-    init(registry: PrometheusRegistry, shards: [Shard]) {
+    init(registry: PrometheusRegistry, shards: [Shard], archive: Archive?) {
+        self.archive = archive
         self.registry = registry
         self.shards = shards
     }
@@ -28,6 +32,7 @@ actor Gauges {
             set("fanfare_app_connections", quota.takenCount, [("app", id.text)])
         }
         update(webhooks)
+        if let archive { update(archive.reading) }
         return registry.text
     }
 
@@ -41,6 +46,29 @@ actor Gauges {
         count("fanfare_messages_received_total", from: &last.received, to: sum.received)
         count("fanfare_events_published_total", from: &last.published, to: sum.published)
         count("fanfare_events_delivered_total", from: &last.delivered, to: sum.delivered)
+        set("fanfare_recovery_resumes_waiting", sum.waitingResumes)
+        update(sum.recovery)
+        for (app, seconds) in sum.windows {
+            set("fanfare_recovery_window_seconds", seconds, [("app", app.text)])
+        }
+    }
+
+    private func update(_ recovery: RecoveryCounts) {
+        for result in RecoveryCounts.Result.allCases {
+            count(
+                "fanfare_recovery_resumes_total",
+                [("result", result.rawValue)],
+                by: recovery[result] - last.recovery[result]
+            )
+        }
+        for eviction in RecoveryCounts.Eviction.allCases {
+            count(
+                "fanfare_recovery_evicted_total",
+                [("limit", eviction.rawValue)],
+                by: recovery[eviction] - last.recovery[eviction]
+            )
+        }
+        last.recovery.advance(to: recovery)
     }
 
     private func update(_ webhooks: WebhookCounters) {
@@ -59,13 +87,28 @@ actor Gauges {
         count("fanfare_webhooks_dead_total", from: &lastWebhooks.dead, to: webhooks.dead)
     }
 
+    private func update(_ archive: Archive.Reading) {
+        set("fanfare_store_unstored_bytes", archive.unstoredBytes)
+        set("fanfare_store_file_bytes", archive.fileBytes)
+        count(
+            "fanfare_store_commits_total",
+            from: &lastArchive.transactions,
+            to: archive.transactions
+        )
+        count("fanfare_store_failures_total", from: &lastArchive.failures, to: archive.failures)
+    }
+
     private func set(_ name: String, _ value: Int, _ labels: [(String, String)] = []) {
         Meter(label: name, dimensions: labels, factory: registry).set(value)
     }
 
     private func count(_ name: String, from last: inout Int, to now: Int) {
-        Counter(label: name, factory: registry).increment(by: max(0, now - last))
+        count(name, by: now - last)
         last = max(last, now)
+    }
+
+    private func count(_ name: String, _ labels: [(String, String)] = [], by growth: Int) {
+        Counter(label: name, dimensions: labels, factory: registry).increment(by: max(0, growth))
     }
 }
 
@@ -79,5 +122,8 @@ extension ShardReading {
         received += other.received
         published += other.published
         delivered += other.delivered
+        waitingResumes += other.waitingResumes
+        recovery.add(other.recovery)
+        windows.merge(other.windows) { min($0, $1) }
     }
 }

@@ -1,3 +1,4 @@
+import Archive
 import Broker
 import Glibc
 import HTTPServer
@@ -17,7 +18,8 @@ actor Shard: LoopResident {
         settings: ServerSettings,
         registry: AppRegistry,
         links: ShardLinks,
-        observers: [any BrokerObserver]
+        observers: [any BrokerObserver],
+        archive: (any MessageArchive)?
     ) throws(SystemError) {
         self.loop = loop
         let context = ShardContext(
@@ -25,7 +27,8 @@ actor Shard: LoopResident {
             settings: settings,
             registry: registry,
             links: links,
-            observers: observers
+            observers: observers,
+            archive: archive
         )
         core = ShardCore(context)
         core.watchLiveness()
@@ -72,6 +75,15 @@ actor Shard: LoopResident {
         return listener.address
     }
 
+    /// Continues the streams and keys of the archive whose home is this shard.
+    func restore(_ contents: ArchiveFile.Contents) { core.restore(contents) }
+
+    /// What is in memory alone, for the next start.
+    var spooled: SpooledState { core.spooled }
+
+    /// Continues what an earlier run had in memory.
+    func restore(_ spooled: SpooledState) { core.restore(spooled) }
+
     /// Replaces the apps, unless the registry is older than the present one.
     func replaceApps(_ registry: AppRegistry) { core.replaceApps(registry) }
 
@@ -110,6 +122,20 @@ actor Shard: LoopResident {
         for listener in listeners { listener.close() }
         listeners = []
         site.finish()
+    }
+
+    /// Asks the clients with session tokens to confirm what they have got.
+    func askForConfirmations() { core.askForConfirmations() }
+
+    /// Whether some of them have not confirmed it.
+    var awaitsConfirmations: Bool { core.connections.haveUnconfirmed }
+
+    /// The parked sessions of stock clients whose home is this shard.
+    var parkedSessions: [SessionHome.Parked] { core.parkedSessions }
+
+    /// Adds sessions of an earlier run, before the first client connects.
+    func restoreSessions(_ sessions: [SessionHome.Parked], isComplete: Bool) {
+        core.restoreSessions(sessions, isComplete: isComplete)
     }
 
     /// Closes up to `count` clients; returns the number closed, and whether any stream is still open.

@@ -9,6 +9,8 @@ import PusherProtocol
 package final class ShardContext {
     package let reactor: Reactor
     let settings: ServerSettings
+    /// The archive of stored channels; `nil` if no channel is stored.
+    let archive: (any MessageArchive)?
     // Exclusive access to the fields that every connection or event needs is not checked: none of them calls back while
     // it changes.
 
@@ -30,6 +32,9 @@ package final class ShardContext {
     // SAFETY: a shard closes all streams before it ends, so no connection outlives it.
     @exclusivity(unchecked) private unowned(unsafe) var delegate: (any ConnectionDelegate)?
 
+    /// The names of clients' libraries.
+    @exclusivity(unchecked) var clientNames = ClientNames()
+
     // Counters for the metrics.
 
     /// The number of messages received from clients.
@@ -44,15 +49,23 @@ package final class ShardContext {
         settings: ServerSettings,
         registry: AppRegistry,
         links: ShardLinks,
-        observers: [any BrokerObserver] = []
+        observers: [any BrokerObserver] = [],
+        archive: (any MessageArchive)? = nil
     ) {
         self.reactor = reactor
+        self.archive = archive
         self.settings = settings
         self.registry = registry
         self.links = links
         self.observers = BrokerObservers(observers)
         self.observers.update(apps: registry.ids)
         observedKinds = self.observers.kinds
+    }
+
+    /// Whether the archive keeps a channel's messages.
+    func isStored(_ channel: ChannelName, of app: App) -> Bool {
+        archive != nil && app.recovery.hasArchive
+            && app.recovery.rule(of: channel).store == .archive
     }
 
     /// The number of this shard.
@@ -146,4 +159,10 @@ struct ShardReading: Sendable {
     var published = 0
     /// Frames for one subscriber each: an event for a thousand subscribers is a thousand.
     var delivered = 0
+    /// Subscriptions that wait for the replays of others.
+    var waitingResumes = 0
+    /// Subscriptions that track their positions, and messages dropped before their time.
+    var recovery = RecoveryCounts()
+    /// How long the messages of each app are kept, in seconds.
+    var windows: [AppID: Int] = [:]
 }

@@ -1,4 +1,5 @@
-import Broker
+package import Archive
+package import Broker
 import HTTPServer
 import Net
 import PusherProtocol
@@ -12,8 +13,10 @@ package final class ShardCore: TimerTarget {
     let connections: Connections
     let channels: ChannelService
     let users: UserService
+    let sessions: SessionService
     let queries: ScatterGather
     let listings: ChannelListings
+    let deliveries: DeliverySearches
     /// The connections with a partially received message.
     let incompleteMessages: IncompleteMessages
     private var memoryTrim = MemoryTrim()
@@ -26,8 +29,10 @@ package final class ShardCore: TimerTarget {
         connections = Connections(context, random: random)
         channels = ChannelService(context, connections)
         users = UserService(context, connections)
+        sessions = SessionService(context, connections)
         queries = ScatterGather(context, channels)
         listings = ChannelListings(context, channels)
+        deliveries = DeliverySearches(context, channels.records)
         incompleteMessages = IncompleteMessages(context)
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)
@@ -49,7 +54,10 @@ package final class ShardCore: TimerTarget {
         receiveMessages()
         context.reactor.relieveTargets()
         listings.advance()
+        deliveries.advance()
         channels.advanceLeaves()
+        channels.sendWaitingRequests()
+        channels.dispatchCommits()
         // Before this shard's own fan-out, so that the other shards start theirs at the same time.
         context.links.dispatch(assists: context.reactor.wasIdle)
         flush()
@@ -59,11 +67,16 @@ package final class ShardCore: TimerTarget {
     private func flush() {
         context.reactor.flush()
         context.reactor.relieveTargets()
+        channels.turnEnded()
+        channels.dispatchCommits()
         context.links.dispatch()
     }
 
     /// Whether there is work that is done in portions, one each turn.
-    package var hasWork: Bool { listings.areReady || channels.leavingCount > 0 }
+    package var hasWork: Bool {
+        listings.areReady || deliveries.areReady || channels.leavingCount > 0
+            || channels.throttle.isReady
+    }
 
     /// The maximum number of sends that another shard's thread makes for this one.
     private static var assistedSendsMax: Int { 16 }
@@ -75,6 +88,7 @@ package final class ShardCore: TimerTarget {
         context.reactor.beginAssisted()
         receiveMessages()
         context.reactor.relieveTargets()
+        channels.dispatchCommits()
         context.links.dispatch()
         guard context.reactor.groupSendCount <= Self.assistedSendsMax else { return true }
         flush()
@@ -99,6 +113,8 @@ package final class ShardCore: TimerTarget {
             channels.complete(request, to: address, grant)
         case .refused(let address, let request, let membersMax):
             channels.refuse(request, to: address, membersMax: membersMax)
+        case .restarted(let address, let start, let members):
+            channels.restart(address, at: start, members: members)
         case .unsubscribe(let address, let shard, let connection):
             channels.removeSubscriber(connection, of: shard, at: address)
         case .publish(let address, let publication, let receipt):
@@ -117,7 +133,10 @@ package final class ShardCore: TimerTarget {
         case .query(let query, let id, let asker): queries.answer(query, id: id, asker: asker)
         case .answer(let counts, let id): queries.receive(counts, of: id)
         case .listing(let message): listings.receive(message)
+        case .delivery(let message): deliveries.receive(message)
         case .users(let message): users.receive(message)
+        case .sessions(let message): sessions.receive(message)
+        case .archive(let reply): channels.receive(reply)
         }
     }
 
@@ -134,15 +153,27 @@ package final class ShardCore: TimerTarget {
         watchLiveness()
     }
 
+    // MARK: - Archive
+
+    /// Continues the streams and keys of the archive whose home is this shard; called before anybody connects.
+    package func restore(_ contents: ArchiveFile.Contents) { channels.restore(contents) }
+
+    /// What is in memory alone, for the next start.
+    package var spooled: SpooledState { channels.spooled }
+
+    /// Continues what an earlier run had in memory; called before anybody connects.
+    package func restore(_ spooled: SpooledState) { channels.restore(spooled) }
+
     // MARK: - Apps
 
     /// Replaces the apps, unless the registry is older than the present one.
     ///
     /// The new configuration of an app applies to its connections.
     package func replaceApps(_ registry: AppRegistry) {
-        guard registry.generation > context.registry.generation else { return }
+        let former = context.registry
+        guard registry.generation > former.generation else { return }
         context.replaceApps(registry)
-        channels.appsWereReplaced()
+        channels.appsWereReplaced(former)
         connections.replaceApps(registry)
     }
 
@@ -157,7 +188,10 @@ package final class ShardCore: TimerTarget {
             inboundBytes: context.reactor.inbound.byteCount,
             received: context.receivedCount,
             published: context.publishedCount,
-            delivered: context.deliveredCount
+            delivered: context.deliveredCount,
+            waitingResumes: channels.throttle.waitingCount,
+            recovery: channels.state.streams.counts,
+            windows: channels.recoveryWindows
         )
     }
 
@@ -171,13 +205,23 @@ package final class ShardCore: TimerTarget {
             ("channels", channels.table.count),
             ("pending triggers", channels.triggers.count),
             ("backlogs", channels.backlogs.count),
+            ("events that wait for the archive", channels.commits?.count ?? 0),
+            ("requests that wait for the archive", channels.archiveReads.count),
             ("closed connections with subscriptions", channels.leavingCount),
+            ("waiting resumes", channels.throttle.waitingCount),
+            ("pending resumes", channels.throttle.pendingCount),
+            ("unsent replays", channels.throttle.unsentCount),
             ("cached events", channels.isCacheAtRest ? 0 : 1),
             ("counts to be announced", channels.areCountsAtRest ? 0 : 1),
+            ("sessions of tokens", sessions.isAtRest ? 0 : 1),
+            ("confirmations", channels.confirmations.isAtRest ? 0 : 1),
             ("signed-in users", users.signedInCount),
             ("users at home", users.homeCount),
             ("pending queries", queries.count),
             ("pending lists", listings.count),
+            ("pending searches", deliveries.count),
+            ("records of open connections", channels.records.records.openCount),
+            ("claims of connections", channels.records.claimCount),
             ("inbound bytes", context.reactor.inbound.byteCount),
             ("streams", context.reactor.streamCount),
             ("timers", context.reactor.timerCount),
@@ -204,6 +248,17 @@ package final class ShardCore: TimerTarget {
         connections.closeOrphanedConnections(upTo: count)
     }
 
+    /// Adds parked sessions of an earlier run, before the first client connects; see ``SessionHome``.
+    package func restoreSessions(_ sessions: [SessionHome.Parked], isComplete: Bool) {
+        self.sessions.restore(sessions, isComplete: isComplete)
+    }
+
+    /// The parked sessions of stock clients whose home is this shard.
+    package var parkedSessions: [SessionHome.Parked] { sessions.parked }
+
+    /// Asks the clients with session tokens to confirm what they have got, before they are closed.
+    package func askForConfirmations() { channels.confirmations.askAll() }
+
     /// Closes up to `count` connections with the code that asks clients to reconnect at once (4200).
     ///
     /// - Parameter count: The maximum.
@@ -217,6 +272,7 @@ package final class ShardCore: TimerTarget {
         // Pending requests hold references to this shard.
         channels.dropPending()
         queries.dropPending()
+        deliveries.dropPending()
     }
 }
 
@@ -241,6 +297,20 @@ extension ShardCore: ConnectionDelegate {
         )
     }
 
+    func connection(_ connection: Connection, claims claim: SessionClaim) { sessions.claim(claim) }
+
+    func connection(_ connection: Connection, hasConfirmed confirmed: [ChannelName]) {
+        channels.records.confirmed(confirmed, by: connection)
+    }
+
+    func connection(_ connection: Connection, isAliveIn session: SessionAddress) {
+        sessions.isAlive(connection, session)
+    }
+
+    func connectionHasUnconfirmed(_ connection: Connection) {
+        channels.confirmations.add(connection)
+    }
+
     func connection(_ connection: Connection, unsubscribesFrom channel: ChannelName) {
         channels.unsubscribe(connection, from: channel)
     }
@@ -250,13 +320,16 @@ extension ShardCore: ConnectionDelegate {
         publishes event: ClientEvent,
         on channel: ChannelName
     ) -> Limit? {
-        if let limit = channels.publishLimit { return limit }
+        if let limit = channels.publishLimit ?? channels.archiveLimit(of: channel, connection.app) {
+            return limit
+        }
         channels.publish(event, on: channel, of: connection)
         return nil
     }
 
     func connection(_ connection: Connection, signsInAs user: UserID) {
         users.signIn(connection, as: user)
+        channels.records.identify(connection, as: user)
     }
 
     func connection(_ connection: Connection, watches watched: [UserID]) {
@@ -279,14 +352,31 @@ extension ShardCore: ConnectionDelegate {
         }
     }
 
-    func connectionIsClosing(_ connection: Connection, _ registrations: Session.Registrations) {
+    func connectionIsClosing(
+        _ connection: Connection,
+        _ registrations: Session.Registrations,
+        _ ending: ConnectionRecord.Ending
+    ) {
+        if connection.hasToken { channels.confirmations.remove(connection) }
+        if let handover = registrations.handover { sessions.park(handover) }
+        channels.records.closed(connection, ending) { channel in
+            let address = ChannelAddress(app: connection.app.id, name: channel)
+            return channels.table[address]?.lastSerial ?? 0
+        }
         channels.unsubscribeAll(registrations.subscriptions, of: connection)
         guard let user = registrations.user else { return }
         users.unwatch(registrations.watchedUsers, by: connection)
         users.signOut(connection, as: user)
     }
 
-    func connectionClosed(_ connection: Connection) { connections.remove(connection) }
+    func connectionDrained(_ connection: Connection) {
+        channels.throttle.sent(connection.socketID)
+    }
+
+    func connectionClosed(_ connection: Connection) {
+        channels.throttle.sent(connection.socketID)
+        connections.remove(connection)
+    }
 
     func queueBudget(of app: App) -> MemoryBudget { connections.queueBudget(of: app) }
 }

@@ -19,6 +19,8 @@ package enum ShardMessage: Sendable {
     /// From the home of a presence channel: the subscription is refused, because the channel has its maximum of
     /// members.
     case refused(ChannelAddress, SubscriptionRequest, membersMax: Int)
+    /// From the home: the channel goes on in another stream; on a presence channel with its members.
+    indirect case restarted(ChannelAddress, SubscriptionStart, members: [Member])
     /// To the home: a connection of `shard` is no longer subscribed.
     case unsubscribe(ChannelAddress, shard: Int, SocketID)
     /// To the home: sequence an event and acknowledge it.
@@ -45,6 +47,12 @@ package enum ShardMessage: Sendable {
     case answer([ChannelCount], id: QueryID)
     /// About lists of channels, which are queried and answered a portion at a time.
     indirect case listing(ListingMessage)
+    /// About the sessions of stock clients.
+    indirect case sessions(SessionMessage)
+    /// About connection records.
+    indirect case delivery(DeliveryMessage)
+    /// From the archive, which has written or read something.
+    indirect case archive(ArchiveReply)
     /// About users, which are less frequent than events.
     indirect case users(UserMessage)
 
@@ -106,6 +114,9 @@ package enum Grant: Sendable {
     /// The acknowledgement of a client that tracks its position, followed by what it missed; on a cache channel the
     /// last event may precede that.
     indirect case tracked(Replay, members: [Member], cached: CachedOpening)
+    /// The acknowledgement of a client that does not track its position, followed by earlier messages; on a cache channel
+    /// the last event may precede them.
+    indirect case opened([ReplayedMessage], members: [Member], cached: CachedOpening)
 
     /// What precedes the replay on a cache channel.
     package enum CachedOpening: Sendable {
@@ -123,7 +134,10 @@ package enum Grant: Sendable {
                 case .cached(let publication): .event(EventFrame(publication, channel: channel))
                 case .cacheMiss: .miss
                 }
-            self = .tracked(replay, members: grant.members, cached: cached)
+            self =
+                grant.isTracked
+                ? .tracked(replay, members: grant.members, cached: cached)
+                : .opened(replay.messages, members: grant.members, cached: cached)
             return
         }
         switch grant.opening {
@@ -142,7 +156,9 @@ package enum Grant: Sendable {
     /// The members of a presence channel; empty on any other.
     var members: [Member] {
         switch self {
-        case .live(let members), .cached(_, let members), .tracked(_, let members, _): members
+        case .live(let members), .cached(_, let members), .tracked(_, let members, _),
+            .opened(_, let members, _):
+            members
         }
     }
 }

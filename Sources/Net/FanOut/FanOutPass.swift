@@ -60,6 +60,7 @@ extension StreamGroup {
     /// Makes the waiting batch the pass's batch, and sends members that joined after its first frame their part of it.
     private func begin() -> FrameBatch {
         let batch = takeWaiting()
+        (marks.former, marks.passed) = (marks.passed, marks.waiting)
         deferral.end(at: reactor.now)
         guard !batch.isEmpty else { return batch }
         cursor = min(whole, Int32(descriptors.count))

@@ -47,6 +47,9 @@ public final class StreamGroup {
     /// Whether the waiting batch is over its limit: the members take frames more slowly than they are sent.
     public private(set) var isCongested = false
     private var reliefTarget: (any ReliefTarget)?
+    /// The marks of the last frames: of the batch before the pass's, of the pass's batch or the last one sent, and of the
+    /// waiting batch; see ``mark(of:)``.
+    var marks: (former: UInt64, passed: UInt64, waiting: UInt64) = (0, 0, 0)
 
     /// Why a pass is delayed, and the timer that ends the delay at the latest.
     enum Delay {
@@ -62,6 +65,9 @@ public final class StreamGroup {
 
     /// The number of members.
     public var count: Int { descriptors.count }
+
+    /// The members, in no particular order.
+    public var members: [Stream] { streams }
 
     /// Adds a stream, which gets the frames sent from now on.
     ///
@@ -109,14 +115,17 @@ public final class StreamGroup {
     ///   - substitute: A frame that this member gets instead; empty for none.
     ///   - delayMax: The longest delay, in milliseconds since such frames were last sent, for which the frame may wait
     ///     to share its sends with others; 0 for none. A frame that may not wait ends the delay.
+    ///   - mark: The mark of the frame, for ``mark(of:)``, greater than those before; 0 for none.
     public func send(
         _ frame: [UInt8],
         except: Stream? = nil,
         substitute: [UInt8] = [],
-        delayMax: UInt16 = 0
+        delayMax: UInt16 = 0,
+        mark: UInt64 = 0
     ) {
         let count = descriptors.count
         guard !frame.isEmpty, count > 0 else { return }
+        if mark != 0 { marks.waiting = mark }
         var batch = exchange(&waiting, with: FrameBatch())
         if batch.isEmpty { whole = Int32(count) }
         let excluded = except.flatMap { $0.memberships.count > 0 ? $0 : nil }
@@ -134,6 +143,20 @@ public final class StreamGroup {
             resume()
         }
     }
+
+    /// The mark of the last frame that was handed to a member: sent, or queued behind what was written to it before.
+    ///
+    /// A pass takes several turns: the members behind its cursor have got its batch, the others only the one before.
+    ///
+    /// - Parameter stream: A stream.
+    /// - Returns: The mark; 0 if the stream is not a member. Frames from before it joined count too.
+    public func mark(of stream: Stream) -> UInt64 {
+        guard let membership = stream.memberships[self] else { return 0 }
+        return membership.index < cursor ? marks.former : marks.passed
+    }
+
+    /// Forgets all marks: later ones may be smaller.
+    public func resetMarks() { marks = (0, 0, 0) }
 
     /// Sets the target that is called once, when the group is no longer congested; replaces an earlier one.
     public func notifyRelief(_ target: any ReliefTarget) {

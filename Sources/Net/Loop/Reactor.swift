@@ -301,7 +301,7 @@ public final class Reactor {
     // MARK: Streams and listeners
 
     /// Reads the clock; in a long turn it differs from ``now``.
-    func readClock() -> MonotonicTime { clock.now() }
+    public func readClock() -> MonotonicTime { clock.now() }
 
     /// Takes one of this turn's TLS handshake steps; false if none is left, and the stream has to wait for the next
     /// turn.

@@ -188,6 +188,13 @@ final class OutputQueue {
         }
     }
 
+    /// Calls `body` with each buffer of which the kernel has accepted nothing, in order, until it returns false.
+    func forEachUnsentBuffer(_ body: ([UInt8]) -> Bool) {
+        for buffer in buffers.dropFirst(offset > 0 ? first + 1 : first) {
+            guard body(buffer) else { return }
+        }
+    }
+
     /// Drops the buffers, except those that are partly sent or that contain one of the first `retryLength` bytes.
     func discard(keeping retryLength: Int) {
         var kept = 0

@@ -28,6 +28,15 @@ extension Stream {
         return queue
     }
 
+    /// Calls `body` with each queued buffer of which the kernel has accepted nothing, in order, until it returns false.
+    public func forEachUnsentBuffer(_ body: ([UInt8]) -> Bool) {
+        switch pendingOutput {
+        case .nothing: break
+        case .buffer(let bytes): _ = body(bytes)
+        case .queue(let queue): queue.forEachUnsentBuffer(body)
+        }
+    }
+
     /// Drops the unsent bytes.
     func clearPendingOutput() {
         if case .queue(let queue) = pendingOutput {

@@ -130,10 +130,7 @@ public enum APIAnswer {
         /// - Returns: The content of the response.
         public consuming func end(nextCursor: String? = nil, isRepeated: Bool = false) -> [UInt8] {
             json.endObject()
-            if isRepeated {
-                json.name("repeated")
-                json.boolean(true)
-            }
+            json.repeated(isRepeated)
             if let nextCursor {
                 json.name("next_cursor")
                 json.string(nextCursor)
@@ -158,10 +155,7 @@ public enum APIAnswer {
         json.beginArray()
         for attributes in events { (attributes ?? ChannelAttributes()).write(to: &json) }
         json.endArray()
-        if isRepeated {
-            json.name("repeated")
-            json.boolean(true)
-        }
+        json.repeated(isRepeated)
         json.endObject()
         return json.bytes
     }
@@ -188,5 +182,14 @@ public enum APIAnswer {
         json.endArray()
         json.endObject()
         return json.bytes
+    }
+}
+
+extension JSONWriter {
+    /// Writes that the events of a trigger were published before, if they were.
+    fileprivate mutating func repeated(_ isRepeated: Bool) {
+        guard isRepeated else { return }
+        name("repeated")
+        boolean(true)
     }
 }

@@ -109,13 +109,18 @@ extension APIAnswer {
     ///
     /// - Parameters:
     ///   - page: The messages.
+    ///   - position: The position of the last message, in the form for backends.
     ///   - query: The query.
     /// - Returns: The content.
-    public static func history(_ page: HistoryPage, of query: HistoryQuery) -> [UInt8] {
+    public static func history(
+        _ page: HistoryPage,
+        at position: ChannelPosition,
+        of query: HistoryQuery
+    ) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
         json.name("position")
-        json.position(page.position)
+        json.position(position)
         json.name("oldest")
         json.integer(Int(page.oldest))
         json.name("messages")
@@ -130,6 +135,16 @@ extension APIAnswer {
             json.name("truncated")
             json.boolean(true)
         }
+        json.endObject()
+        return json.bytes
+    }
+
+    /// The response to a purge: `{"position":{…}}`, of the stream that begins; `null` if a reload has turned recovery off.
+    public static func purged(_ position: ChannelPosition?) -> [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        json.name("position")
+        json.position(position)
         json.endObject()
         return json.bytes
     }

@@ -30,8 +30,8 @@ public struct ClientEvent: Equatable, Sendable {
         self.key = key
     }
 
-    /// A digest of the event, by which a process distinguishes a repetition from another event under the same key.
-    public var digest: Int { envelope(from: nil).digest }
+    /// A digest of the event, by which a repetition is distinguished from another event under the same key.
+    public var digest: UInt64 { envelope(from: nil).digest }
 
     /// The event's name, decoded; for logs and webhooks.
     public var name: String { EventEnvelope.decode(nameToken) }

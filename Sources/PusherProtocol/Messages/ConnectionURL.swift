@@ -44,23 +44,60 @@ public struct ConnectionURL: Equatable, Sendable {
     ///   - pathPrefix: The path in front of `/app/`, such as `/ws`; empty for none.
     ///   - body: Called with the public key.
     /// - Returns: The result of `body`.
-    /// - Throws: The code to close with once the connection is accepted: 4005 when the path is not `/app/KEY`.
+    /// - Throws: The code to close with once the connection is accepted: 4005 when the path is not `/app/KEY`, with or
+    ///   without a session token.
     public static func withKey<R>(
         inTarget target: Span<UInt8>,
         pathPrefix: String = "",
         _ body: (Span<UInt8>) -> R
     ) throws(PusherCode) -> R {
-        let end = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
-        let path = target.extracting(0..<end)
-        guard pathPrefix.isEmpty || path.starts(with: pathPrefix) else { throw .pathNotFound }
-        let suffix = path.extracting(pathPrefix.utf8.count..<path.count)
-        guard suffix.starts(with: "/app/" as StaticString) else { throw .pathNotFound }
-        let segment = suffix.extracting(5..<suffix.count)
-        guard !segment.isEmpty, segment.firstIndex(of: UInt8(ascii: "/")) == nil else {
-            throw .pathNotFound
-        }
+        let segment = target.extracting(try parts(of: target, pathPrefix).key)
         guard segment.firstIndex(of: UInt8(ascii: "%")) != nil else { return body(segment) }
         return body(PercentEncoding.decodeLeniently(segment).span)
+    }
+
+    /// The session token of a stock client: `/r/TOKEN/app/KEY`, or `/app/KEY/r/TOKEN`.
+    ///
+    /// - Parameters:
+    ///   - target: The request target in origin form.
+    ///   - pathPrefix: The path in front of `/r/` or `/app/`, such as `/ws`; empty for none.
+    /// - Returns: The token; `nil` for a client without one.
+    /// - Throws: The violated rule: the client gets a connection all the same, without recovery.
+    public static func sessionToken(
+        inTarget target: Span<UInt8>,
+        pathPrefix: String = ""
+    ) throws(SessionTokenError) -> SessionToken? {
+        guard let token = try? parts(of: target, pathPrefix).token else { return nil }
+        return try SessionToken(validating: target.extracting(token))
+    }
+
+    /// The ranges of the app's key and of the session token.
+    private static func parts(
+        of target: Span<UInt8>,
+        _ pathPrefix: String
+    ) throws(PusherCode) -> (key: Range<Int>, token: Range<Int>?) {
+        let path = target.extracting(0..<(target.firstIndex(of: UInt8(ascii: "?")) ?? target.count))
+        guard pathPrefix.isEmpty || path.starts(with: pathPrefix) else { throw .pathNotFound }
+        var position = pathPrefix.utf8.count
+        var token = segment(after: "/r/", in: path, at: &position)
+        guard let key = segment(after: "/app/", in: path, at: &position), !key.isEmpty else {
+            throw .pathNotFound
+        }
+        if token == nil { token = segment(after: "/r/", in: path, at: &position) }
+        guard position == path.count else { throw .pathNotFound }
+        return (key, token)
+    }
+
+    /// The range up to the next slash behind `literal`; `nil` if the path does not go on with `literal`.
+    private static func segment(
+        after literal: StaticString,
+        in path: Span<UInt8>,
+        at position: inout Int
+    ) -> Range<Int>? {
+        guard path.extracting(position..<path.count).starts(with: literal) else { return nil }
+        let start = position + literal.utf8CodeUnitCount
+        position = path.firstIndex(of: UInt8(ascii: "/"), from: start) ?? path.count
+        return start..<position
     }
 
     /// Reads the protocol version from a request target.

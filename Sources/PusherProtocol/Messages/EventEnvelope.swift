@@ -1,3 +1,4 @@
+import Digests
 import Primitives
 
 /// The message that carries an event to subscribers: `{"event":…,"channel":…,"data":…,"user_id":…}`.
@@ -57,12 +58,8 @@ struct EventEnvelope: Equatable, Sendable {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    /// A digest of the message, the same within this process.
-    var digest: Int {
-        var hasher = Hasher()
-        text.withUnsafeBytes { hasher.combine(bytes: $0) }
-        return hasher.finalize()
-    }
+    /// The first 64 bits of the message's SHA-256: the same in every process, since files keep it.
+    var digest: UInt64 { Digest.sha256(text.span).prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
     /// The value of a member as JSON text, or empty; for logs and consoles.
     func token(of member: KeyPath<MessageMembers, JSONValue?>) -> [UInt8] {

@@ -9,6 +9,7 @@ struct EventFields {
     private var key: JSONValue?
     private var ifPosition: JSONValue?
     private var ephemeral: JSONValue?
+    private var durable: JSONValue?
     /// Whether the event is one of a batch, which has a single channel.
     private let isInBatch: Bool
 
@@ -37,6 +38,8 @@ struct EventFields {
             ifPosition = value
         } else if name.equals("ephemeral", in: text) {
             ephemeral = value
+        } else if name.equals("durable", in: text) {
+            durable = value
         }
     }
 
@@ -52,12 +55,16 @@ struct EventFields {
             info: try attributes(in: text),
             key: try idempotencyKey(in: text),
             ifPosition: try expectedPosition(in: text),
-            isEphemeral: try isEphemeral()
+            isEphemeral: try boolean(ephemeral, "ephemeral"),
+            isDurable: try boolean(durable, "durable")
         )
         guard publication.ifPosition == nil || publication.channels.count == 1 else {
             throw .badRequest(
                 "if_position needs a single channel (\(publication.channels.count) are given)"
             )
+        }
+        guard !publication.isEphemeral || !publication.isDurable else {
+            throw .badRequest("An ephemeral event is not stored: leave out ephemeral or durable")
         }
         guard !publication.isEphemeral || !publication.needsPosition else {
             throw .badRequest(
@@ -216,12 +223,12 @@ struct EventFields {
         return position
     }
 
-    private func isEphemeral() throws(APIError) -> Bool {
-        guard let ephemeral else { return false }
-        guard case .boolean(let isEphemeral) = ephemeral.kind else {
-            throw .badRequest("ephemeral must be true or false")
+    private func boolean(_ member: JSONValue?, _ name: String) throws(APIError) -> Bool {
+        guard let member else { return false }
+        guard case .boolean(let value) = member.kind else {
+            throw .badRequest("\(name) must be true or false")
         }
-        return isEphemeral
+        return value
     }
 
     private func attributes(in text: Span<UInt8>) throws(APIError) -> InfoAttributes {

@@ -12,9 +12,11 @@ public struct Publication: Equatable, Sendable {
     /// The key under which the publisher may repeat the event; `nil` if it has none.
     public var key: IdempotencyKey?
     /// The last position of the only channel, at which alone the event is to be published; `nil` for no condition.
-    public let ifPosition: ChannelPosition?
+    public var ifPosition: ChannelPosition?
     /// Whether the event is for present subscribers alone: it is not numbered, kept or cached.
     public let isEphemeral: Bool
+    /// Whether the publisher is answered only when the event is on the disk, also for a loss of power.
+    public let isDurable: Bool
 
     init(
         _ envelope: EventEnvelope,
@@ -23,22 +25,25 @@ public struct Publication: Equatable, Sendable {
         info: InfoAttributes,
         key: IdempotencyKey? = nil,
         ifPosition: ChannelPosition? = nil,
-        isEphemeral: Bool = false
+        isEphemeral: Bool = false,
+        isDurable: Bool = false
     ) {
         self.envelope = envelope
         self.ifPosition = ifPosition
         self.isEphemeral = isEphemeral
+        self.isDurable = isDurable
         self.channels = channels
         self.except = except
         self.info = info
         self.key = key
     }
 
-    /// Whether the event needs a number: its publisher asks for its position, or states the one that precedes it.
-    public var needsPosition: Bool { info.contains(.position) || ifPosition != nil }
+    /// Whether the event needs a number: its publisher asks for its position, states the one that precedes it, or wants
+    /// it on the disk.
+    public var needsPosition: Bool { info.contains(.position) || ifPosition != nil || isDurable }
 
-    /// A digest of the event, by which a process distinguishes a repetition from another event under the same key.
-    public var digest: Int { envelope.digest }
+    /// A digest of the event, by which a repetition is distinguished from another event under the same key.
+    public var digest: UInt64 { envelope.digest }
 
     /// The event's name as a JSON string, quotes included; for logs and consoles.
     public var nameToken: [UInt8] { envelope.token(of: \.event) }

@@ -2,8 +2,10 @@
 public struct PositionRequest: Equatable, Sendable {
     /// The client's last position; `nil` if it has none, `"position":{}`.
     public var position: ChannelPosition?
-    /// The client's last socket ID: what left that connection out is left out of the replay.
-    public var formerSocketID: SocketID?
+    /// The client's former socket IDs: what left one of those connections out is left out of the replay.
+    ///
+    /// A request on the wire names the last one; the broker knows more of a client with a session token.
+    public var formerSocketIDs: [SocketID]
     /// Whether a cached event that belonged to the position did not arrive.
     public var wantsOpening = false
     /// Which earlier messages a client without a position asks for.
@@ -29,8 +31,14 @@ public struct PositionRequest: Equatable, Sendable {
         rewind: Rewind? = nil
     ) {
         self.position = position
-        self.formerSocketID = formerSocketID
+        formerSocketIDs = formerSocketID.map { [$0] } ?? []
         self.rewind = rewind
+    }
+
+    /// The client's last socket ID, as a request names it.
+    public var formerSocketID: SocketID? {
+        get { formerSocketIDs.last }
+        set { formerSocketIDs = newValue.map { [$0] } ?? [] }
     }
 
     /// Writes the members `position` and `rewind`.

@@ -38,6 +38,24 @@ public final class AppSecret: Sendable {
         if current.isCode(signature, of: message) { return true }
         return others.contains { $0.isCode(signature, of: message) }
     }
+
+    /// The length of a short signature: eight bytes, in hexadecimal digits.
+    static var shortLength: Int { 16 }
+
+    /// Returns the beginning of the signature of `message`, for a text that clients keep: 16 hexadecimal digits.
+    public func shortSignature(of message: String) -> String {
+        String(sign(message).prefix(Self.shortLength))
+    }
+
+    /// Verifies a short signature, in constant time.
+    public func verify(shortSignature signature: String, of message: String) -> Bool {
+        let (signature, message) = (Array(signature.utf8), Array(message.utf8))
+        guard signature.count == Self.shortLength else { return false }
+        return ([current] + others).contains { key in
+            let digits = Hex.encode(key.code(for: message.span)).utf8
+            return zip(signature, digits).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+        }
+    }
 }
 
 extension AppSecret: CustomStringConvertible, CustomReflectable {

@@ -15,7 +15,7 @@ import Testing
     private func check(
         _ keys: inout PublishedKeys,
         _ key: String,
-        _ digest: Int = 1,
+        _ digest: UInt64 = 1,
         on address: ChannelAddress? = nil,
         at now: Int64 = 0,
         keysMax: Int = 10,

@@ -58,8 +58,21 @@ private final class Shard {
     ) -> (SubscriptionStart.Continuity, [Int]) {
         let position = ChannelPosition(stream: id ?? streams[stream].id, serial: serial)
         let request = PositionRequest(position, formerSocketID: socketID)
-        let replay = streams.replay(stream, for: request, settings, at: now * 1_000)
+        let replay = self.replay(stream, request, at: now)
         return (replay.start.continuity, replay.messages.map(Self.serial))
+    }
+
+    /// The connection that subscribes.
+    static let reader = SocketID(9, 9)
+
+    /// What a client gets that neither has a position nor asks for a rewind.
+    func begin(_ stream: Int, at now: Int64 = 0) -> (start: SubscriptionStart, serials: [Int]) {
+        let replay = replay(stream, nil, at: now)
+        return (replay.start, replay.messages.map(Self.serial))
+    }
+
+    private func replay(_ stream: Int, _ request: PositionRequest?, at now: Int64) -> Replay {
+        streams.replay(stream, for: request, of: Self.reader, settings, at: now * 1_000)
     }
 
     func rewind(
@@ -68,7 +81,7 @@ private final class Shard {
         at now: Int64 = 0
     ) -> (start: SubscriptionStart, serials: [Int]) {
         let request = PositionRequest(rewind: rewind)
-        let replay = streams.replay(stream, for: request, settings, at: now * 1_000)
+        let replay = self.replay(stream, request, at: now)
         return (replay.start, replay.messages.map(Self.serial))
     }
 
@@ -215,6 +228,59 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
         #expect(shard.rewind(stream, .seconds(2), at: 6).start.isRewindComplete == true)
         #expect(shard.rewind(stream, .count(6), at: 303).serials == [3, 4, 5, 6])
         #expect(shard.rewind(stream, .count(6), at: 303).start.isRewindComplete == false)
+    }
+
+    @Test("An opening is as long as count, seconds, age and the limits of a replay allow")
+    func openings() {
+        let shard = Shard()
+        let stream = shard.open("a")
+        for now in Int64(1)...6 { shard.append(to: stream, at: now) }
+        for (opening, serials, isComplete) in [
+            (RecoveryRule.Opening.live, [], nil), (.replay(), [1, 2, 3, 4, 5, 6], true),
+            (.replay(count: 2), [5, 6], true), (.replay(seconds: 2), [4, 5, 6], true),
+            (.replay(count: 2, seconds: 2), [5, 6], true),
+            (.replay(count: 9, seconds: 1), [5, 6], true), (.replay(seconds: 0), [6], true),
+        ] as [(RecoveryRule.Opening, [Int], Bool?)] {
+            shard.settings.standard.opening = opening
+            _ = shard.open("a")
+            let (start, got) = shard.begin(stream, at: 6)
+            #expect(got == serials, "\(opening)")
+            #expect(start.isRewindComplete == isComplete, "\(opening)")
+            #expect(start.position.serial == UInt64(6 - serials.count))
+        }
+        shard.settings.standard.opening = .replay()
+        _ = shard.open("a")
+        for (countMax, byteCountMax, count) in [(2, 100, 2), (9, 39, 3), (9, 60, 6), (0, 9, 0)] {
+            shard.settings.replayMessagesMax = countMax
+            shard.settings.replayBytesMax = byteCountMax
+            let (start, got) = shard.begin(stream, at: 6)
+            #expect(got == Array(7 - count..<7))
+            #expect(start.isRewindComplete == (count == 6))
+        }
+    }
+
+    @Test("What excludes the connection that subscribes is left out of an opening")
+    func openingExclusions() {
+        let shard = Shard(RecoverySettings(standard: RecoveryRule(opening: .replay())))
+        let stream = shard.open("a")
+        for except in [nil, Shard.reader, SocketID(1, 1)] {
+            shard.append(to: stream, except: except)
+        }
+        #expect(shard.begin(stream).serials == [1, -2, 3])
+        #expect(shard.resume(stream, from: 0).1 == [1, -2, 3])
+    }
+
+    @Test("A stream that begins anew keeps nothing of the former")
+    func restarts() {
+        let shard = Shard()
+        let stream = shard.open("a")
+        shard.append(3, to: stream)
+        let former = shard.streams[stream].id
+        shard.streams.restart(stream)
+        #expect(shard.streams[stream].id != former && shard.streams.byteCount == 0)
+        #expect(shard.resume(stream, from: 3, of: former).0 == gap(.unknownStream))
+        shard.append(2, to: stream)
+        #expect(shard.resume(stream, from: 0).1 == [1, 2])
     }
 
     @Test("The rule of the first prefix applies")

@@ -196,7 +196,7 @@ private final class Client {
                     + (position.position?.description ?? "the present")
             case .leave(let channel): "leave \(channel.text)"
             case .publish(let event, let channel): "publish \(event.name) on \(channel.text)"
-            case .signIn, .watch, .unwatch, .claimQuota: "\(effect)"
+            case .signIn, .watch, .unwatch, .claimQuota, .claimSession: "\(effect)"
             case .close(let code, let message): "close \(code.rawValue) \(message)"
             }
         }

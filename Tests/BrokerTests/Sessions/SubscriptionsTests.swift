@@ -13,7 +13,7 @@ import Testing
         for request in UInt32(0)..<2_000 {
             let name = try #require(names.randomElement(using: &random))
             if Bool.random(using: &random) {
-                subscriptions.put(name, .awaited(request: request))
+                subscriptions.put(name, .awaited(request: request, tracks: false))
                 model[name] = request
             } else {
                 #expect(subscriptions.remove(name) == (model.removeValue(forKey: name) != nil))
@@ -21,7 +21,7 @@ import Testing
             #expect(subscriptions.count == model.count)
             #expect(Set(subscriptions.channels) == Set(model.keys))
             for name in names {
-                guard case .awaited(let found) = subscriptions[name] else {
+                guard case .awaited(let found, _) = subscriptions[name] else {
                     #expect(model[name] == nil && subscriptions[name] == nil)
                     continue
                 }
@@ -34,7 +34,7 @@ import Testing
         var subscriptions = Subscriptions()
         let (one, other) = (try ChannelName("one"), try ChannelName("other"))
         for name in [one, other] {
-            subscriptions.put(name, .awaited(request: 1))
+            subscriptions.put(name, .awaited(request: 1, tracks: false))
             subscriptions.put(name, .active(isTracked: false))
         }
         #expect(subscriptions.count == 2)

@@ -26,7 +26,7 @@ final class UserClient {
     private func text(_ effects: Session.Effects) -> [String] {
         effects.compactMap { effect in
             switch effect {
-            case .limitMet: nil
+            case .limitMet, .claimSession: nil
             case .send(let message): String(decoding: message.bytes, as: UTF8.self)
             case .join(let channel, let member, let request):
                 "join \(channel.text)\(member.map { " as \($0.id)" } ?? "") \(request)"

@@ -41,8 +41,10 @@ import Testing
         case .watchlist: ("Quantity", "watchedUsers")
         case .cachedEvents: ("Quantity", "cachedEvents")
         case .idempotencyKeys: ("Quantity", "idempotencyKeys")
+        case .recoverySessions: ("Recovery", "ofSessions")
         case .recoveryPositions, .appRetainedBytes, .retainedBytesTotal:
             ("Recovery", "ofKeptMessages")
+        case .unstoredBytes, .databaseBytes: ("Archive", "ofStoredMessages")
         case .relayedEvents: ("Quantity", "relayedEvents")
         case .queuedBytes: ("Queue", "bytesOfOneConnection")
         case .queuedBytesTotal, .appQueuedBytes: ("Queue", "bytesOfAll")

@@ -4,6 +4,31 @@ import Testing
 @testable import FanfareServer
 
 @Suite("Limits of kept messages") struct RecoveryLimitTests {
+    @Test("Without a session to forget, a new token has no recovery, and is told")
+    func ofSessions() async throws {
+        try await TestBroker.run {
+            $0.apps[0].recovery.sessionsMax = 1
+        } _: { broker in
+            await broker.knowsAllSessions()
+            let (token, other) = (StockWire.token(), StockWire.token())
+            let first = try await StockWire(broker, token)
+            #expect(try await first.subscribe(to: "a") == "{}")
+            let second = try await StockWire(broker, other)
+            try second.client.send(subscribeMessage(to: "a", socketID: second.socketID))
+            #expect(try await second.next().contains("The app has 1 sessions, all in use"))
+            #expect(try await second.next().contains("subscription_succeeded"))
+            #expect(await broker.hits(.recoverySessions) == 1)
+            try await first.cut(broker)
+            // The session that is away is forgotten, and its client is told.
+            let third = try await StockWire(broker, other)
+            #expect(try await third.subscribe(to: "a") == #"{"recovered":false}"#)
+            try await third.cut(broker)
+            let fourth = try await StockWire(broker, token)
+            #expect(try await fourth.subscribe(to: "a") == #"{"recovered":false}"#)
+            #expect(try await fourth.events(1) == [#"pusher:gap {"reason":"unknown_session"}"#])
+        }
+    }
+
     @Test(
         "The oldest messages or positions go, and who missed them is told",
         arguments: [Limit.appRetainedBytes, .retainedBytesTotal, .recoveryPositions]

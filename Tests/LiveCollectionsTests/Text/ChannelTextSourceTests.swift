@@ -166,18 +166,19 @@ struct ChannelTextSourceTests {
         let broker = ScriptedBroker()
         let client = broker.client()
         let source = try TextBackend(broker).source(client)
-        let news = source.news()
+        var news = source.news().makeAsyncIterator()
         client.connect()
-        try await broker.waitForSubscribers(to: "collabo")
+        // Ahead of it, the client may be said to be disconnected.
+        while let event = await news.next(), event != .connected {}
         for serial in 1...2_000 { try broker.tell(entry(UInt64(serial))) }
         try await broker.settle()
         var seen: [TextSourceEvent] = []
-        for await event in news {
+        while let event = await news.next() {
             seen.append(event)
             if event == .entry(entry(2_000)) { break }
         }
-        #expect(seen.count <= 256 + 2)
-        #expect(seen.contains(.connected) && seen.contains(.gap))
+        #expect(seen.count <= 256 + 1)
+        #expect(seen.contains(.gap))
         client.disconnect()
     }
 

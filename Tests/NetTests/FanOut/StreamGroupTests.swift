@@ -48,6 +48,41 @@ private final class Member {
         #expect(members.allSatisfy { $0.received == Array(0..<30) })
     }
 
+    @Test func theMarkOfAMemberIsThatOfTheLastFrameThatItGot() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let group = reactor.makeGroup()
+        // More than the budget of 512, so that polls interrupt passes.
+        var members: [Member] = []
+        for _ in 0..<700 { members.append(try Member(reactor)) }
+        for member in members { group.join(member.stream) }
+        #expect(group.mark(of: members[0].stream) == 0)
+        group.send(frame(1), mark: 1)
+        #expect(group.mark(of: members[0].stream) == 0, "it waits")
+        reactor.run { members.allSatisfy { group.mark(of: $0.stream) == 1 } }
+        group.send(frame(2), mark: 2)
+        group.send(frame(3), mark: 3)
+        reactor.turn(atMost: .zero)
+        group.send(frame(4), mark: 4)
+        // One pass is under way, and a batch waits: the marks are those of frames ahead of what is written now.
+        let marks = members.map { group.mark(of: $0.stream) }
+        #expect(Set(marks) == [1, 3])
+        for (member, mark) in zip(members, marks) { member.stream.write(frame(100 + Int(mark))) }
+        // Members that leave move others to their places.
+        for member in members.prefix(50) + members.suffix(50) { group.leave(member.stream) }
+        #expect(members[50..<650].map { group.mark(of: $0.stream) } == Array(marks[50..<650]))
+        let late = try Member(reactor)
+        group.join(late.stream)
+        #expect(group.mark(of: late.stream) == 3)
+        reactor.run { members[50..<650].allSatisfy { $0.received.count == 5 } }
+        for (member, mark) in zip(members, marks).dropFirst(50).dropLast(50) {
+            let ahead = member.received.prefix { $0 < 100 }
+            #expect(ahead.last == Int(mark))
+        }
+        #expect(group.mark(of: late.stream) == 4)
+        #expect(group.mark(of: members[0].stream) == 0, "it is no member")
+    }
+
     @Test func framesRightAfterALongPassWaitForMore() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }

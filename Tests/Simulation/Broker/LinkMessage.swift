@@ -6,9 +6,11 @@ import PusherProtocol
 package struct LinkMessage {
     /// The kind of a message.
     enum Subject: String {
-        case subscribe, granted, refused, unsubscribe, publish, published, congestion, confirm,
+        case subscribe, granted, restarted, refused, unsubscribe, publish, published, congestion,
+            confirm,
             clientEvent, delivery, question, answer
-        case user, report, termination
+        case user, report, termination, archive
+        case claim, claimed, yield, handover, life
     }
 
     let message: ShardMessage
@@ -18,6 +20,7 @@ package struct LinkMessage {
         switch message {
         case .subscribe, .subscribeAsMember, .subscribeFrom: .subscribe
         case .granted: .granted
+        case .restarted: .restarted
         case .refused: .refused
         case .unsubscribe: .unsubscribe
         case .publish: .publish
@@ -26,11 +29,17 @@ package struct LinkMessage {
         case .confirm: .confirm
         case .publishClientEvent, .reply: .clientEvent
         case .fanOut, .fanOutWithReceipt: .delivery
-        case .query, .listing(.ask): .question
-        case .answer, .listing(.portion): .answer
+        case .query, .listing(.ask), .delivery(.ask), .delivery(.confirm): .question
+        case .answer, .listing(.portion), .delivery(.answer): .answer
         case .users(.terminate): .termination
         case .users(.report): .report
         case .users: .user
+        case .sessions(.claim): .claim
+        case .sessions(.answer): .claimed
+        case .sessions(.yield): .yield
+        case .sessions(.handOver): .handover
+        case .sessions(.isAlive), .sessions(.share): .life
+        case .archive: .archive
         }
     }
 
@@ -39,13 +48,15 @@ package struct LinkMessage {
         switch message {
         case .subscribe(let address, _), .subscribeAsMember(let address, _, _),
             .subscribeFrom(_, let address, _, _), .granted(let address, _, _),
-            .refused(let address, _, _),
+            .refused(let address, _, _), .restarted(let address, _, _),
             .unsubscribe(let address, _, _), .publish(let address, _, _),
             .congestion(let address, _, _), .publishClientEvent(let address, _, _),
             .fanOut(let address, _, _), .fanOutWithReceipt(let address, _, _, _),
             .confirm(let address):
             address.name.text
-        case .published, .reply, .query, .answer, .listing, .users: nil
+        case .published, .reply, .query, .answer, .listing, .delivery, .users, .sessions,
+            .archive:
+            nil
         }
     }
 

@@ -15,6 +15,21 @@ extension LinkMessage {
         return LinkMessage(message: .granted(address, request, grant))
     }
 
+    /// Changes the earlier messages of a grant that has some, of a client that tracks nothing.
+    func withOpening(_ change: (inout [ReplayedMessage]) -> Void) -> LinkMessage {
+        guard
+            case .granted(
+                let address,
+                let request,
+                .opened(var messages, let members, let cached)
+            ) =
+                message
+        else { return self }
+        change(&messages)
+        let grant = Grant.opened(messages, members: members, cached: cached)
+        return LinkMessage(message: .granted(address, request, grant))
+    }
+
     /// A replay without its oldest message.
     func withoutFirstOfReplay() -> LinkMessage {
         withReplay { if !$0.messages.isEmpty { $0.messages.removeFirst() } }
@@ -26,6 +41,13 @@ extension LinkMessage {
             guard case .recovered(let count) = replay.start.continuity, count > 0 else { return }
             replay.messages.removeLast()
             replay.start.continuity = .recovered(replay: count - 1)
+        }
+    }
+
+    /// A replay without the numbers of what excludes its reader.
+    func withoutNumbers() -> LinkMessage {
+        withReplay { replay in
+            replay.messages.removeAll { if case .leftOut = $0 { true } else { false } }
         }
     }
 

@@ -1,4 +1,5 @@
-import Broker
+package import Archive
+package import Broker
 package import FanfareServer
 import HTTPServer
 package import Net
@@ -37,12 +38,14 @@ package final class SimulatedBroker {
     ///   - clocks: The clock of each shard; their number is that of the shards.
     ///   - random: The random numbers for socket IDs.
     ///   - batchLengthMax: The maximum size of a fan-out, in bytes; `nil` for the default.
+    ///   - archive: The archive of stored channels.
     /// - Throws: The failed call: no descriptor or memory is left.
     package init(
         _ configuration: Configuration,
         clocks: [LoopClock],
         random: @escaping () -> UInt64,
-        batchLengthMax: Int? = nil
+        batchLengthMax: Int? = nil,
+        archive: (any MessageArchive)? = nil
     ) throws(SystemError) {
         settings = ServerSettings(
             configuration,
@@ -67,7 +70,8 @@ package final class SimulatedBroker {
                     of: number,
                     speakingInto: links[number],
                     hearing: inboxes[number]
-                )
+                ),
+                archive: archive
             )
             let core = ShardCore(context, random: RandomPool(source: random))
             if let batchLengthMax { reactor.batchLengthMax = batchLengthMax }
@@ -96,6 +100,14 @@ package final class SimulatedBroker {
         )
         streams.append(WeakStream(stream: stream))
     }
+
+    /// Continues what an earlier run has kept in the archive.
+    package func restore(_ contents: ArchiveFile.Contents) {
+        for stage in stages { stage.core.restore(contents) }
+    }
+
+    /// Sends a reply of the archive to a shard, which reads it in its next turn.
+    package func send(_ reply: ArchiveReply, to shard: Int) { inboxes[shard].post(.archive(reply)) }
 
     /// Runs one turn of a shard, without waiting.
     package func turn(_ shard: Int) { stages[shard].core.turn(waitingAtMost: .zero) }
@@ -168,6 +180,11 @@ package final class SimulatedBroker {
         stages[shard].core.stage = .draining
         stages[shard].site.finish()
         _ = stages[shard].core.drain(upTo: count)
+    }
+
+    /// Lets every token count as new that no client has used, as behind a start that reads all sessions back.
+    package func knowsAllSessions() {
+        for stage in stages { stage.core.restoreSessions([], isComplete: true) }
     }
 
     // MARK: - Sizes

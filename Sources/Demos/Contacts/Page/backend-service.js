@@ -16,9 +16,8 @@ export class BackendService {
       this.#client = client;
       for (const [channel, model] of this.#models) this.#subscribe(channel, model);
     });
-    addEventListener("online", () => this.reload());
-    // A suspended page may have missed the end of its connection.
-    document.addEventListener("visibilitychange", () => !document.hidden && this.reload());
+    addEventListener("online", () => this.#retry());
+    document.addEventListener("visibilitychange", () => !document.hidden && this.#retry());
   }
 
   people(take) {
@@ -43,6 +42,10 @@ export class BackendService {
 
   reload() {
     for (const model of this.#models.values()) model.load();
+  }
+
+  #retry() {
+    for (const model of this.#failed) model.load();
   }
 
   /**
@@ -76,8 +79,8 @@ export class BackendService {
 
   #subscribe(channel, model) {
     const subscription = this.#client.subscribe(channel);
-    // Changes before the subscription have no event.
-    subscription.bind("pusher:subscription_succeeded", () => model.load());
+    // Changes before the subscription have no event; those during a cut arrive.
+    subscription.bind("pusher:continuity", ({ kind }) => kind !== "resumed" && model.load());
     subscription.bind("snapshot", (event) => model.receive(event));
   }
 

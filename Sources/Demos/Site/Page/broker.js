@@ -1,13 +1,12 @@
-// The page's connection to the broker, with fanfare.js, or with pusher-js for ?client=pusher-js.
-// Both have the interface of `Fanfare`.
+// The page's connection to the broker, with fanfare.js, or with pusher-js for ?client=pusher-js. Both have the interface
+// of `Fanfare`, and the broker serves the scripts of both.
 
 import { request, Refused } from "./backend.js";
-import { Fanfare, NotAuthorized } from "./fanfare.js";
 import { me } from "./me.js";
 import { notice, showConnection } from "./site.js";
 
-/** The retry delay for the site's configuration, in milliseconds. */
-const CONFIG_PAUSE = 2_000;
+/** The retry delay for the site's configuration and for the broker's scripts, in milliseconds. */
+const RETRY_PAUSE = 2_000;
 
 /** Connects and shows the state on the page; `prepare(client)` subscribes before the connection opens. */
 export async function connect(prepare) {
@@ -19,15 +18,36 @@ export async function connect(prepare) {
   return client;
 }
 
-async function make({ key, host, port, tls, pusherJS: url }) {
-  const options = { host: host ?? location.hostname, port, tls, authorize };
-  if (new URLSearchParams(location.search).get("client") !== "pusher-js") return new Fanfare(key, options);
-  try {
-    const { pusherJS } = await import("./pusher-js.js");
-    return await pusherJS(url, key, options);
-  } catch (error) {
-    notice(`${error.message} Using fanfare.js instead.`);
-    return new Fanfare(key, options);
+async function make({ key, host = location.hostname, port, tls, pusherJS: url }) {
+  const broker = `${tls ? "https" : "http"}://${host}:${port}`;
+  if (new URLSearchParams(location.search).get("client") === "pusher-js") {
+    try {
+      const { pusherJS } = await import("./pusher-js.js");
+      return await pusherJS(url, broker, key, { host, port, tls, authorize });
+    } catch (error) {
+      notice(`${error.message} Using fanfare.js instead.`);
+    }
+  }
+  const { Fanfare, NotAuthorized } = await load(`${broker}/fanfare.js`, broker);
+  return new Fanfare(key, {
+    authorize: (request) => authorize(request).catch((error) => {
+      throw error instanceof Refused ? new NotAuthorized(error.message) : error;
+    }),
+  });
+}
+
+/** Imports a module as soon as the broker can be reached. */
+async function load(url, broker) {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      // A browser may remember the failure of a URL.
+      return await import(attempt === 0 ? url : `${url}?attempt=${attempt}`);
+    } catch {
+      await new Promise((resume) => {
+        showConnection({ url: broker, connect: resume }, "waiting");
+        setTimeout(resume, RETRY_PAUSE);
+      });
+    }
   }
 }
 
@@ -36,18 +56,14 @@ async function config() {
     try {
       return await request("GET", "/config.json");
     } catch {
-      await new Promise((resume) => setTimeout(resume, CONFIG_PAUSE));
+      await new Promise((resume) => setTimeout(resume, RETRY_PAUSE));
     }
   }
 }
 
 /** Requests the site's signature for this page's user. */
-async function authorize({ socketID, channel }) {
-  try {
-    return await request("POST", "/auth", {
-      socket_id: socketID, ...(channel && { channel_name: channel }), user_id: me.id, user_name: me.name,
-    });
-  } catch (error) {
-    throw error instanceof Refused ? new NotAuthorized(error.message) : error;
-  }
+function authorize({ socketID, channel }) {
+  return request("POST", "/auth", {
+    socket_id: socketID, ...(channel && { channel_name: channel }), user_id: me.id, user_name: me.name,
+  });
 }

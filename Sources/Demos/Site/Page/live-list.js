@@ -5,13 +5,14 @@
 //     connect((client) => list.follow(client));
 //     list.edit([move(id, anchorAt(list.rows, id, 0))]);
 //
-// It loads after each subscription, so a change that the load lacks arrives as an event. It also loads after a gap in
-// the revisions and when the event of a commit does not arrive.
+// It loads when the subscription is new or behind a gap, so a change that the load lacks arrives as an event; what was
+// missed behind a cut arrives without a request. It also loads after a gap in the revisions and when the event of a
+// commit does not arrive.
 
 import { Refused, request } from "./backend.js";
 import { ListModel } from "./list-model.js";
 import { rowChanges } from "./row-changes.js";
-import { notice, showProblem } from "./site.js";
+import { notice, showContinuity, showProblem } from "./site.js";
 
 export { anchorAt, move, newRowID, put, remove, update } from "./list-model.js";
 
@@ -36,7 +37,6 @@ export class LiveList {
     this.#base = base;
     this.#channelName = channel;
     addEventListener("online", () => this.#wakeUp());
-    // A suspended page may have missed the end of its connection.
     document.addEventListener("visibilitychange", () => !document.hidden && this.#wakeUp());
     for (const edit of this.#kept()) this.#model.restore(edit);
     this.load();
@@ -67,8 +67,15 @@ export class LiveList {
   /** Subscribes to the list's channel and returns it. */
   follow(client) {
     this.#channel = client.subscribe(this.#channelName);
-    this.#channel.bind("pusher:subscription_succeeded", () => this.load());
-    this.#channel.bind("list_changed", (change) => this.#receive(change));
+    let missed = 0;
+    this.#channel.bind("list_changed", (change, { isMissed }) => {
+      if (this.#receive(change) && isMissed) missed += 1;
+    });
+    this.#channel.bind("pusher:continuity", (continuity) => {
+      if (continuity.kind !== "resumed") this.load();
+      showContinuity(continuity, missed);
+      missed = 0;
+    });
     return this.#channel;
   }
 
@@ -81,11 +88,13 @@ export class LiveList {
     this.#send();
   }
 
+  /** Handles a change; returns whether it is one of others. */
   #receive(change) {
     const operations = this.#model.receive(change);
-    if (!this.isLoaded) return;
+    if (!this.isLoaded) return false;
     if (this.#model.hasGap) this.load();
     this.#show(operations, operations.length === 0);
+    return operations.length > 0;
   }
 
   #show(operations, isOwn) {
@@ -132,8 +141,9 @@ export class LiveList {
     if (this.#model.hasGap) this.#loadTimer = setTimeout(() => this.load(), RETRY_PAUSES[0]);
   }
 
+  /** Retries at once what has failed. */
   #wakeUp() {
-    this.load();
+    if (this.#failedLoads > 0) this.load();
     this.#retry?.();
   }
 

@@ -1,8 +1,9 @@
-// pusher-js with the interface of fanfare.js, for pages opened with ?client=pusher-js.
+// pusher-js and the broker's add-on, with the interface of fanfare.js, for pages opened with ?client=pusher-js.
 
-/** Loads pusher-js from `url` and connects with the options of `Fanfare`. */
-export async function pusherJS(url, key, options) {
+/** Loads pusher-js from `url` and the add-on from the broker, and connects with the options of `Fanfare`. */
+export async function pusherJS(url, broker, key, options) {
   await load(url);
+  await load(`${broker}/fanfare-pusher.js`);
   return new PusherJS(key, options);
 }
 
@@ -72,9 +73,13 @@ class PusherChannel {
   #channel;
   /** The functions bound in pusher-js, by the function bound here. */
   #actions = new Map();
+  /** Whether missed events arrive: from the acknowledgement on, until the end of the replay is told. */
+  #isReplaying = false;
 
   constructor(channel) {
     this.#channel = channel;
+    channel.bind("pusher:subscription_succeeded", (data) => { this.#isReplaying = data.recovered === true; });
+    channel.bind("pusher:continuity", () => { this.#isReplaying = false; });
   }
 
   get name() {
@@ -94,7 +99,7 @@ class PusherChannel {
   }
 
   bind(event, action) {
-    const bound = (data, metadata) => action(data, { userID: metadata?.user_id });
+    const bound = (data, metadata) => action(data, { userID: metadata?.user_id, isMissed: this.#isReplaying });
     this.#actions.set(action, bound);
     this.#channel.bind(event, bound);
     return this;
@@ -137,7 +142,7 @@ function load(url) {
     const script = document.createElement("script");
     script.src = url;
     script.onload = resolve;
-    script.onerror = () => reject(new Error(`pusher-js cannot be loaded from ${url}.`));
+    script.onerror = () => reject(new Error(`${url} cannot be loaded.`));
     document.head.append(script);
   });
 }

@@ -35,6 +35,16 @@ export function speak(text) {
   element("spoken").textContent = text;
 }
 
+/** Tells what has happened to a page that was away; `changes` is the number of the changes of others that arrived. */
+export function showContinuity({ kind, reason, missed }, changes) {
+  if (kind === "resumed" && changes > 0) notice(`${count(changes, "change")} while you were away.`);
+  if (kind !== "gap") return;
+  const cause = reason === "unknown_stream" ? "The broker has lost its history" : "History expired";
+  notice(`${cause}, loaded anew${missed === null ? "" : ` (${count(missed, "event")} missed)`}.`);
+}
+
+const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
 const STATES = { connecting: "Connecting", connected: "Live", waiting: "Reconnecting", stopped: "Not live" };
 
 /** Shows the state of the connection to the broker. */

@@ -2,7 +2,7 @@
 //
 //     const text = new LiveText({ snapshot, recovery, send });   // three requests to the backend
 //     text.onsplices = (splices) => …;                           // remote edits, to apply in order
-//     text.connected();                                          // after each subscription to the channel
+//     text.connected({ mayHaveMissed });                         // after each subscription to the channel
 //     text.receive(entry);                                       // for each event
 //     text.replace(0, 0, "Hello");                               // a local edit; offsets are in UTF-16 units
 //
@@ -427,10 +427,10 @@ export class LiveText {
 
   // Receiving
 
-  /** Call it after each subscription: entries may have been missed. */
-  connected() {
+  /** Call it after each subscription; fetches what may have been missed. */
+  connected({ mayHaveMissed = true } = {}) {
     this.isConnected = true;
-    this.#mayHaveMissed = true;
+    this.#mayHaveMissed ||= mayHaveMissed;
     this.onstate();
     this.#fetch();
     this.#sendSoon(0);

@@ -3,7 +3,7 @@
 import { request } from "/backend.js";
 import { connect } from "/broker.js";
 import { hue, initials, me, pageID } from "/me.js";
-import { element, notice, speak } from "/site.js";
+import { element, notice, showContinuity, speak } from "/site.js";
 import { Carets } from "./carets.js";
 import { difference, LiveText } from "./live-text.js";
 import { Undo } from "./undo.js";
@@ -176,9 +176,17 @@ function showPeople() {
 
 connect((client) => {
   const channel = client.subscribe("collabo");
-  channel.bind("pusher:subscription_succeeded", () => text.connected());
-  channel.bind("text_operations", (entry) => {
-    if (Number.isInteger(entry?.serial)) text.receive(entry);
+  let missed = 0;
+  channel.bind("text_operations", (entry, { isMissed }) => {
+    if (!Number.isInteger(entry?.serial)) return;
+    const before = text.text;
+    text.receive(entry);
+    if (isMissed && text.text !== before) missed += 1;
+  });
+  channel.bind("pusher:continuity", (continuity) => {
+    text.connected({ mayHaveMissed: continuity.kind !== "resumed" });
+    showContinuity(continuity, missed);
+    missed = 0;
   });
   presence = client.subscribe("presence-text");
   presence.bind("pusher:subscription_succeeded", () => {

@@ -20,6 +20,12 @@ final class Channel {
     let name: ChannelName
     /// At the home: bytes sent to other shards since they last confirmed that their subscribers have room.
     var unconfirmedLength: Int32 = 0
+    /// This shard's subscribers whose client has a session token, and so confirms what it gets.
+    private(set) var confirming: [SocketID: Connection] = [:]
+    /// The serial of the last message that was sent to this shard's subscribers; 0 if it had none.
+    private(set) var lastSerial: UInt64 = 0
+    /// Whether the shard's ``Confirmations`` have the channel in their list.
+    var isInConfirmations = false
     /// The events that wait for the subscribers; `nil` while the channel is not congested.
     var backlog: ChannelBacklog?
 
@@ -44,6 +50,11 @@ final class Channel {
         group(of: windowBits, for: stream).join(stream)
     }
 
+    /// The subscribers of this shard.
+    var members: [Stream] {
+        (plain?.members ?? []) + compressed.flatMap(\.group.members)
+    }
+
     private func group(of windowBits: Int?, for stream: Stream) -> StreamGroup {
         guard let windowBits else {
             if let plain { return plain }
@@ -57,6 +68,30 @@ final class Channel {
         let group = stream.makeGroup()
         compressed = compressed + [(windowBits, group)]
         return group
+    }
+
+    /// Adds a subscriber of this shard that confirms what it gets.
+    func addConfirming(_ connection: Connection) { confirming[connection.socketID] = connection }
+
+    /// Removes a subscriber whose confirmations no longer count.
+    func removeConfirming(_ socketID: SocketID) {
+        if !confirming.isEmpty { confirming[socketID] = nil }
+    }
+
+    /// Called when the channel goes on in another stream: the serials of the former one say nothing about it.
+    func forgetSerials() {
+        lastSerial = 0
+        plain?.resetMarks()
+        for (_, group) in compressed { group.resetMarks() }
+    }
+
+    /// How far the channel's messages were handed over to a subscriber of this shard.
+    func mark(of connection: Connection) -> UInt64 {
+        let windowBits = connection.sharedWindowBits
+        let group =
+            windowBits == nil
+            ? plain : compressed.first { $0.windowBits == windowBits }?.group
+        return group?.mark(of: connection.stream) ?? 0
     }
 
     /// Removes a subscriber of this shard; events sent before still reach it.
@@ -85,20 +120,29 @@ final class Channel {
         substitute: [UInt8],
         compressing deflaters: SharedDeflaters
     ) -> Int {
+        if frame.serial != 0 { lastSerial = frame.serial }
         var count = 0
+        let mark = confirming.isEmpty ? 0 : frame.serial
         if let plain {
             count = plain.count
             plain.send(
                 frame.bytes,
                 except: except,
                 substitute: substitute,
-                delayMax: frame.delayMax
+                delayMax: frame.delayMax,
+                mark: mark
             )
         }
         for (windowBits, group) in compressed where group.count > 0 {
             count += group.count
             let bytes = frame.compressed(by: deflaters[windowBits])
-            group.send(bytes, except: except, substitute: substitute, delayMax: frame.delayMax)
+            group.send(
+                bytes,
+                except: except,
+                substitute: substitute,
+                delayMax: frame.delayMax,
+                mark: mark
+            )
         }
         return count
     }

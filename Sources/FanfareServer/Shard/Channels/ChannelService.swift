@@ -10,12 +10,23 @@ final class ChannelService: TimerTarget {
     let connections: Connections
     // Exclusive access is not checked: the values call nothing while they change.
     @exclusivity(unchecked) var table: ChannelTable
-    @exclusivity(unchecked) private(set) var state: HomeShardState
+    @exclusivity(unchecked) var state: HomeShardState
+    /// What the archive has to write first; `nil` without an archive.
+    let commits: CommitQueue?
+    /// What waits for messages of the archive.
+    var archiveReads = ArchiveReads()
+    /// Sends the answer to a query that has waited for the archive.
+    var answerQuery: (ChannelCount, QueryID, _ asker: Int) -> Void = { _, _, _ in }
     let deflaters: SharedDeflaters
+    /// The clients with session tokens that have something to confirm.
+    let confirmations: Confirmations
+    let records: DeliveryRecords
     private var leaves: LeaveQueue
     private var areTimersRunning = (cache: false, counts: false, expiry: false)
     /// Triggers whose events are not all sequenced yet.
     var triggers = PendingTriggers()
+    /// The subscriptions that wait for the replays of others.
+    @exclusivity(unchecked) var throttle = ReplayThrottle()
     /// The backlogs with queued events, whose triggers have a deadline.
     var backlogs: [ObjectIdentifier: ChannelBacklog] = [:]
 
@@ -27,19 +38,40 @@ final class ChannelService: TimerTarget {
             shardCount: context.shardCount,
             smallPresenceChannelMax: context.settings.smallPresenceChannelMax,
             seed: context.settings.streamSeed &+ UInt64(context.shard),
-            retainedBytesMax: context.settings.retainedBytesMax
+            retainedBytesMax: context.settings.retainedBytesMax,
+            replayBytesMax: context.settings.streamLimits.queuedBytesMax / 4
         )
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
+        commits = context.archive.map {
+            CommitQueue(
+                $0,
+                shard: context.shard,
+                continuesInMemory: context.settings.continuesInMemory
+            )
+        }
         deflaters = SharedDeflaters(options: context.settings.deflate)
+        records = DeliveryRecords(context)
         leaves = LeaveQueue(context.settings.leaving)
+        confirmations = Confirmations(context)
     }
 
     /// Called after the apps of the context were replaced.
-    func appsWereReplaced() { state.reportsCacheMisses = context.isObserved(.cacheMisses) }
+    ///
+    /// - Parameter former: The apps that were served.
+    func appsWereReplaced(_ former: AppRegistry) {
+        state.reportsCacheMisses = context.isObserved(.cacheMisses)
+        guard commits != nil else {
+            return state.replaceSettings(of: context.registry.apps.all)
+        }
+        for id in former.ids { state.apply(context.registry.apps[id]?.recovery, to: id) }
+    }
 
     /// Drops pending triggers and queued events, when the shard has stopped.
     func dropPending() {
+        archiveReads = ArchiveReads()
+        commits?.dropAll()
         triggers.removeAll()
+        throttle.removeAll()
         backlogs = [:]
     }
 
@@ -54,11 +86,27 @@ final class ChannelService: TimerTarget {
         request: UInt32
     ) {
         let address = ChannelAddress(app: connection.app.id, name: channel)
+        if let position { records.requested(connection, address, as: member, from: position) }
         let request = SubscriptionRequest(
             shard: context.shard,
             socketID: connection.socketID,
             number: request
         )
+        if position != nil || context.registry.replaysOpenings,
+            throttles(request, to: address, as: member, from: position, of: connection.app)
+        {
+            return
+        }
+        send(request, to: address, as: member, from: position)
+    }
+
+    /// Sends a request for a subscription to the channel's home.
+    func send(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        as member: Member?,
+        from position: PositionRequest?
+    ) {
         let home = address.home(among: context.shardCount)
         if home == context.shard {
             addSubscriber(request, to: address, as: member, from: position)
@@ -76,8 +124,14 @@ final class ChannelService: TimerTarget {
         _ request: SubscriptionRequest,
         to address: ChannelAddress,
         as member: Member?,
-        from position: PositionRequest? = nil
+        from position: PositionRequest? = nil,
+        behind archived: ArchivedMessages? = nil
     ) {
+        if commits != nil,
+            waitsForArchive(request, to: address, as: member, from: position, archived)
+        {
+            return
+        }
         let channel = table.open(address)
         let subscriber = Subscriber(
             request.socketID,
@@ -88,8 +142,9 @@ final class ChannelService: TimerTarget {
         let effects = channel.home.subscribe(
             subscriber,
             to: address,
-            of: position == nil ? app(of: address) : context.registry.apps[address.app],
+            of: app(of: address, isTracked: position != nil),
             sharing: &state,
+            behind: archived ?? ArchivedMessages(),
             at: context.milliseconds
         )
         perform(effects, on: channel, at: address, for: request)
@@ -110,16 +165,20 @@ final class ChannelService: TimerTarget {
 
     /// Sends a grant to the subscriber's client, and adds the client to the fan-out of this shard.
     private func complete(_ request: SubscriptionRequest, to channel: Channel, _ grant: Grant) {
+        recordReplay(grant, of: request, on: channel.name)
         // If the connection has closed meanwhile, it has unsubscribed at the home already.
         if let connection = connections[request.socketID],
             connection.granted(channel.name, grant, request: request.number)
         {
             channel.add(connection.stream, windowBits: connection.sharedWindowBits)
+            if connection.isKept(channel.name) { channel.addConfirming(connection) }
+            records.subscribed(connection, to: channel.name, grant)
         }
     }
 
     /// Reports the refusal of a subscription to the client.
     func refuse(_ request: SubscriptionRequest, to address: ChannelAddress, membersMax: Int) {
+        throttle.answered(request.socketID, on: address.name)
         connections[request.socketID]?
             .refused(address.name, request: request.number, membersMax: membersMax)
     }
@@ -161,13 +220,23 @@ final class ChannelService: TimerTarget {
     }
 
     private func unsubscribe(_ id: SocketID, _ stream: Stream, from address: ChannelAddress) {
+        guard !throttle.withdraw(id, from: address.name) else { return }
+        // A home drops a request that waits for the archive: no answer comes.
+        throttle.answered(id, on: address.name)
         let home = address.home(among: context.shardCount)
         if let channel = table[address] {
+            records.unsubscribed(id, from: address.name, at: channel.lastSerial)
             channel.remove(stream)
-            if home == context.shard {
+            channel.removeConfirming(id)
+            if home == context.shard,
+                !waitsForArchive(unsubscriptionOf: id, of: context.shard, at: address)
+            {
                 removeSubscriber(id, from: channel, of: context.shard, at: address)
             }
             closeIfVacant(channel, at: address)
+        } else if home == context.shard {
+            // Before its grant the channel may not exist.
+            _ = waitsForArchive(unsubscriptionOf: id, of: context.shard, at: address)
         }
         if home != context.shard {
             context.links.send(.unsubscribe(address, shard: context.shard, id), to: home)
@@ -176,6 +245,7 @@ final class ChannelService: TimerTarget {
 
     /// At the home: removes a subscriber of another shard.
     func removeSubscriber(_ id: SocketID, of shard: Int, at address: ChannelAddress) {
+        guard !waitsForArchive(unsubscriptionOf: id, of: shard, at: address) else { return }
         guard let channel = table[address] else { return }
         removeSubscriber(id, from: channel, of: shard, at: address)
         closeIfVacant(channel, at: address)
@@ -247,6 +317,9 @@ final class ChannelService: TimerTarget {
         of channel: Channel,
         at address: ChannelAddress
     ) {
+        if grant.isTracked, case .gap(let gap) = grant.replay?.start.continuity {
+            context.notify(.gaps, of: address.app, .gapTold(request.socketID, address, gap))
+        }
         let grant = Grant(grant, on: address.name)
         context.notify(
             .subscriptions,
@@ -277,31 +350,38 @@ final class ChannelService: TimerTarget {
     }
 
     /// The app of a channel, if the home needs it; most subscriptions do not need the lookup.
-    private func app(of address: ChannelAddress) -> App? {
-        let kind = address.name.kind
-        guard context.registry.announcesCounts || kind.isPresence || kind.isCache else {
-            return nil
-        }
+    private func app(of address: ChannelAddress, isTracked: Bool = false) -> App? {
+        let (kind, registry) = (address.name.kind, context.registry)
+        guard
+            isTracked || registry.announcesCounts || registry.replaysOpenings || kind.isPresence
+                || kind.isCache
+        else { return nil }
         return context.registry.apps[address.app]
     }
 
     // MARK: - Cache channels
 
     /// At the home: caches an event for later subscribers.
-    func cache(_ publication: Publication, on channel: Channel?, at address: ChannelAddress) {
-        let app = context.registry.apps[address.app]
-        let now = context.milliseconds
-        perform(
-            state.cache(publication, on: address, of: app, at: now),
-            on: channel,
-            at: address
+    func cache(
+        _ publication: Publication,
+        in stream: Int?,
+        on channel: Channel?,
+        at address: ChannelAddress
+    ) {
+        let effects = state.cache(
+            publication,
+            numbered: stream.map { state.nextPosition($0) },
+            on: address,
+            of: context.registry.apps[address.app],
+            at: context.milliseconds
         )
+        perform(effects, on: channel, at: address)
     }
 
     /// At the home: checks the idempotency key of an event.
     func check(
         _ key: IdempotencyKey,
-        digest: Int,
+        digest: UInt64,
         at address: ChannelAddress
     ) -> PublishedKeys.Verdict {
         state.check(key, digest: digest, on: address, at: context.milliseconds)
@@ -310,7 +390,7 @@ final class ChannelService: TimerTarget {
     /// At the home: remembers the new idempotency key of an event that is sequenced.
     func remember(
         _ key: IdempotencyKey,
-        digest: Int,
+        digest: UInt64,
         position: ChannelPosition?,
         at address: ChannelAddress
     ) {
@@ -357,11 +437,26 @@ final class ChannelService: TimerTarget {
     }
 
     /// At the home: keeps a numbered message.
-    func keep(_ frame: EventFrame, except: SocketID?, in stream: Int) {
-        let now = context.milliseconds
+    ///
+    /// - Parameters:
+    ///   - frame: The frame.
+    ///   - except: A connection that does not get it.
+    ///   - stream: The index of the stream.
+    ///   - time: When it got its number; `nil` for now.
+    func keep(_ frame: EventFrame, except: SocketID?, in stream: Int, at time: Int64? = nil) {
+        let now = time ?? context.milliseconds
         if let limit = state.keep(frame.bytes, except: except, in: stream, at: now) {
             context.limitMet(limit)
         }
+    }
+
+    /// How long the messages of each app are kept at present, in seconds.
+    var recoveryWindows: [AppID: Int] {
+        var windows: [AppID: Int] = [:]
+        for app in context.registry.ids {
+            windows[app] = state.streams.window(of: app, at: context.milliseconds)
+        }
+        return windows
     }
 
     // MARK: - Timers

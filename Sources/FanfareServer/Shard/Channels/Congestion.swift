@@ -33,7 +33,8 @@ extension ChannelService: ChannelBacklogDelegate {
     ) {
         switch event {
         case .publication(let publication, let origin):
-            settle(origin, sequence(publication, on: channel, at: address))
+            let outcome = sequence(publication, on: channel, at: address) { origin }
+            if let outcome { settle(origin, outcome) }
         case .clientEvent(let event, let author):
             sequence(event, by: author, on: channel, at: address)
         }

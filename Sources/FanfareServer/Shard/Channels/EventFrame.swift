@@ -60,8 +60,11 @@ package struct EventFrame: Sendable {
     }
 
     /// The length of the header of an unmasked frame (RFC 6455 §5.2).
-    static func headerLength(_ frame: [UInt8]) -> Int {
-        switch frame[1] {
+    static func headerLength(_ frame: [UInt8]) -> Int { headerLength(frame, at: 0) }
+
+    /// The same for a frame that begins at an index.
+    static func headerLength(_ bytes: [UInt8], at start: Int) -> Int {
+        switch bytes[start + 1] {
         case 126: 4
         case 127: 10
         default: 2

@@ -23,6 +23,8 @@ package final class PendingTrigger {
         indirect case outdated(ChannelPosition?)
         /// Its only event is not published, because a limit is reached at the home of the channel.
         case refused(Limit)
+        /// An event is not published, because its channel's archive cannot be written.
+        case unstored
     }
 
     /// The request's number at the shard that received it.
@@ -82,8 +84,8 @@ extension PendingTrigger.Outcome {
     /// The outcome of a request from those of its events.
     func combined(with other: PendingTrigger.Outcome) -> PendingTrigger.Outcome {
         switch (self, other) {
-        case (.refused, _), (.conflicting, _), (.outdated, _): return self
-        case (_, .refused), (_, .conflicting), (_, .outdated): return other
+        case (.refused, _), (.conflicting, _), (.outdated, _), (.unstored, _): return self
+        case (_, .refused), (_, .conflicting), (_, .outdated), (_, .unstored): return other
         case (.repeated, .repeated): return .repeated
         case (.positioned, _), (_, .positioned):
             var all = positions
@@ -99,7 +101,7 @@ extension PendingTrigger.Outcome {
         switch self {
         case .repeated: true
         case .positioned(let positions): positions.isRepeated
-        case .accepted, .conflicting, .outdated, .refused: false
+        case .accepted, .conflicting, .outdated, .refused, .unstored: false
         }
     }
 

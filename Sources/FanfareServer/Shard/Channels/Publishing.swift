@@ -29,19 +29,25 @@ extension ChannelService {
                 let address = ChannelAddress(app: app, name: name)
                 let home = address.home(among: context.shardCount)
                 let channel = home == context.shard ? table[address] : nil
+                func addEvent() -> PendingTrigger {
+                    let trigger =
+                        pending
+                        ?? triggers.begin(
+                            isRefusable: publications.count == 1
+                                && publications.first?.channels.count == 1
+                        )
+                    pending = trigger
+                    trigger.addEvent()
+                    return trigger
+                }
                 if home == context.shard, channel?.backlog?.hasRoom ?? true {
-                    let outcome = sequence(publication, on: channel, at: address)
-                    settled = settled?.combined(with: outcome) ?? outcome
+                    let outcome = sequence(publication, on: channel, at: address) {
+                        .here(addEvent())
+                    }
+                    if let outcome { settled = settled?.combined(with: outcome) ?? outcome }
                     continue
                 }
-                let trigger =
-                    pending
-                    ?? triggers.begin(
-                        isRefusable: publications.count == 1
-                            && publications.first?.channels.count == 1
-                    )
-                pending = trigger
-                trigger.addEvent()
+                let trigger = addEvent()
                 if let backlog = channel?.backlog {
                     enqueue(publication, .here(trigger), in: backlog)
                 } else {
@@ -80,7 +86,8 @@ extension ChannelService {
         if let backlog = channel?.backlog, !backlog.hasRoom {
             return enqueue(publication, .elsewhere(receipt), in: backlog)
         }
-        settle(.elsewhere(receipt), sequence(publication, on: channel, at: address))
+        let outcome = sequence(publication, on: channel, at: address) { .elsewhere(receipt) }
+        if let outcome { settle(.elsewhere(receipt), outcome) }
     }
 
     /// Sequences a client event, as soon as the subscribers have room for it.
@@ -101,12 +108,19 @@ extension ChannelService {
     ///   - publication: The event.
     ///   - channel: The channel; `nil` if it has no subscribers.
     ///   - address: The channel's address.
-    /// - Returns: The outcome; an event under a known idempotency key, or on another condition, is not published.
+    ///   - origin: Where the outcome of an event that is not settled yet is reported.
+    /// - Returns: The outcome; an event under a known idempotency key, or on another condition, is not published. `nil` if
+    ///   the archive has to write the event first.
     func sequence(
         _ publication: Publication,
         on channel: Channel?,
-        at address: ChannelAddress
-    ) -> PendingTrigger.Outcome {
+        at address: ChannelAddress,
+        origin: () -> ChannelBacklog.Origin
+    ) -> PendingTrigger.Outcome? {
+        if let commits, commits.mustWait(publication, at: address) {
+            commits.append(.publication(publication, origin()), on: address)
+            return nil
+        }
         if let key = publication.key {
             switch check(key, digest: publication.digest, at: address) {
             case .new: break
@@ -120,15 +134,38 @@ extension ChannelService {
             let last = stream.map { state.streams[$0].position }
             guard expected == last else { return .outdated(last) }
         }
+        if let commits, let stream, state.streams[stream].isStored {
+            guard isArchived(stream, isDurable: publication.isDurable) else { return .unstored }
+            if !commits.archive.isFailing {
+                hold(.publication(publication, origin()), in: stream, at: address)
+                return nil
+            }
+        }
+        var frame: EventFrame?
+        if channel != nil || stream != nil {
+            let serial = stream.map { state.streams.nextSerial($0) } ?? 0
+            frame = EventFrame(publication, channel: address.name, serial: serial)
+        }
+        return complete(publication, frame, in: stream, on: channel, at: address)
+    }
+
+    /// At the home: keeps an event that has its place in the channel's order, and sends it to the shards with
+    /// subscribers.
+    func complete(
+        _ publication: Publication,
+        _ frame: EventFrame?,
+        in stream: Int?,
+        on channel: Channel?,
+        at address: ChannelAddress,
+        time: Int64? = nil
+    ) -> PendingTrigger.Outcome {
         context.publishedCount &+= 1
         context.notify(.published, on: address, .published(publication))
         if address.name.kind.isCache, !publication.isEphemeral {
-            cache(publication, on: channel, at: address)
+            cache(publication, in: stream, on: channel, at: address)
         }
-        if channel != nil || stream != nil {
-            let serial = stream.map { state.streams.nextSerial($0) } ?? 0
-            let frame = EventFrame(publication, channel: address.name, serial: serial)
-            if let stream { keep(frame, except: publication.except, in: stream) }
+        if let frame {
+            if let stream { keep(frame, except: publication.except, in: stream, at: time) }
             if let channel {
                 distribute(frame, on: channel, at: address, except: publication.except)
             }
@@ -160,6 +197,10 @@ extension ChannelService {
         on channel: Channel,
         at address: ChannelAddress
     ) {
+        let isKept = channel.home.stream.map { state.streams[$0].rule.keepsClientEvents } ?? true
+        if let commits, commits.mustWait(event, isKept: isKept, at: address) {
+            return commits.append(.clientEvent(event, author), on: address)
+        }
         if let key = event.key {
             let digest = event.digest
             switch check(key, digest: digest, at: address) {
@@ -168,25 +209,49 @@ extension ChannelService {
             case .conflicting: return refuse(key, on: address, by: author)
             }
         }
+        let stream = stream(of: channel, at: address).flatMap {
+            state.streams[$0].rule.keepsClientEvents ? $0 : nil
+        }
+        if let commits, let stream, state.streams[stream].isStored {
+            guard isArchived(stream, isDurable: false) else {
+                return refuseUnstored(event, on: address, by: author)
+            }
+            if !commits.archive.isFailing {
+                return hold(.clientEvent(event, author), in: stream, at: address)
+            }
+        }
+        let serial = stream.map { state.streams.nextSerial($0) } ?? 0
+        let frame = EventFrame(event, of: author.user, channel: address.name, serial: serial)
+        complete(event, by: author, frame, in: stream, on: channel, at: address)
+    }
+
+    /// At the home: keeps a client event that has its place in the channel's order, and sends it to the shards with
+    /// subscribers.
+    func complete(
+        _ event: ClientEvent,
+        by author: ClientEventAuthor,
+        _ frame: EventFrame,
+        in stream: Int?,
+        on channel: Channel?,
+        at address: ChannelAddress,
+        time: Int64? = nil
+    ) {
         context.publishedCount &+= 1
         context.notify(
             .clientEvents,
             on: address,
             .clientEvent(event, sender: author.socketID, userID: author.user)
         )
-        let stream = stream(of: channel, at: address).flatMap {
-            state.streams[$0].rule.keepsClientEvents ? $0 : nil
+        if let stream { keep(frame, except: author.socketID, in: stream, at: time) }
+        if let channel {
+            distribute(
+                frame,
+                on: channel,
+                at: address,
+                except: author.socketID,
+                receiptOf: event.key
+            )
         }
-        let serial = stream.map { state.streams.nextSerial($0) } ?? 0
-        let frame = EventFrame(event, of: author.user, channel: address.name, serial: serial)
-        if let stream { keep(frame, except: author.socketID, in: stream) }
-        distribute(
-            frame,
-            on: channel,
-            at: address,
-            except: author.socketID,
-            receiptOf: event.key
-        )
         if let key = event.key {
             let position = stream.map { state.streams[$0].position }
             remember(key, digest: event.digest, position: position, at: address)
@@ -214,7 +279,7 @@ extension ChannelService {
         reply(.error(code: .clientEventRejected, message: message), to: author.socketID)
     }
 
-    private func reply(_ message: ServerMessage, to socketID: SocketID) {
+    func reply(_ message: ServerMessage, to socketID: SocketID) {
         let shard = ConnectionTable.shard(of: socketID, among: context.shardCount)
         guard shard != context.shard else { return receive(message, for: socketID) }
         context.links.send(.reply(message, to: socketID), to: shard)
@@ -284,6 +349,7 @@ extension ChannelService {
             substitute: substitute,
             compressing: deflaters
         )
+        if frame.serial != 0, !channel.confirming.isEmpty { confirmations.sent(on: channel) }
         if channel.isCongested { recordCongestion(of: channel, at: address) }
     }
 }

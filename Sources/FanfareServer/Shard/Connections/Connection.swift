@@ -7,11 +7,11 @@ import WebSocket
 final class Connection: StreamDelegate {
     let stream: Stream
     /// The context of the connection's shard.
-    private let context: ShardContext
+    let context: ShardContext
     // Exclusive access to the fields that every message needs is not checked: session and endpoint call nothing that
     // re-enters the connection.
-    @exclusivity(unchecked) private var session: Session
-    @exclusivity(unchecked) private var endpoint: WebSocketEndpoint
+    @exclusivity(unchecked) var session: Session
+    @exclusivity(unchecked) var endpoint: WebSocketEndpoint
     @exclusivity(unchecked) private(set) var isClosing = false
     /// Whether the shard's ``IncompleteMessages`` has an entry for the connection.
     @exclusivity(unchecked) private var holdsIncompleteMessage = false
@@ -20,22 +20,29 @@ final class Connection: StreamDelegate {
     /// Whether the connection counts towards its app's quota; it does not before it is authorized.
     private(set) var countsTowardsQuota: Bool
 
+    /// The index of the client's library in ``ShardContext/clientNames``.
+    let clientName: UInt16
+
     /// Creates a connection, which is counted in the app's quota already unless it has to be authorized first.
     init(
         socketID: SocketID,
         app: App,
         stream: Stream,
         endpoint: consuming WebSocketEndpoint,
+        token: SessionToken? = nil,
+        clientName: UInt16 = 0,
         context: ShardContext
     ) {
+        self.clientName = clientName
         self.stream = stream
         self.endpoint = endpoint
         self.context = context
         session = Session(socketID: socketID, app: app)
+        if let token { session.use(token, at: context.reactor.readClock().nanoseconds) }
         countsTowardsQuota = !session.awaitsAuthorization
     }
 
-    private var delegate: any ConnectionDelegate { context.connectionDelegate }
+    var delegate: any ConnectionDelegate { context.connectionDelegate }
 
     /// The identifier that the client signs with and that backends exclude.
     var socketID: SocketID { session.socketID }
@@ -45,6 +52,9 @@ final class Connection: StreamDelegate {
 
     /// Replaces the app's configuration; existing subscriptions stay.
     func replaceApp(_ app: App) { session.replaceApp(app) }
+
+    /// The user that the client has signed in as, if it has.
+    var user: UserID? { session.user }
 
     /// The window of shared compressed events, if the client agreed to it.
     var sharedWindowBits: Int? { endpoint.sharedWindowBits }
@@ -107,7 +117,7 @@ final class Connection: StreamDelegate {
         case .text: receive(text: payload)
         case .binary: close(.unsupportedData, reason: "Messages are text frames")
         case .ping: write(endpoint.pong(payload))
-        case .pong: break
+        case .pong: receivePongFrame(payload)
         case .close: answerClose()
         }
     }
@@ -118,6 +128,7 @@ final class Connection: StreamDelegate {
         context.receivedCount &+= 1
         do {
             let message = try ClientMessage.parse(text, limits: app.limits.texts)
+            if case .pong = message { receivePong() }
             perform(session.receive(message, now: now))
         } catch {
             perform(session.receive(error, now: now))
@@ -135,7 +146,7 @@ final class Connection: StreamDelegate {
         delegate.connection(self, holdsIncompleteMessage: nil)
     }
 
-    private func perform(_ effects: consuming Session.Effects) {
+    func perform(_ effects: consuming Session.Effects) {
         effects.carryOut { if !isClosing { perform($0) } }
     }
 
@@ -160,6 +171,7 @@ final class Connection: StreamDelegate {
                 from: position,
                 request: request
             )
+        case .claimSession(let claim): delegate.connection(self, claims: claim)
         case .leave(let channel):
             membershipChangeCount &+= 1
             delegate.connection(self, unsubscribesFrom: channel)
@@ -195,6 +207,13 @@ final class Connection: StreamDelegate {
         guard !isClosing, session.granted(channel, request: request, isTracked: grant.isTracked)
         else { return false }
         switch grant {
+        case .tracked(let replay, let members, let cached) where !session.tracks(channel):
+            acknowledge(channel, replay, members: members, cached: cached)
+        case .live(let members) where session.hasToken:
+            acknowledge(channel, nil, members: members, cached: .nothing)
+        case .cached(let event, let members) where session.hasToken:
+            let cached = event.map(Grant.CachedOpening.event) ?? .miss
+            acknowledge(channel, nil, members: members, cached: cached)
         case .live(let members):
             send(.subscriptionSucceeded(channel: channel, members: members))
         case .cached(let event, let members):
@@ -202,23 +221,40 @@ final class Connection: StreamDelegate {
             if let event { write(event.bytes) } else { send(.cacheMiss(channel: channel.text)) }
         case .tracked(let replay, let members, let cached):
             send(.subscriptionSucceeded(channel: channel, members: members, start: replay.start))
-            switch cached {
-            case .nothing: break
-            case .event(let event): write(event.bytes)
-            case .miss: send(.cacheMiss(channel: channel.text))
-            }
-            write(replay, on: channel)
+            write(cached, on: channel)
+            write(replay.messages, on: channel, isTracked: true)
+        case .opened(let messages, let members, let cached):
+            send(.subscriptionSucceeded(channel: channel, members: members))
+            write(cached, on: channel)
+            write(messages, on: channel, isTracked: false)
         }
         return true
     }
 
-    /// Sends what the client missed.
-    private func write(_ replay: Replay, on channel: ChannelName) {
-        for message in replay.messages {
+    /// Whether the client tracks its position on a channel.
+    func tracks(_ channel: ChannelName) -> Bool { !isClosing && session.tracks(channel) }
+
+    /// Called when a channel that the client tracks goes on in another stream: acknowledges the subscription once more.
+    func restarted(_ channel: ChannelName, at start: SubscriptionStart, members: [Member]) {
+        send(.subscriptionSucceeded(channel: channel, members: members, start: start))
+    }
+
+    private func write(_ cached: Grant.CachedOpening, on channel: ChannelName) {
+        switch cached {
+        case .nothing: break
+        case .event(let event): write(event.bytes)
+        case .miss: send(.cacheMiss(channel: channel.text))
+        }
+    }
+
+    /// Sends earlier messages.
+    private func write(_ messages: [ReplayedMessage], on channel: ChannelName, isTracked: Bool) {
+        for message in messages {
             switch message {
             case .frame(let frame): write(frame)
-            case .leftOut(let serial):
+            case .leftOut(let serial) where isTracked:
                 send(.position(channel: channel.text, serial: serial, key: nil))
+            case .leftOut: break
             }
         }
     }
@@ -285,11 +321,16 @@ final class Connection: StreamDelegate {
         write(frame)
     }
 
+    /// Appends an error behind the greeting.
+    func appendError(_ message: String, to bytes: inout [UInt8]) {
+        append(.error(code: nil, message: message), to: &bytes)
+    }
+
     private func append(_ message: ServerMessage, to bytes: inout [UInt8]) {
         endpoint.append(.text, to: &bytes) { message.append(to: &$0) }
     }
 
-    private func write(_ frame: consuming [UInt8]?) {
+    func write(_ frame: consuming [UInt8]?) {
         guard let frame else { return }
         stream.write(frame)
     }
@@ -314,7 +355,8 @@ final class Connection: StreamDelegate {
 
     /// Sends a `pusher:error`, then closes with the same code.
     func close(_ code: PusherCode, message: String, droppingQueue: Bool = false) {
-        guard beginClosing() else { return }
+        let ending = ConnectionRecord.Ending(code: code.rawValue, dropsQueue: droppingQueue)
+        guard beginClosing(ending) else { return }
         if droppingQueue { stream.discardQueue() }
         send(.error(code: code, message: message))
         finish(with: endpoint.close(code.closeCode, reason: message))
@@ -322,25 +364,27 @@ final class Connection: StreamDelegate {
 
     /// Closes with a code of the WebSocket protocol.
     private func close(_ code: CloseCode, reason: String) {
-        guard beginClosing() else { return }
+        guard beginClosing(ConnectionRecord.Ending(code: Int(code.rawValue))) else { return }
         finish(with: endpoint.close(code, reason: reason))
     }
 
     private func answerClose() {
-        guard beginClosing() else { return }
+        guard beginClosing(ConnectionRecord.Ending(isByClient: true)) else { return }
         // RFC 6455 §5.5.1: the client sends nothing after its close frame.
         finish(with: endpoint.answerClose(), peerIsDone: true)
     }
 
     /// Unsubscribes from the channels; events already sent precede the close frame.
-    private func beginClosing() -> Bool {
+    private func beginClosing(
+        _ ending: ConnectionRecord.Ending = ConnectionRecord.Ending()
+    ) -> Bool {
         guard !isClosing else { return false }
         isClosing = true
         // The peer may close late, and the rest of the message is not read.
         endpoint.discardIncompleteMessage()
         if holdsIncompleteMessage { releaseIncompleteMessage() }
-        let registrations = session.end()
-        delegate.connectionIsClosing(self, registrations)
+        let registrations = session.end(at: context.milliseconds)
+        delegate.connectionIsClosing(self, registrations, ending)
         return true
     }
 
@@ -379,6 +423,11 @@ final class Connection: StreamDelegate {
         let message = "The connection reads too slowly, and the memory of all queues is used up"
         close(.overCapacity, message: message, droppingQueue: true)
     }
+
+    /// Whether the kernel has not accepted all that was written.
+    var hasQueuedBytes: Bool { stream.queuedByteCount > 0 }
+
+    func streamDrained(_ stream: Stream) { delegate.connectionDrained(self) }
 
     func streamClosed(_ stream: Stream, error: StreamError?) {
         _ = beginClosing()

@@ -16,6 +16,18 @@ protocol ConnectionDelegate: AnyObject {
         request: UInt32
     )
 
+    /// Claims the session of the client's token; `Connection.receive` of the answer follows.
+    func connection(_ connection: Connection, claims claim: SessionClaim)
+
+    /// Called when the client of a superseded connection has answered a ping.
+    func connection(_ connection: Connection, isAliveIn session: SessionAddress)
+
+    /// Called when the client of a session token has confirmed messages of these channels.
+    func connection(_ connection: Connection, hasConfirmed channels: [ChannelName])
+
+    /// Called when a client with a token has got something that it is to confirm.
+    func connectionHasUnconfirmed(_ connection: Connection)
+
     /// Ends a subscription or a pending request, here and at the channel's home.
     func connection(_ connection: Connection, unsubscribesFrom channel: ChannelName)
 
@@ -44,7 +56,14 @@ protocol ConnectionDelegate: AnyObject {
     func connection(_ connection: Connection, holdsIncompleteMessage byteCount: Int?)
 
     /// Called when the connection starts to close: ends its subscriptions and signs it out.
-    func connectionIsClosing(_ connection: Connection, _ registrations: Session.Registrations)
+    func connectionIsClosing(
+        _ connection: Connection,
+        _ registrations: Session.Registrations,
+        _ ending: ConnectionRecord.Ending
+    )
+
+    /// Called when nothing is queued any more, after the kernel had refused bytes.
+    func connectionDrained(_ connection: Connection)
 
     /// Called when the stream has ended; the connection is not used afterwards.
     func connectionClosed(_ connection: Connection)

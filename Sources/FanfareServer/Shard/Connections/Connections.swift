@@ -69,6 +69,9 @@ final class Connections {
         }
     }
 
+    /// Whether clients with session tokens have not confirmed something that they got.
+    var haveUnconfirmed: Bool { table.all.contains { $0.hasUnconfirmed } }
+
     /// Closes up to `count` connections with the code that asks clients to reconnect at once (4200).
     ///
     /// - Returns: The number of connections closed.

@@ -22,6 +22,17 @@ extension ChannelService {
             if address.name.kind.isCache { count.cache = cacheAttribute(of: address) }
             count.position = openStream(at: address).map { state.streams[$0].position }
             return [count]
+        case .trace(let address, let serial):
+            var count = count(of: address)
+            count.trace = state.streams.index(of: address).map {
+                state.streams[$0].trace(serial, at: context.milliseconds)
+            }
+            return [count]
+        case .purge(let address):
+            let position = purge(address)
+            var count = count(of: address)
+            count.position = position
+            return [count]
         case .history(let address, let query):
             var count = count(of: address)
             count.history = openStream(at: address).map {
@@ -37,7 +48,7 @@ extension ChannelService {
         }
     }
 
-    private func count(of address: ChannelAddress) -> ChannelCount {
+    func count(of address: ChannelAddress) -> ChannelCount {
         let home = table[address]?.home
         return ChannelCount(
             name: address.name,

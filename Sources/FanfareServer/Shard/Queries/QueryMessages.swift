@@ -6,6 +6,14 @@ package import PusherProtocol
 /// The number of a query among those of the shard that sends it.
 package typealias QueryID = UInt64
 
+/// Where the answer to a query goes.
+struct QueryReply {
+    /// The query.
+    let id: QueryID
+    /// The shard that sent it.
+    let asker: Int
+}
+
 /// A query to the homes of channels.
 package enum ShardQuery: Sendable {
     /// The counts of these channels, vacant ones included.
@@ -18,6 +26,10 @@ package enum ShardQuery: Sendable {
     case state(ChannelAddress)
     /// Messages that this channel keeps.
     indirect case history(ChannelAddress, HistoryQuery)
+    /// What is known of this message of the channel.
+    indirect case trace(ChannelAddress, serial: UInt64)
+    /// Drop what this channel keeps: the position of the stream that begins.
+    case purge(ChannelAddress)
 }
 
 /// The answer of a home about one channel.
@@ -35,6 +47,8 @@ package struct ChannelCount: Sendable {
     var position: ChannelPosition?
     /// The kept messages, if requested.
     var history: HistoryPage?
+    /// What is known of a message, if requested.
+    var trace: TracedMessage?
 }
 
 // MARK: - Lists of channels

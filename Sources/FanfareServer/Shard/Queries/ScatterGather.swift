@@ -19,6 +19,7 @@ final class ScatterGather {
     init(_ context: ShardContext, _ channels: ChannelService) {
         self.context = context
         self.channels = channels
+        channels.answerQuery = { [unowned self] in answer([$0], to: $1, of: $2) }
     }
 
     /// The number of queries that are not answered.
@@ -53,6 +54,24 @@ final class ScatterGather {
         }
     }
 
+    /// Queries what is known of a message; `nil` if the channel has no stream.
+    func trace(
+        _ serial: UInt64,
+        of address: ChannelAddress,
+        finish: @escaping (TracedMessage?) -> Void
+    ) {
+        ask([(address.home(among: context.shardCount), .trace(address, serial: serial))]) {
+            finish($0.first?.trace)
+        }
+    }
+
+    /// Drops what a channel keeps, and queries the position of the stream that begins; `nil` in an app without recovery.
+    func purge(_ address: ChannelAddress, finish: @escaping (ChannelPosition?) -> Void) {
+        ask([(address.home(among: context.shardCount), .purge(address))]) {
+            finish($0.first?.position)
+        }
+    }
+
     /// Queries the users of a presence channel.
     func users(of address: ChannelAddress, finish: @escaping ([UserID]) -> Void) {
         ask([(address.home(among: context.shardCount), .users(address))]) {
@@ -77,6 +96,7 @@ final class ScatterGather {
             context.links.send(.query(query, id: id, asker: context.shard), to: shard)
         }
         for (shard, query) in queries where shard == context.shard {
+            guard !channels.askArchive(query, id: id, asker: context.shard) else { continue }
             receive(channels.answer(query), of: id)
         }
     }
@@ -88,7 +108,13 @@ final class ScatterGather {
 
     /// Answers another shard's query for channels whose home is here.
     func answer(_ query: ShardQuery, id: QueryID, asker: Int) {
-        context.links.send(.answer(channels.answer(query), id: id), to: asker)
+        guard !channels.askArchive(query, id: id, asker: asker) else { return }
+        answer(channels.answer(query), to: id, of: asker)
+    }
+
+    private func answer(_ counts: [ChannelCount], to id: QueryID, of asker: Int) {
+        guard asker != context.shard else { return receive(counts, of: id) }
+        context.links.send(.answer(counts, id: id), to: asker)
     }
 
     /// Receives one home's part of an answer.

@@ -1,14 +1,16 @@
 internal import CSQLite
 
 /// A value of a column.
-enum SQLiteValue {
+package enum SQLiteValue {
     case integer(Int64)
     case text(String)
     case blob([UInt8])
+    case null
 
     /// Binds a copy of the value to a parameter of a statement.
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
         switch self {
+        case .null: return sqlite3_bind_null(statement, index)
         case .integer(let number): return sqlite3_bind_int64(statement, index, number)
         case .text(let text):
             return shim_sqlite3_bind_text(statement, index, text, Int32(text.utf8.count))
@@ -21,31 +23,35 @@ enum SQLiteValue {
 }
 
 /// The current row of a query; valid until the next.
-struct SQLiteRow {
+package struct SQLiteRow {
     fileprivate let statement: OpaquePointer
 
     init(statement: OpaquePointer) { self.statement = statement }
 
     /// The number in a column; `nil` for `NULL`.
-    func integer(at column: Int32) -> Int64? {
+    package func integer(at column: Int32) -> Int64? {
         guard sqlite3_column_type(statement, column) != SQLITE_NULL else { return nil }
         return sqlite3_column_int64(statement, column)
     }
 
     /// The number in a column that is never `NULL`.
-    func integer(_ name: String) -> Int64 { sqlite3_column_int64(statement, column(name)) }
+    package func integer(_ name: String) -> Int64 { sqlite3_column_int64(statement, column(name)) }
 
     /// The text in a column that is never `NULL`.
-    func text(_ name: String) -> String {
-        let column = column(name)
-        guard let text = sqlite3_column_text(statement, column) else { return "" }
+    package func text(_ name: String) -> String { text(at: column(name)) ?? "" }
+
+    /// The text in a column; `nil` for `NULL`.
+    package func text(at column: Int32) -> String? {
+        guard let text = sqlite3_column_text(statement, column) else { return nil }
         let count = Int(sqlite3_column_bytes(statement, column))
         return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
     /// The bytes in a column that is never `NULL`.
-    func blob(_ name: String) -> [UInt8] {
-        let column = column(name)
+    package func blob(_ name: String) -> [UInt8] { blob(at: column(name)) }
+
+    /// The bytes in a column that is never `NULL`.
+    package func blob(at column: Int32) -> [UInt8] {
         guard let bytes = sqlite3_column_blob(statement, column) else { return [] }
         let count = Int(sqlite3_column_bytes(statement, column))
         return Array(UnsafeRawBufferPointer(start: bytes, count: count))
@@ -62,15 +68,15 @@ struct SQLiteRow {
 }
 
 /// An error of SQLite.
-struct SQLiteError: Error, Equatable, CustomStringConvertible {
+package struct SQLiteError: Error, Equatable, CustomStringConvertible {
     /// The primary result code (sqlite.org/rescode.html).
-    let code: Int32
+    package let code: Int32
     /// SQLite's message.
-    let message: String
+    package let message: String
     /// The statement; `nil` if there is none.
-    let sql: String?
+    package let sql: String?
 
-    init(code: Int32, message: String, sql: String?) {
+    package init(code: Int32, message: String, sql: String?) {
         self.code = code & 0xFF
         self.message = message
         self.sql = sql
@@ -81,7 +87,7 @@ struct SQLiteError: Error, Equatable, CustomStringConvertible {
         self.init(code: code, message: message, sql: sql)
     }
 
-    var description: String {
+    package var description: String {
         "SQLite error \(code): \(message)" + (sql.map { " - while executing `\($0)`" } ?? "")
     }
 }

@@ -4,7 +4,7 @@ internal import Dispatch
 /// An open SQLite database, used by one thread at a time.
 ///
 /// SAFETY: `@unchecked Sendable`, because only blocks on ``queue`` touch the connection.
-final class SQLiteDatabase: @unchecked Sendable {
+package final class SQLiteDatabase: @unchecked Sendable {
     private let queue = DispatchQueue(label: "fanfare.sqlite")
     /// `nil` after ``close()``.
     private var connection: SQLiteConnection?
@@ -15,7 +15,7 @@ final class SQLiteDatabase: @unchecked Sendable {
     ///   - path: The file; `nil` for memory.
     ///   - busyTimeout: The time for which a statement waits for another process, in milliseconds.
     /// - Throws: SQLite's error.
-    init(path: String?, busyTimeout: Int32) throws(SQLiteError) {
+    package init(path: String?, busyTimeout: Int32) throws(SQLiteError) {
         connection = try SQLiteConnection(path: path, busyTimeout: busyTimeout)
     }
 
@@ -26,7 +26,7 @@ final class SQLiteDatabase: @unchecked Sendable {
     /// - Parameter body: The block.
     /// - Returns: The block's result.
     /// - Throws: The block's error, or an error after ``close()``.
-    func access<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
+    package func access<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
         try queue.sync {
             guard let connection else {
                 throw SQLiteError(code: SQLITE_MISUSE, message: "the database is closed", sql: nil)
@@ -36,12 +36,12 @@ final class SQLiteDatabase: @unchecked Sendable {
     }
 
     /// Runs a block as a transaction, and waits for it.
-    func write<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
+    package func write<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
         try access { connection in try connection.transaction { try body(connection) } }
     }
 
     /// Closes the file; later accesses fail.
-    func close() {
+    package func close() {
         queue.sync {
             connection?.close()
             connection = nil
@@ -49,11 +49,11 @@ final class SQLiteDatabase: @unchecked Sendable {
     }
 }
 
-/// A connection to SQLite; confined to the queue of its ``SQLiteDatabase``.
-struct SQLiteConnection {
-    private let handle: OpaquePointer
+/// A connection to SQLite; confined to one thread, or to the queue of its ``SQLiteDatabase``.
+package struct SQLiteConnection {
+    let handle: OpaquePointer
 
-    fileprivate init(path: String?, busyTimeout: Int32) throws(SQLiteError) {
+    package init(path: String?, busyTimeout: Int32) throws(SQLiteError) {
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         let code = sqlite3_open_v2(path ?? ":memory:", &opened, flags, nil)
@@ -66,10 +66,10 @@ struct SQLiteConnection {
         handle = opened
     }
 
-    fileprivate func close() { sqlite3_close_v2(handle) }
+    package func close() { sqlite3_close_v2(handle) }
 
     /// The number of rows inserted, updated or deleted by the last statement.
-    var changeCount: Int { Int(sqlite3_changes(handle)) }
+    package var changeCount: Int { Int(sqlite3_changes(handle)) }
 
     /// Executes a statement, and ignores the rows that it returns.
     ///
@@ -77,7 +77,7 @@ struct SQLiteConnection {
     ///   - sql: One statement.
     ///   - arguments: The values of its question marks.
     /// - Throws: SQLite's error.
-    func execute(_ sql: String, _ arguments: [SQLiteValue] = []) throws(SQLiteError) {
+    package func execute(_ sql: String, _ arguments: [SQLiteValue] = []) throws(SQLiteError) {
         try forEachRow(sql, arguments) { _ throws(SQLiteError) in }
     }
 
@@ -88,7 +88,7 @@ struct SQLiteConnection {
     ///   - arguments: The values of its question marks.
     ///   - body: The block; the row is valid during the call.
     /// - Throws: SQLite's error.
-    func forEachRow(
+    package func forEachRow(
         _ sql: String,
         _ arguments: [SQLiteValue] = [],
         _ body: (SQLiteRow) throws(SQLiteError) -> Void
@@ -110,7 +110,9 @@ struct SQLiteConnection {
     }
 
     /// The first column of the first row of a query; `nil` without a row, and for `NULL`.
-    func integer(_ sql: String, _ arguments: [SQLiteValue] = []) throws(SQLiteError) -> Int64? {
+    package func integer(_ sql: String, _ arguments: [SQLiteValue] = []) throws(SQLiteError)
+        -> Int64?
+    {
         var result: Int64?
         try forEachRow(sql, arguments) { row throws(SQLiteError) in
             if result == nil { result = row.integer(at: 0) }
@@ -125,7 +127,7 @@ struct SQLiteConnection {
     /// - Parameter body: The block.
     /// - Returns: The block's result.
     /// - Throws: The block's error or SQLite's, after a rollback.
-    func transaction<Value>(_ body: () throws -> Value) throws -> Value {
+    package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
         try execute("BEGIN IMMEDIATE")
         do {
             let value = try body()
@@ -138,7 +140,7 @@ struct SQLiteConnection {
         }
     }
 
-    private func check(_ code: Int32, _ sql: String) throws(SQLiteError) {
+    func check(_ code: Int32, _ sql: String) throws(SQLiteError) {
         guard code == SQLITE_OK else { throw SQLiteError(code: code, handle: handle, sql: sql) }
     }
 }

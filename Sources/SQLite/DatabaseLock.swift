@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// The lock that reserves a webhook file for one broker.
+/// The lock that reserves a database for one broker.
 ///
 /// It is flock(2) on a separate file, whose name ends in `-lock` and which contains the ID of the process. The kernel
 /// releases it when the process ends, in whichever way. The file stays: a removed one could be locked twice. The
 /// database itself is locked by SQLite alone, so that the command line can use it at the same time.
-final class WebhookFileLock: Sendable {
+package final class DatabaseLock: Sendable {
     private let path: String
     private let descriptor: Int32
 
     /// Locks a file.
     ///
-    /// - Parameter database: The webhook file, which need not exist yet.
-    /// - Throws: ``WebhookFileLockError``: another process holds the lock, or the lock's file cannot be used.
-    init(database: String) throws(WebhookFileLockError) {
+    /// - Parameter database: The database, which need not exist yet.
+    /// - Throws: ``DatabaseLockError``: another process holds the lock, or the lock's file cannot be used.
+    package init(database: String) throws(DatabaseLockError) {
         let path = Self.resolved(database) + "-lock"
         self.path = path
         while true {
@@ -42,7 +42,7 @@ final class WebhookFileLock: Sendable {
     deinit { _ = close(descriptor) }
 
     /// Whether the locked file is still at its path, where others would lock it.
-    var isInPlace: Bool { FileIdentity(descriptor: descriptor) == FileIdentity(path: path) }
+    package var isInPlace: Bool { FileIdentity(descriptor: descriptor) == FileIdentity(path: path) }
 
     /// The path without symbolic links, so that each name of a file leads to the same lock.
     private static func resolved(_ path: String) -> String {
@@ -73,15 +73,15 @@ final class WebhookFileLock: Sendable {
     }
 }
 
-/// The reason why a webhook file could not be locked.
-enum WebhookFileLockError: Error, Equatable, CustomStringConvertible {
+/// The reason why a database could not be locked.
+package enum DatabaseLockError: Error, Equatable, CustomStringConvertible {
     /// Another process holds the file at `path`.
     case held(path: String, holder: String)
     /// The lock's file cannot be opened or locked; the `errno`.
     case failed(path: String, code: Int32)
 
     /// The error, as a sentence without its full stop.
-    var description: String {
+    package var description: String {
         switch self {
         case .held(let path, let holder):
             "\(path) is in use by \(holder); each broker needs its own file"
@@ -92,19 +92,19 @@ enum WebhookFileLockError: Error, Equatable, CustomStringConvertible {
 }
 
 /// The identity of a file: its device and inode (stat(2)).
-struct FileIdentity: Equatable, Sendable {
+package struct FileIdentity: Equatable, Sendable {
     private let device: UInt
     private let inode: UInt
 
     /// Looks up a path, following symbolic links; `nil` if there is no such file.
-    init?(path: String) {
+    package init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
     /// Identifies an open file.
-    init?(descriptor: Int32) {
+    package init?(descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
         self.init(status)
@@ -114,4 +114,10 @@ struct FileIdentity: Equatable, Sendable {
         device = UInt(status.st_dev)
         inode = UInt(status.st_ino)
     }
+}
+
+/// Creates an empty file that only its owner can read, unless there is one; SQLite accepts it as a database.
+package func makePrivateFile(at path: String) {
+    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { close(descriptor) }
 }

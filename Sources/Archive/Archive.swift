@@ -1,0 +1,285 @@
+package import Broker
+internal import Dispatch
+package import Logging
+internal import Primitives
+package import PusherProtocol
+internal import SQLite
+internal import Synchronization
+
+/// The archive of a broker: one file, and one thread that writes to it.
+///
+/// Shards post what they release only once it is written (``ArchiveRequest``), and get replies as messages. While one
+/// transaction is written, the next one gathers.
+package final class Archive: MessageArchive {
+    /// The settings of an archive.
+    package struct Settings: Sendable {
+        /// The file.
+        package var file: ArchiveFile.Settings
+        /// The delays of repeated attempts.
+        package var writer = ArchiveWriter.Settings()
+        /// Called on the archive's thread when a limit was met.
+        package var limitMet: @Sendable (Limit) -> Void = { _ in }
+        /// The time between two looks for rows to delete, in milliseconds.
+        package var expiryPause: Int64 = 1_000
+
+        /// Creates settings.
+        package init(_ file: ArchiveFile.Settings) { self.file = file }
+    }
+
+    /// The counters and gauges of an archive.
+    package struct Reading: Sendable {
+        /// The number of transactions.
+        package var transactions = 0
+        /// The number of attempts to write that have failed.
+        package var failures = 0
+        /// The size of the messages that wait for the file, in bytes.
+        package var unstoredBytes = 0
+        /// The size of the file's used pages, in bytes.
+        package var fileBytes = 0
+
+        /// Creates the reading of an archive that has written nothing.
+        package init() {}
+    }
+
+    /// What only the queue touches.
+    private struct Confined {
+        var file: ArchiveFile?
+        var writer: ArchiveWriter?
+        var lock: DatabaseLock?
+        var nextExpiry: Int64 = 0
+        var isTimerSet = false
+        var wasFailing = false
+    }
+
+    private struct Inbox {
+        var requests: [ArchiveRequest] = []
+        var isScheduled = false
+    }
+
+    private let settings: Settings
+    private let shardCount: Int
+    private let log: Logger
+    private let send: @Sendable (Int, ArchiveReply) -> Void
+    private let queue = DispatchQueue(label: "fanfare.archive", qos: .userInitiated)
+    // SAFETY: touched by blocks on `queue` alone, which is serial.
+    private nonisolated(unsafe) var confined = Confined()
+    private let inbox = Mutex(Inbox())
+    private let unstored = Atomic(0)
+    private let isRefusing = Atomic(false)
+    private let tally = Mutex(Reading())
+
+    /// Creates an archive that is not open.
+    ///
+    /// - Parameters:
+    ///   - settings: The file and the delays.
+    ///   - shardCount: The number of shards.
+    ///   - log: Receives failures, and what was set aside.
+    ///   - send: Sends a reply to a shard; called on the archive's thread.
+    package init(
+        _ settings: Settings,
+        shardCount: Int,
+        log: Logger,
+        send: @escaping @Sendable (Int, ArchiveReply) -> Void
+    ) {
+        self.settings = settings
+        self.shardCount = shardCount
+        self.log = log
+        self.send = send
+    }
+
+    // MARK: - Opening and closing
+
+    /// Opens the file; one that is malformed is set aside and begun anew.
+    ///
+    /// - Returns: What it contains.
+    /// - Throws: ``ArchiveError``: another broker uses the file, or it cannot be opened.
+    package func open() async throws(ArchiveError) -> ArchiveFile.Contents {
+        let result: Result<ArchiveFile.Contents, ArchiveError> = await onQueue { archive in
+            do throws(ArchiveError) {
+                return .success(try archive.openFile())
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private func openFile() throws(ArchiveError) -> ArchiveFile.Contents {
+        do {
+            confined.lock = try DatabaseLock(database: settings.file.path)
+            let file = try openOrRenew()
+            confined.writer = try ArchiveWriter(
+                file,
+                shardCount: shardCount,
+                settings: settings.writer
+            )
+            confined.file = file
+            let contents = try file.contents(at: unixTime)
+            if file.mayLackEnd {
+                log.warning(
+                    "the machine has ended without closing the archive: its streams go on under other IDs",
+                    metadata: path
+                )
+            }
+            setTimer()
+            return contents
+        } catch let error as ArchiveError {
+            throw error
+        } catch let error as DatabaseLockError {
+            if case .held = error { throw .inUse("\(error)") }
+            throw .failed("\(error)")
+        } catch {
+            throw .failed("\(settings.file.path) cannot be opened: \(error)")
+        }
+    }
+
+    private func openOrRenew() throws -> ArchiveFile {
+        do {
+            return try ArchiveFile(settings.file)
+        } catch let error as SQLiteError where error.isMalformed {
+            let kept = try SetAside.move(settings.file.path, at: unixTime)
+            log.error(
+                "the archive's file is malformed: it is set aside, and begun anew",
+                metadata: path.merging(["reason": "\(error)", "kept": "\(kept)"]) { $1 }
+            )
+            return try ArchiveFile(settings.file)
+        }
+    }
+
+    /// Writes what was posted, and closes the file; called when no shard posts any more.
+    package func close() async {
+        await onQueue { archive in
+            archive.perform(archive.inbox.withLock { exchange(&$0.requests, with: []) })
+            guard let file = archive.confined.file else { return }
+            (archive.confined.file, archive.confined.writer) = (nil, nil)
+            do { try file.close() } catch {
+                archive.log.error("the archive cannot be closed", metadata: ["reason": "\(error)"])
+            }
+            archive.confined.lock = nil
+        }
+    }
+
+    private func onQueue<Value: Sendable>(
+        _ body: @escaping @Sendable (Archive) -> Value
+    ) async -> Value {
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: body(self)) }
+        }
+    }
+
+    private var path: Logger.Metadata { ["path": "\(settings.file.path)"] }
+
+    private var unixTime: Int64 { Clock.unixMilliseconds }
+
+    // MARK: - Requests
+
+    package var isFailing: Bool { isRefusing.load(ordering: .relaxed) }
+
+    package var unstoredByteCount: Int { unstored.load(ordering: .relaxed) }
+
+    package func addUnstored(_ byteCount: Int) { unstored.add(byteCount, ordering: .relaxed) }
+
+    package func post(_ request: ArchiveRequest) {
+        let isFirst = inbox.withLock { inbox in
+            inbox.requests.append(request)
+            return !exchange(&inbox.isScheduled, with: true)
+        }
+        if isFirst { queue.async { self.run() } }
+    }
+
+    /// The counters and gauges.
+    package var reading: Reading {
+        var reading = tally.withLock { $0 }
+        reading.unstoredBytes = unstoredByteCount
+        return reading
+    }
+
+    // MARK: - On the queue
+
+    private func run() {
+        let requests = inbox.withLock { inbox in
+            if inbox.requests.isEmpty { inbox.isScheduled = false }
+            return exchange(&inbox.requests, with: [])
+        }
+        guard !requests.isEmpty else { return }
+        perform(requests)
+        // Behind a due timer: under load there is always a request.
+        queue.async { self.run() }
+    }
+
+    private func perform(_ requests: [ArchiveRequest]) {
+        guard let writer = confined.writer else { return }
+        let replies = writer.perform(requests, at: Clock.milliseconds)
+        isRefusing.store(writer.isRefusing, ordering: .relaxed)
+        for (shard, reply) in replies { send(shard, reply) }
+        report(writer)
+        if (writer.error as? SQLiteError)?.isMalformed == true { renew(writer) }
+        tally.withLock { reading in
+            (reading.transactions, reading.failures) = writer.counts
+        }
+        setTimer()
+    }
+
+    /// Sets a file aside that has turned out to be malformed, and begins anew.
+    private func renew(_ writer: ArchiveWriter) {
+        do {
+            let kept = try SetAside.move(settings.file.path, at: unixTime)
+            let file = try ArchiveFile(settings.file)
+            let replies = try writer.replaceStorage(file)
+            confined.file = file
+            isRefusing.store(false, ordering: .relaxed)
+            log.error(
+                "the archive's file is malformed: it is set aside, and begun anew",
+                metadata: path.merging(["kept": "\(kept)"]) { $1 }
+            )
+            for (shard, reply) in replies { send(shard, reply) }
+        } catch {
+            log.error(
+                "the archive's file is malformed, and cannot be begun anew",
+                metadata: path.merging(["reason": "\(error)"]) { $1 }
+            )
+        }
+    }
+
+    private func report(_ writer: ArchiveWriter) {
+        let isFailing = writer.error != nil
+        guard isFailing != confined.wasFailing else { return }
+        confined.wasFailing = isFailing
+        if let error = writer.error {
+            log.error(
+                "the archive cannot be written",
+                metadata: path.merging(["reason": "\(error)"]) { $1 }
+            )
+        } else {
+            log.notice("the archive can be written again", metadata: path)
+        }
+    }
+
+    /// Wakes the queue for the next attempt, or for rows to delete.
+    private func setTimer() {
+        guard let writer = confined.writer, !confined.isTimerSet else { return }
+        confined.isTimerSet = true
+        let now = Clock.milliseconds
+        let due = min(writer.nextDue ?? .max, now + settings.expiryPause)
+        queue.asyncAfter(deadline: .now() + .milliseconds(Int(max(1, due - now)))) {
+            self.confined.isTimerSet = false
+            self.timerFired()
+        }
+    }
+
+    private func timerFired() {
+        guard let file = confined.file, let writer = confined.writer else { return }
+        if writer.nextDue != nil { return perform([]) }
+        let now = Clock.milliseconds
+        if now >= confined.nextExpiry {
+            // Requests that have arrived meanwhile come first.
+            let size = (try? file.usedByteCount()) ?? 0
+            if size > settings.file.byteCountMax { settings.limitMet(.databaseBytes) }
+            let hasMore = (try? file.removeExpired(at: unixTime)) ?? false
+            confined.nextExpiry = hasMore ? now : now + settings.expiryPause
+            tally.withLock { $0.fileBytes = size }
+            if hasMore { queue.async { self.timerFired() } }
+        }
+        setTimer()
+    }
+}

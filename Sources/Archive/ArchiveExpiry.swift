@@ -1,0 +1,114 @@
+internal import SQLite
+
+/// The deletion of messages that are too old or too many, in portions between two transactions.
+extension ArchiveFile {
+    /// The maximum number of rows deleted at a time, between two transactions of others.
+    private static var removedMax: Int64 { 500 }
+
+    package func removeExpired(at now: Int64) throws -> Bool {
+        var count = 0
+        try connection.transaction {
+            if let row = try connection.integer(
+                "SELECT id FROM streams WHERE expiry_ms <= ? ORDER BY expiry_ms LIMIT 1",
+                [.integer(now)]
+            ) {
+                count += try trim(row, olderThan: now)
+            } else if let row = try connection.integer(
+                "SELECT id FROM streams WHERE bytes > bytes_max OR last - oldest >= messages_max LIMIT 1"
+            ) {
+                count += try trim(row, olderThan: now)
+            } else if try usedByteCount() > settings.byteCountMax,
+                let row = try connection.integer(
+                    "SELECT id FROM streams WHERE oldest_ms IS NOT NULL ORDER BY oldest_ms LIMIT 1"
+                )
+            {
+                count += try trim(row, olderThan: now, isForced: true)
+            }
+            count += try removeForgotten()
+            try statements.expireKeys.run([.integer(now), .integer(Self.removedMax)])
+            count += connection.changeCount
+        }
+        return count > 0
+    }
+
+    /// The size of the pages in use, in bytes.
+    package func usedByteCount() throws -> Int {
+        let pages = try connection.integer("PRAGMA page_count") ?? 0
+        let free = try connection.integer("PRAGMA freelist_count") ?? 0
+        return Int((pages - free) * (try connection.integer("PRAGMA page_size") ?? 0))
+    }
+
+    /// Deletes the oldest messages of a stream, as far as they are too old or too many.
+    private func trim(_ row: Int64, olderThan now: Int64, isForced: Bool = false) throws -> Int {
+        var stream: (last: Int64, bytes: Int64, messagesMax: Int64, bytesMax: Int64, age: Int64)?
+        try connection.forEachRow("SELECT * FROM streams WHERE id = ?", [.integer(row)]) {
+            row throws(SQLiteError) in
+            stream = (
+                row.integer("last"), row.integer("bytes"), row.integer("messages_max"),
+                row.integer("bytes_max"), row.integer("age_ms")
+            )
+        }
+        guard var stream else { return 0 }
+        var end: Int64?
+        var count = 0
+        var next: (serial: Int64, time: Int64)?
+        try connection.forEachRow(
+            "SELECT serial, time_ms, LENGTH(frame) FROM messages WHERE stream = ? ORDER BY serial LIMIT ?",
+            [.integer(row), .integer(Self.removedMax + 1)]
+        ) { found throws(SQLiteError) in
+            let (serial, time) = (found.integer(at: 0) ?? 0, found.integer(at: 1) ?? 0)
+            guard next == nil else { return }
+            let isDue =
+                isForced || time <= now - stream.age || stream.bytes > stream.bytesMax
+                || stream.last - serial >= stream.messagesMax
+            guard isDue, count < Self.removedMax else {
+                next = (serial, time)
+                return
+            }
+            count += 1
+            end = serial
+            stream.bytes -= found.integer(at: 2) ?? 0
+        }
+        if let end {
+            try connection.execute(
+                "DELETE FROM messages WHERE stream = ? AND serial <= ?",
+                [.integer(row), .integer(end)]
+            )
+        }
+        try connection.execute(
+            """
+            UPDATE streams SET oldest = ?, oldest_ms = ?, expiry_ms = ? + age_ms, bytes = ?
+            WHERE id = ?
+            """,
+            [
+                .integer(next?.serial ?? stream.last + 1), next.map { .integer($0.time) } ?? .null,
+                next.map { .integer($0.time) } ?? .null, .integer(next == nil ? 0 : stream.bytes),
+                .integer(row),
+            ]
+        )
+        return max(count, 1)
+    }
+
+    /// Deletes messages and keys of forgotten streams.
+    private func removeForgotten() throws -> Int {
+        guard let row = try connection.integer("SELECT stream FROM forgotten LIMIT 1") else {
+            return 0
+        }
+        var count = 0
+        for (table, column) in [("messages", "serial"), ("keys", "key")] {
+            try connection.execute(
+                """
+                DELETE FROM \(table) WHERE stream = ?1 AND \(column) IN
+                    (SELECT \(column) FROM \(table) WHERE stream = ?1 LIMIT ?2)
+                """,
+                [.integer(row), .integer(Self.removedMax)]
+            )
+            count += connection.changeCount
+        }
+        if count == 0 {
+            try connection.execute("DELETE FROM forgotten WHERE stream = ?", [.integer(row)])
+            count = 1
+        }
+        return count
+    }
+}

@@ -1,0 +1,116 @@
+internal import SQLite
+
+/// The tables of the archive's file, and of a spool.
+enum ArchiveSchema {
+    /// The version of the tables, as stored in the file (`PRAGMA user_version`).
+    ///
+    /// A released version never changes: a new one gets its own number and statements.
+    static let version: Int64 = 1
+
+    private static let statements = [
+        """
+        CREATE TABLE streams (
+            id INTEGER PRIMARY KEY,
+            app TEXT NOT NULL,
+            channel TEXT NOT NULL,
+            stream TEXT NOT NULL,
+            -- The life of the file in which the stream's ID was given.
+            life INTEGER NOT NULL,
+            -- The serials of the oldest kept message and of the last one.
+            oldest INTEGER NOT NULL,
+            last INTEGER NOT NULL,
+            -- When the oldest kept message was published, and when it is too old; NULL without messages.
+            oldest_ms INTEGER,
+            expiry_ms INTEGER,
+            bytes INTEGER NOT NULL,
+            messages_max INTEGER NOT NULL,
+            bytes_max INTEGER NOT NULL,
+            age_ms INTEGER NOT NULL,
+            UNIQUE (app, channel)
+        )
+        """,
+        "CREATE INDEX expiring ON streams (expiry_ms) WHERE expiry_ms IS NOT NULL",
+        "CREATE INDEX oldest ON streams (oldest_ms) WHERE oldest_ms IS NOT NULL",
+        """
+        CREATE INDEX excessive ON streams (id)
+        WHERE bytes > bytes_max OR last - oldest >= messages_max
+        """,
+        """
+        CREATE TABLE messages (
+            stream INTEGER NOT NULL,
+            serial INTEGER NOT NULL,
+            time_ms INTEGER NOT NULL,
+            except_socket TEXT,
+            frame BLOB NOT NULL,
+            PRIMARY KEY (stream, serial)
+        ) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE keys (
+            stream INTEGER NOT NULL,
+            key TEXT NOT NULL,
+            serial INTEGER NOT NULL,
+            digest INTEGER NOT NULL,
+            expiry_ms INTEGER NOT NULL,
+            PRIMARY KEY (stream, key)
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX expiring_keys ON keys (expiry_ms)",
+        // Sessions of clients with tokens: written by a spool alone.
+        """
+        CREATE TABLE sessions (
+            key BLOB PRIMARY KEY,
+            parked_ms INTEGER NOT NULL,
+            cursors BLOB NOT NULL
+        ) WITHOUT ROWID
+        """,
+        // Streams whose messages and keys are to be deleted.
+        "CREATE TABLE forgotten (stream INTEGER PRIMARY KEY)",
+        """
+        CREATE TABLE life (
+            life INTEGER NOT NULL,
+            -- The start of the machine that has written last (boot_id of proc(5)).
+            boot_id TEXT NOT NULL,
+            is_closed INTEGER NOT NULL,
+            -- Whether every transaction was synced.
+            is_synced INTEGER NOT NULL,
+            -- The number of the last transaction.
+            last INTEGER NOT NULL,
+            next_stream INTEGER NOT NULL
+        )
+        """,
+        "INSERT INTO life VALUES (1, '', 1, 1, 0, 1)",
+    ]
+
+    /// Creates the tables of a new file.
+    ///
+    /// - Throws: A ``SQLiteError``, or ``ArchiveError/unknownVersion(_:)``.
+    static func prepare(_ connection: SQLiteConnection) throws {
+        let found = try connection.integer("PRAGMA user_version") ?? 0
+        guard found != version else { return }
+        guard found == 0 else { throw ArchiveError.unknownVersion(found) }
+        try connection.transaction {
+            for statement in statements { try connection.execute(statement) }
+            try connection.execute("PRAGMA user_version = \(version)")
+        }
+    }
+}
+
+/// Why an archive cannot be used.
+package enum ArchiveError: Error, Equatable, CustomStringConvertible {
+    /// Another process holds the file.
+    case inUse(String)
+    /// The file is of a later version of Fanfare.
+    case unknownVersion(Int64)
+    /// The file cannot be opened.
+    case failed(String)
+
+    /// The error, as a sentence without its full stop.
+    package var description: String {
+        switch self {
+        case .inUse(let reason), .failed(let reason): reason
+        case .unknownVersion(let version):
+            "the file has version \(version) of the tables, which this version of Fanfare does not know"
+        }
+    }
+}

@@ -1,0 +1,166 @@
+package import Broker
+
+/// Writes the changes of all shards to an ``ArchiveStorage``, and reads for them.
+///
+/// What has gathered while one transaction was written goes into the next one together. A transaction that fails is
+/// repeated for ``Settings/retryPeriod``; then its groups are refused. Nothing is confirmed, refused or written anew
+/// before it is known whether the last transaction was performed.
+///
+/// Confined to one thread at a time, without a clock.
+package final class ArchiveWriter {
+    /// The settings of a writer.
+    package struct Settings: Sendable {
+        /// How long a transaction that fails is repeated, in milliseconds.
+        package var retryPeriod: Int64 = 5_000
+        /// The time between two attempts, in milliseconds.
+        package var retryPause: Int64 = 200
+
+        /// Creates the defaults.
+        package init() {}
+    }
+
+    /// A reply, and the shard that gets it.
+    package typealias Reply = (shard: Int, reply: ArchiveReply)
+
+    private var storage: any ArchiveStorage
+    private let settings: Settings
+    /// The number of failures of each shard: groups of earlier epochs are dropped.
+    private var epochs: [UInt64]
+    /// The groups that are not confirmed.
+    private var waiting: [ArchiveGroup] = []
+    /// The number of the last transaction that is known to be performed.
+    private var last: UInt64
+    /// The changes of a transaction that may have been performed.
+    private var attempted: (changes: [ArchiveChange], groupCount: Int)?
+    /// When the attempts began to fail; `nil` while they succeed.
+    private var failingSince: Int64?
+    private var nextAttempt: Int64 = 0
+    /// Whether new groups are refused without an attempt.
+    package private(set) var isRefusing = false
+    /// The number of transactions, and of failed attempts.
+    package private(set) var counts = (transactions: 0, failures: 0)
+    /// The last error; `nil` after a success.
+    package private(set) var error: (any Error)?
+
+    /// Creates a writer that has written nothing.
+    ///
+    /// - Parameters:
+    ///   - storage: The file.
+    ///   - shardCount: The number of shards.
+    ///   - settings: The delays.
+    /// - Throws: The storage's error.
+    package init(
+        _ storage: any ArchiveStorage,
+        shardCount: Int,
+        settings: Settings = Settings()
+    ) throws {
+        self.storage = storage
+        self.settings = settings
+        epochs = Array(repeating: 0, count: shardCount)
+        last = try storage.lastTransaction()
+    }
+
+    /// When ``perform(_:at:)`` is to be called although there is no request; `nil` for never.
+    package var nextDue: Int64? { failingSince == nil ? nil : nextAttempt }
+
+    /// Takes requests, and makes an attempt to write if one is due.
+    ///
+    /// - Parameters:
+    ///   - requests: The requests, in order.
+    ///   - now: The time, in milliseconds of a steady clock.
+    /// - Returns: The replies, in order.
+    package func perform(_ requests: [ArchiveRequest], at now: Int64) -> [Reply] {
+        var replies: [Reply] = []
+        for case .commit(let group) in requests where group.epoch == epochs[group.shard] {
+            waiting.append(group)
+        }
+        write(at: now, &replies)
+        // What was committed before a query is read by it.
+        for case .read(let query, let shard, let number) in requests {
+            let page = try? storage.messages(query)
+            replies.append((shard, .page(page, number: number)))
+        }
+        return replies
+    }
+
+    /// Continues with another storage, and refuses everything that is not confirmed.
+    ///
+    /// - Parameter storage: The storage.
+    /// - Returns: The replies: every stream needs another ID.
+    /// - Throws: The storage's error; then nothing has changed.
+    package func replaceStorage(_ storage: any ArchiveStorage) throws -> [Reply] {
+        last = try storage.lastTransaction()
+        self.storage = storage
+        var replies: [Reply] = []
+        attempted = nil
+        refuse(&replies)
+        (failingSince, error, isRefusing) = (nil, nil, false)
+        return replies + epochs.indices.map { ($0, .renewed) }
+    }
+
+    private func write(at now: Int64, _ replies: inout [Reply]) {
+        if isRefusing { refuse(&replies) }
+        guard !waiting.isEmpty || failingSince != nil else { return }
+        guard failingSince == nil || now >= nextAttempt else { return }
+        do {
+            try resolve(&replies)
+            let groups = waiting
+            if !groups.isEmpty || isRefusing {
+                let changes = groups.flatMap(\.changes)
+                attempted = (changes, groups.count)
+                try storage.perform(
+                    changes,
+                    number: last + 1,
+                    isDurable: groups.contains(where: \.isDurable)
+                )
+                confirm(&replies)
+            }
+            (failingSince, error, isRefusing) = (nil, nil, false)
+        } catch {
+            self.error = error
+            counts.failures += 1
+            let since = failingSince ?? now
+            failingSince = since
+            nextAttempt = now + settings.retryPause
+            // A full disk, for example: the transaction is known not to be performed.
+            try? resolve(&replies)
+            if now - since >= settings.retryPeriod { refuse(&replies) }
+        }
+    }
+
+    /// Finds out whether the last attempt was performed.
+    private func resolve(_ replies: inout [Reply]) throws {
+        guard let attempt = attempted else { return }
+        if try storage.lastTransaction() > last {
+            // Refused meanwhile: nobody has seen the messages, and others will have their numbers.
+            if attempt.groupCount == 0 { try storage.revert(attempt.changes) }
+            confirm(&replies)
+        }
+        attempted = nil
+    }
+
+    /// Confirms the groups of the attempt.
+    private func confirm(_ replies: inout [Reply]) {
+        last += 1
+        counts.transactions += 1
+        var numbers: [Int: UInt64] = [:]
+        for group in waiting.prefix(attempted?.groupCount ?? 0) {
+            numbers[group.shard] = group.number
+        }
+        waiting.removeFirst(attempted?.groupCount ?? 0)
+        attempted = nil
+        replies += numbers.sorted { $0.key < $1.key }
+            .map { ($0.key, .committed(group: $0.value)) }
+    }
+
+    /// Refuses the groups that wait, and those of their shards that were posted before the shards know.
+    private func refuse(_ replies: inout [Reply]) {
+        isRefusing = true
+        for shard in Set(waiting.map(\.shard)).sorted() {
+            replies.append((shard, .failed(epoch: epochs[shard])))
+            epochs[shard] += 1
+        }
+        waiting = []
+        attempted?.groupCount = 0
+    }
+}

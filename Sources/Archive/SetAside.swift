@@ -1,0 +1,36 @@
+internal import Glibc
+
+/// Files that cannot be used any more, kept for whoever wants to look at them.
+enum SetAside {
+    /// Renames a database and its log, so that another can be made at its path.
+    ///
+    /// - Parameters:
+    ///   - path: The database.
+    ///   - time: The time, in milliseconds since 1970, for the name.
+    /// - Returns: The new path of the database.
+    /// - Throws: ``ArchiveError/failed(_:)``.
+    static func move(_ path: String, at time: Int64) throws(ArchiveError) -> String {
+        let kept = "\(path).malformed-\(time)"
+        guard rename(path, kept) == 0 || errno == ENOENT else {
+            throw .failed("\(path) cannot be renamed: \(String(cString: strerror(errno)))")
+        }
+        // Without its log, which belongs to the database, SQLite would apply it to the new one.
+        for suffix in ["-wal", "-shm"] { _ = rename(path + suffix, kept + suffix) }
+        return kept
+    }
+}
+
+/// The clocks of the archive's thread.
+enum Clock {
+    /// A steady clock, in milliseconds.
+    static var milliseconds: Int64 { read(CLOCK_MONOTONIC) }
+
+    /// The time in milliseconds since 1970.
+    static var unixMilliseconds: Int64 { read(CLOCK_REALTIME) }
+
+    private static func read(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

@@ -1,0 +1,142 @@
+public import PusherProtocol
+
+/// Messages of the archive that precede those in memory, in order and without gaps.
+public struct ArchivedMessages: Sendable {
+    /// The messages.
+    public private(set) var messages: [StoredMessage]
+
+    /// Creates a list.
+    ///
+    /// - Parameter messages: Messages in order.
+    public init(_ messages: [StoredMessage] = []) { self.messages = messages }
+
+    /// The serial of the first of the last messages that together take at most `byteCountMax` bytes.
+    ///
+    /// - Parameters:
+    ///   - byteCountMax: The maximum, in bytes.
+    ///   - first: The first serial to look at.
+    ///   - end: The serial behind the last one.
+    /// - Returns: A serial from `first` to `end`.
+    func firstSerial(
+        within byteCountMax: Int,
+        from first: UInt64,
+        before end: UInt64
+    ) -> UInt64 {
+        var (serial, byteCount) = (end, 0)
+        for message in messages.reversed() where message.serial < end {
+            byteCount += message.frame.count
+            guard byteCount <= byteCountMax, message.serial >= first else { break }
+            serial = message.serial
+        }
+        return serial
+    }
+
+    /// The messages of a range of serials, without those that exclude one of the client's connections.
+    func replayed(
+        from serial: UInt64,
+        before end: UInt64,
+        for socketIDs: [SocketID]
+    ) -> [ReplayedMessage] {
+        messages.lazy.filter { $0.serial >= serial && $0.serial < end }
+            .map { message in
+                message.except.map(socketIDs.contains) == true
+                    ? .leftOut(message.serial) : .frame(message.frame)
+            }
+    }
+}
+
+/// The archive's numbers of a shard's streams: each shard has its own.
+public struct RowNumbers: Sendable {
+    private var row: Int64
+    private let step: Int64
+
+    /// Creates the numbers of a shard.
+    ///
+    /// - Parameters:
+    ///   - first: The first number that no stream has had.
+    ///   - shard: The shard.
+    ///   - shardCount: The number of shards.
+    public init(from first: Int64, shard: Int, of shardCount: Int) {
+        row = max(first, 1) + Int64(shard)
+        step = Int64(shardCount)
+    }
+
+    mutating func next() -> Int64 {
+        defer { row += step }
+        return row
+    }
+}
+
+extension ChannelStream {
+    /// What a replay needs of the archive, because the messages in memory begin too late; `nil` if they suffice, or if
+    /// the archive would not help.
+    ///
+    /// - Parameters:
+    ///   - request: The position of the subscription, in the stream's own ID; `nil` for a client that does not track the
+    ///     channel.
+    ///   - settings: The limits of a replay.
+    ///   - now: The time.
+    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
+    /// - Returns: The query, for the newest messages first.
+    public func archiveQuery(
+        for request: PositionRequest?,
+        _ settings: RecoverySettings,
+        at now: Int64,
+        calendarOffset offset: Int64
+    ) -> ArchiveQuery? {
+        guard isStored else { return nil }
+        var page = HistoryQuery()
+        page.isNewestFirst = true
+        let kept = ring.firstSerial
+        page.before = kept
+        if let known = request?.position {
+            guard known.stream == id, known.serial < lastSerial, known.serial + 1 < kept else {
+                return nil
+            }
+            page.after = known.serial
+        } else if case .replay(let count, let seconds) = rule.opening(for: request), kept > 1 {
+            let wanted = UInt64(min(count ?? .max, settings.replayMessagesMax))
+            guard wanted > lastSerial + 1 - kept else { return nil }
+            page.after = lastSerial - min(wanted, lastSerial)
+            if let seconds {
+                let first = now - Int64(seconds) * 1_000
+                if let time = ring.firstTime, time < first { return nil }
+                page.since = first + offset
+            }
+        } else {
+            return nil
+        }
+        page.limit = settings.replayMessagesMax + 1
+        let missing = page.after.map { kept - $0 - 1 } ?? 0
+        guard missing <= UInt64(settings.replayMessagesMax) else { return nil }
+        return ArchiveQuery(row: row, page, bytesMax: settings.replayBytesMax)
+    }
+
+    /// Whether the archive's messages reach those in memory, which may have gone on meanwhile.
+    public func isContinuous(behind archived: ArchivedMessages) -> Bool {
+        guard let last = archived.messages.last else { return true }
+        return last.serial + 1 >= ring.firstSerial
+    }
+
+    /// The query for a page of history, if the messages in memory do not have all of it.
+    public func archiveQuery(for query: HistoryQuery) -> ArchiveQuery? {
+        guard isStored, ring.firstSerial > (query.after ?? 0) + 1 else { return nil }
+        var page = query
+        // What is not released is not told.
+        page.before = min(query.before ?? .max, lastSerial + 1)
+        return ArchiveQuery(row: row, page, bytesMax: 1 << 20)
+    }
+
+    /// The answer to a query of a backend from that of the archive.
+    public func history(_ page: ArchivePage, headerLength: ([UInt8]) -> Int) -> HistoryPage {
+        HistoryPage(
+            position,
+            oldest: page.oldest == 0 ? lastSerial + 1 : page.oldest,
+            messages: page.messages.map { message in
+                let text = Array(message.frame[headerLength(message.frame)...])
+                return HistoryPage.Message(serial: message.serial, time: message.time, text: text)
+            },
+            hasMore: page.hasMore
+        )
+    }
+}

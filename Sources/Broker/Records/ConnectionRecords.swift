@@ -1,0 +1,158 @@
+public import PusherProtocol
+
+/// The records of one shard's connections: of the open ones, and of the last that have closed.
+///
+/// All times are milliseconds of one steady clock.
+public struct ConnectionRecords: Sendable {
+    /// Which connections are recorded.
+    public enum Scope: Sendable {
+        /// Those that track their position on a channel.
+        case tracked
+        /// Those with a subscription.
+        case all
+    }
+
+    /// Which connections are recorded.
+    public let scope: Scope
+    private let closedMax: Int
+    private var open: [SocketID: ConnectionRecord] = [:]
+    /// A ring, once it is full.
+    private var closed: [ConnectionRecord] = []
+    private var nextClosed = 0
+    private var closedIndices: [SocketID: Int] = [:]
+
+    /// Creates records of no connection.
+    ///
+    /// - Parameters:
+    ///   - scope: Which connections are recorded.
+    ///   - closedMax: The maximum number of closed connections; one more forgets the oldest.
+    public init(of scope: Scope = .tracked, closedMax: Int = 10_000) {
+        self.scope = scope
+        self.closedMax = closedMax
+    }
+
+    /// Whether no connection is open that is recorded.
+    public var isEmpty: Bool { open.isEmpty }
+
+    /// The number of open connections that are recorded.
+    public var openCount: Int { open.count }
+
+    /// The number of closed connections that are recorded.
+    public var closedCount: Int { closed.count }
+
+    /// The record of a connection.
+    public subscript(socketID: SocketID) -> ConnectionRecord? {
+        open[socketID] ?? closedIndices[socketID].map { closed[$0] }
+    }
+
+    /// All records, those of open connections first.
+    public var all: [ConnectionRecord] { Array(open.values) + closed }
+
+    // MARK: - Events
+
+    /// Records a subscription that begins.
+    ///
+    /// - Parameters:
+    ///   - subscription: The subscription.
+    ///   - socketID: The connection.
+    ///   - make: Makes the record of the connection, if this is its first.
+    public mutating func subscribed(
+        _ subscription: SubscriptionRecord,
+        _ socketID: SocketID,
+        make: () -> ConnectionRecord
+    ) {
+        open[socketID, default: make()].append(subscription)
+    }
+
+    /// Records the user of a connection.
+    public mutating func identify(_ socketID: SocketID, as user: UserID) {
+        open[socketID]?.user = user
+    }
+
+    /// Records the end of a subscription.
+    ///
+    /// - Parameters:
+    ///   - socketID: The connection.
+    ///   - channel: The channel.
+    ///   - serial: The last serial of the channel that the shard has sent.
+    ///   - now: The time.
+    public mutating func unsubscribed(
+        _ socketID: SocketID,
+        from channel: ChannelName,
+        at serial: UInt64,
+        _ now: Int64
+    ) {
+        guard let index = open[socketID]?.lasting(channel) else { return }
+        open[socketID]?.subscriptions[index].end(at: serial, now)
+    }
+
+    /// Records the end of a connection.
+    ///
+    /// - Parameters:
+    ///   - socketID: The connection.
+    ///   - ending: How it ends.
+    ///   - now: The time.
+    ///   - serials: Returns the last serial of a channel that the shard has sent, and the first one that is dropped with
+    ///     the connection's queue.
+    public mutating func closed(
+        _ socketID: SocketID,
+        _ ending: ConnectionRecord.Ending,
+        at now: Int64,
+        serials: (ChannelName) -> (last: UInt64, droppedFrom: UInt64?)
+    ) {
+        guard var record = open.removeValue(forKey: socketID) else { return }
+        record.ending = (ending, now)
+        for index in record.subscriptions.indices where record.subscriptions[index].ended == nil {
+            let (last, droppedFrom) = serials(record.subscriptions[index].channel)
+            record.subscriptions[index].end(at: last, droppedFrom: droppedFrom, now)
+        }
+        keep(record)
+    }
+
+    private mutating func keep(_ record: ConnectionRecord) {
+        guard closedMax > 0 else { return }
+        if closed.count < closedMax {
+            closedIndices[record.socketID] = closed.count
+            closed.append(record)
+            return
+        }
+        closedIndices[closed[nextClosed].socketID] = nil
+        closedIndices[record.socketID] = nextClosed
+        closed[nextClosed] = record
+        nextClosed = (nextClosed + 1) % closedMax
+    }
+
+    /// Records that a client has got everything up to a position.
+    ///
+    /// - Parameters:
+    ///   - position: The position, in the stream's own ID.
+    ///   - channel: The channel.
+    ///   - socketID: The connection on which it got that.
+    ///   - app: The app of the connection.
+    ///   - successor: The connection on which the client goes on, if it does.
+    ///   - now: The time.
+    public mutating func confirm(
+        _ position: ChannelPosition,
+        on channel: ChannelName,
+        of socketID: SocketID,
+        app: AppID,
+        successor: SocketID? = nil,
+        at now: Int64
+    ) {
+        func change(_ record: inout ConnectionRecord) {
+            guard record.app == app,
+                let index = record.subscriptions.lastIndex(where: {
+                    $0.channel == channel && $0.stream == position.stream
+                        && $0.start <= position.serial
+                })
+            else { return }
+            record.subscriptions[index].confirm(position.serial, successor: successor, at: now)
+        }
+        if let index = closedIndices[socketID] {
+            change(&closed[index])
+        } else if var record = open.removeValue(forKey: socketID) {
+            change(&record)
+            open[socketID] = record
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import PusherProtocol
+
+/// The sessions of one app whose home is one shard; see ``SessionHome``.
+struct AppSessions: Sendable {
+    var sessions: [SessionKey: SessionHome.Session] = [:]
+    /// When a session was last forgotten before its time, in milliseconds since 1970.
+    var lastEviction: Int64?
+    /// The sessions that were forgotten after their time, and when.
+    private(set) var forgotten: [SessionKey: Int64] = [:]
+    /// The parked sessions in the order in which they were parked; some are no longer, or again.
+    private var parkings = TimedQueue()
+    private var forgettings = TimedQueue()
+
+    /// Whether nothing is known of any session, nor has to be.
+    var isEmpty: Bool { sessions.isEmpty && forgotten.isEmpty && lastEviction == nil }
+
+    /// Called when a session is parked or shared.
+    mutating func park(_ key: SessionKey, at now: Int64) {
+        parkings.append(key, at: now)
+        guard parkings.count > 2 * sessions.count + 64 else { return }
+        let sessions = sessions
+        parkings.removeAll { sessions[$0]?.parkedSince != $1 }
+    }
+
+    /// Forgets the session that has been parked longest; false if none is parked.
+    mutating func evictLongestParked() -> Bool {
+        while let (key, since) = parkings.popFirst() {
+            guard sessions[key]?.parkedSince == since else { continue }
+            sessions[key] = nil
+            return true
+        }
+        return false
+    }
+
+    /// Forgets the sessions that have been parked for `ageMax` milliseconds, and what is remembered of those.
+    mutating func removeExpired(at moment: SessionHome.Moment, ageMax: Int64) {
+        while let (key, since) = parkings.first, moment.now - since >= ageMax {
+            _ = parkings.popFirst()
+            guard sessions[key]?.parkedSince == since else { continue }
+            sessions[key] = nil
+            forgotten[key] = moment.now
+            forgettings.append(key, at: moment.now)
+        }
+        while let (key, since) = forgettings.first,
+            moment.now - since >= SessionHome.clockTolerance
+        {
+            _ = forgettings.popFirst()
+            if forgotten[key] == since { forgotten[key] = nil }
+        }
+        // By then the age of a token alone says as much.
+        if let last = lastEviction, moment.calendar - last > SessionHome.clockTolerance + ageMax {
+            lastEviction = nil
+        }
+    }
+}
+
+extension SessionHome {
+    /// The owner of a session.
+    struct Owner: Sendable {
+        let socketID: SocketID
+        let openedAt: Int64
+
+        init(_ claim: SessionClaim) {
+            socketID = claim.socketID
+            openedAt = claim.openedAt
+        }
+    }
+
+    /// One session.
+    struct Session: Sendable {
+        enum State: Sendable {
+            /// No connection uses it.
+            case parked(since: Int64, [SessionCursor])
+            case owned(Owner)
+            /// The cursors of the former owner are awaited.
+            indirect case yielding(from: SocketID, to: Owner)
+            /// Two living clients use it: it resumes nothing.
+            case shared(since: Int64)
+        }
+
+        var state = State.parked(since: 0, [])
+        /// The last socket IDs of the client, the owner's last.
+        var socketIDs: [SocketID] = []
+        var unknownUntil: Int64
+        /// Whether the client has answered a `pusher:ping`.
+        var answersPings = false
+
+        init(unknownUntil: Int64) { self.unknownUntil = unknownUntil }
+
+        /// When it was parked or last shared; `nil` while it has an owner.
+        var parkedSince: Int64? {
+            switch state {
+            case .parked(let since, _), .shared(let since): since
+            case .owned, .yielding: nil
+            }
+        }
+
+        mutating func own(_ claim: SessionClaim) {
+            remember(claim.socketID)
+            state = .owned(Owner(claim))
+        }
+
+        mutating func remember(_ socketID: SocketID) {
+            socketIDs = socketIDs.suffix(SessionHome.socketIDCountMax - 1) + [socketID]
+        }
+
+        /// What the next owner begins with.
+        func resumption(_ cursors: [SessionCursor]) -> SessionResumption {
+            SessionResumption(
+                cursors,
+                formerSocketIDs: socketIDs,
+                unknownUntil: unknownUntil,
+                answersPings: answersPings
+            )
+        }
+    }
+}
+
+/// Keys in the order of their times.
+private struct TimedQueue: Sendable {
+    private var entries: [(key: SessionKey, time: Int64)] = []
+    private var head = 0
+
+    var count: Int { entries.count - head }
+    var first: (key: SessionKey, time: Int64)? { head < entries.count ? entries[head] : nil }
+
+    mutating func append(_ key: SessionKey, at time: Int64) { entries.append((key, time)) }
+
+    mutating func popFirst() -> (key: SessionKey, time: Int64)? {
+        guard let first else { return nil }
+        head += 1
+        if head >= 32, head * 2 >= entries.count {
+            entries.removeFirst(head)
+            head = 0
+        }
+        return first
+    }
+
+    mutating func removeAll(where isObsolete: (SessionKey, Int64) -> Bool) {
+        entries = entries[head...].filter { !isObsolete($0.key, $0.time) }
+        head = 0
+    }
+}

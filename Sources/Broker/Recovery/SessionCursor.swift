@@ -1,0 +1,136 @@
+public import PusherProtocol
+
+/// How far a client with a session token has confirmed a channel's stream.
+public struct SessionCursor: Sendable, Equatable {
+    /// The channel.
+    public let channel: ChannelName
+    /// The last confirmed position.
+    public var position: ChannelPosition
+    /// A gap that the client has been told and has not confirmed: it is told again.
+    public var owedGap: RecoveryGap?
+    /// Whether the client has not confirmed the cached event of a cache channel: it is sent again.
+    public var owesOpening: Bool
+
+    /// Creates a cursor.
+    public init(
+        _ channel: ChannelName,
+        _ position: ChannelPosition,
+        owedGap: RecoveryGap? = nil,
+        owesOpening: Bool = false
+    ) {
+        self.channel = channel
+        self.position = position
+        self.owedGap = owedGap
+        self.owesOpening = owesOpening
+    }
+}
+
+/// The address of a session: sessions of one token in two apps are different sessions.
+public struct SessionAddress: Hashable, Sendable {
+    /// The app.
+    public let app: AppID
+    /// The key of the session.
+    public let key: SessionKey
+
+    /// Creates the address of a session of `app`.
+    public init(app: AppID, key: SessionKey) {
+        self.app = app
+        self.key = key
+    }
+
+    /// The home shard of this session, among `shardCount`.
+    public func home(among shardCount: Int) -> Int { Int(key.low % UInt64(shardCount)) }
+}
+
+/// A connection's claim of a session, with its first subscription.
+public struct SessionClaim: Sendable {
+    /// The session.
+    public let address: SessionAddress
+    /// When the token was created, by the client's clock in milliseconds since 1970.
+    public let createdAt: Int64
+    /// The connection.
+    public let socketID: SocketID
+    /// When the connection was opened, in nanoseconds of the broker's steady clock, the same for all shards.
+    public let openedAt: Int64
+
+    /// Creates a claim.
+    public init(
+        _ address: SessionAddress,
+        createdAt: Int64,
+        socketID: SocketID,
+        openedAt: Int64
+    ) {
+        self.address = address
+        self.createdAt = createdAt
+        self.socketID = socketID
+        self.openedAt = openedAt
+    }
+}
+
+/// The home's answer to a claim.
+public enum SessionAnswer: Sendable {
+    /// The connection is the session's owner.
+    case owned(SessionResumption)
+    /// A later connection owns the session.
+    case superseded
+    /// Two living connections use the token: it resumes nothing any more.
+    case shared
+    /// The app has the maximum number of sessions, and all are in use: the connection has no recovery. Its session may
+    /// have been forgotten; see ``SessionResumption/unknownUntil``.
+    case full(sessionsMax: Int, unknownUntil: Int64)
+}
+
+/// What the owner of a session begins with.
+public struct SessionResumption: Sendable, Equatable {
+    /// The confirmed positions.
+    public var cursors: [SessionCursor]
+    /// The last socket IDs of the client.
+    public var formerSocketIDs: [SocketID]
+    /// Until when a channel without a cursor may have been forgotten, in milliseconds of a steady clock: its first
+    /// subscription is told ``RecoveryGap/Reason/unknownSession``.
+    public var unknownUntil: Int64
+    /// Whether the client has answered a `pusher:ping`, so that its pong frames prove nothing.
+    public var answersPings: Bool
+
+    /// Creates a resumption.
+    public init(
+        _ cursors: [SessionCursor] = [],
+        formerSocketIDs: [SocketID] = [],
+        unknownUntil: Int64 = .min,
+        answersPings: Bool = false
+    ) {
+        self.cursors = cursors
+        self.formerSocketIDs = formerSocketIDs
+        self.unknownUntil = unknownUntil
+        self.answersPings = answersPings
+    }
+}
+
+/// The cursors of a connection that no longer owns its session, on their way to the session's home.
+public struct SessionHandover: Sendable {
+    /// The session.
+    public let address: SessionAddress
+    /// The former owner.
+    public let socketID: SocketID
+    /// The confirmed positions.
+    public var cursors: [SessionCursor]
+    /// Until when a channel without a cursor may have been forgotten; see ``SessionResumption/unknownUntil``.
+    public var unknownUntil: Int64
+    /// Whether the client has answered a `pusher:ping`.
+    public var answersPings: Bool
+
+    /// Creates a handover.
+    public init(
+        _ address: SessionAddress,
+        from socketID: SocketID,
+        _ cursors: [SessionCursor],
+        unknownUntil: Int64,
+        answersPings: Bool = false
+    ) {
+        self.answersPings = answersPings
+        self.address = address
+        self.socketID = socketID
+        self.cursors = cursors
+        self.unknownUntil = unknownUntil
+    }
+}

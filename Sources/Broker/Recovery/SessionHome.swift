@@ -1,0 +1,299 @@
+public import PusherProtocol
+
+/// The sessions of stock clients whose home is one shard: who owns each, and how far it was confirmed when its owner's
+/// connection ended.
+///
+/// A value without I/O, as ``ChannelHome``. All times are milliseconds of one steady clock, except where they are said to
+/// be of the calendar.
+public struct SessionHome: Sendable {
+    /// An effect that the caller has to perform.
+    public enum Effect: Sendable {
+        /// Send the answer to the shard of the connection that claims.
+        case answer(SessionAnswer, SessionAddress, to: SocketID)
+        /// Ask this connection for its cursors; ``receive(_:at:)`` follows. Its confirmations count as they were when
+        /// another one was opened, in nanoseconds.
+        case requestYield(SessionAddress, from: SocketID, openedAt: Int64)
+        /// Tell this connection that another one uses its token.
+        case tellShared(SessionAddress, SocketID)
+        /// Count that a limit was met.
+        case limitMet(Limit)
+    }
+
+    /// The clocks of one moment.
+    public struct Moment: Sendable {
+        /// Milliseconds of the steady clock.
+        public var now: Int64
+        /// Milliseconds since 1970.
+        public var calendar: Int64
+
+        /// Creates a moment.
+        public init(now: Int64, calendar: Int64) {
+            self.now = now
+            self.calendar = calendar
+        }
+    }
+
+    /// How far the clock of a device may be ahead, in milliseconds.
+    public static let clockTolerance: Int64 = 120_000
+    /// For how long the channels of an unknown session count as forgotten, in milliseconds.
+    public static let unknownTime: Int64 = 60_000
+    /// The number of socket IDs that a session remembers.
+    static let socketIDCountMax = 4
+
+    private var apps: [AppID: AppSessions] = [:]
+    private let shardCount: Int
+    /// The calendar time before which sessions may have existed that are not known here; `nil` for none.
+    private var unknownBefore: Int64?
+
+    /// Creates a home without sessions.
+    ///
+    /// - Parameters:
+    ///   - shardCount: The number of shards, which divide each app's limit among themselves.
+    ///   - start: The start of the broker, in milliseconds since 1970; `nil` if there were no sessions before it.
+    public init(shardCount: Int = 1, start: Int64?) {
+        self.shardCount = shardCount
+        unknownBefore = start
+    }
+
+    /// The number of sessions, parked ones included.
+    public var count: Int { apps.values.reduce(0) { $0 + $1.sessions.count } }
+
+    /// Whether ``removeExpired(at:ageMax:)`` has nothing to remove, now or later.
+    public var isEmpty: Bool { apps.isEmpty }
+
+    // MARK: - Ownership
+
+    /// Makes a connection the owner of its session.
+    ///
+    /// - Parameters:
+    ///   - claim: The claim.
+    ///   - settings: The app's settings.
+    ///   - moment: The time.
+    /// - Returns: The effects to perform. The answer follows the cursors of a living owner.
+    public mutating func claim(
+        _ claim: SessionClaim,
+        _ settings: RecoverySettings,
+        at moment: Moment
+    ) -> [Effect] {
+        let (app, key) = (claim.address.app, claim.address.key)
+        var sessions = apps.removeValue(forKey: app) ?? AppSessions()
+        defer { apps[app] = sessions }
+        guard var session = sessions.sessions[key] else {
+            return begin(claim, &sessions, settings, at: moment)
+        }
+        var effects: [Effect] = []
+        switch session.state {
+        case .shared:
+            session.state = .shared(since: moment.now)
+            sessions.park(key, at: moment.now)
+            effects = [.answer(.shared, claim.address, to: claim.socketID)]
+        case .parked(_, let cursors):
+            effects = [
+                .answer(.owned(session.resumption(cursors)), claim.address, to: claim.socketID)
+            ]
+            session.own(claim)
+        case .owned(let owner):
+            guard claim.openedAt >= owner.openedAt else {
+                return [.answer(.superseded, claim.address, to: claim.socketID)]
+            }
+            effects = [
+                .requestYield(claim.address, from: owner.socketID, openedAt: claim.openedAt)
+            ]
+            session.state = .yielding(from: owner.socketID, to: Owner(claim))
+        case .yielding(let former, let next):
+            guard claim.openedAt >= next.openedAt else {
+                return [.answer(.superseded, claim.address, to: claim.socketID)]
+            }
+            effects = [.answer(.superseded, claim.address, to: next.socketID)]
+            session.remember(next.socketID)
+            session.state = .yielding(from: former, to: Owner(claim))
+        }
+        sessions.sessions[key] = session
+        return effects
+    }
+
+    /// Takes the cursors of a connection that has ended, or that another one has superseded.
+    ///
+    /// Those of a connection that is not the owner any more are out of date.
+    public mutating func receive(_ handover: SessionHandover, at now: Int64) -> [Effect] {
+        let (app, key) = (handover.address.app, handover.address.key)
+        guard var session = apps[app]?.sessions[key] else { return [] }
+        var effects: [Effect] = []
+        switch session.state {
+        case .owned(let owner) where owner.socketID == handover.socketID:
+            session.unknownUntil = handover.unknownUntil
+            session.answersPings = handover.answersPings
+            session.state = .parked(since: now, handover.cursors)
+            apps[app]?.park(key, at: now)
+        case .yielding(handover.socketID, let next):
+            session.unknownUntil = handover.unknownUntil
+            session.answersPings = handover.answersPings
+            let answer = SessionAnswer.owned(session.resumption(handover.cursors))
+            effects = [.answer(answer, handover.address, to: next.socketID)]
+            session.remember(next.socketID)
+            session.state = .owned(next)
+        default: return []
+        }
+        apps[app]?.sessions[key] = session
+        return effects
+    }
+
+    /// Called when a connection that another one has superseded has answered a ping: two living clients use the token.
+    public mutating func isAlive(
+        _ socketID: SocketID,
+        _ address: SessionAddress,
+        at now: Int64
+    ) -> [Effect] {
+        guard let session = apps[address.app]?.sessions[address.key] else { return [] }
+        var effects = [Effect.tellShared(address, socketID)]
+        switch session.state {
+        case .shared, .parked: break
+        case .owned(let owner): effects.append(.tellShared(address, owner.socketID))
+        case .yielding(let former, let next):
+            effects.append(.tellShared(address, former))
+            effects.append(.answer(.shared, address, to: next.socketID))
+        }
+        apps[address.app]?.sessions[address.key]?.state = .shared(since: now)
+        apps[address.app]?.park(address.key, at: now)
+        return effects
+    }
+
+    // MARK: - New and unknown sessions
+
+    private func begin(
+        _ claim: SessionClaim,
+        _ sessions: inout AppSessions,
+        _ settings: RecoverySettings,
+        at moment: Moment
+    ) -> [Effect] {
+        let isNew = self.isNew(claim, sessions, settings, at: moment)
+        let unknownUntil = isNew ? .min : moment.now + Self.unknownTime
+        var effects: [Effect] = []
+        let sessionsMax = max(1, settings.sessionsMax / shardCount)
+        if sessions.sessions.count >= sessionsMax {
+            effects.append(.limitMet(.recoverySessions))
+            sessions.lastEviction = moment.calendar
+            guard sessions.evictLongestParked() else {
+                let answer = SessionAnswer.full(
+                    sessionsMax: settings.sessionsMax,
+                    unknownUntil: unknownUntil
+                )
+                return effects + [.answer(answer, claim.address, to: claim.socketID)]
+            }
+        }
+        var session = Session(unknownUntil: unknownUntil)
+        let answer = SessionAnswer.owned(session.resumption([]))
+        session.own(claim)
+        sessions.sessions[claim.address.key] = session
+        return effects + [.answer(answer, claim.address, to: claim.socketID)]
+    }
+
+    /// Whether a session that is not known has certainly never been: its token was created behind everything that this
+    /// home may have forgotten.
+    private func isNew(
+        _ claim: SessionClaim,
+        _ sessions: AppSessions,
+        _ settings: RecoverySettings,
+        at moment: Moment
+    ) -> Bool {
+        guard sessions.forgotten[claim.address.key] == nil else { return false }
+        let forgottenUntil = [unknownBefore, sessions.lastEviction].compactMap { $0 }.max()
+        if let forgottenUntil, claim.createdAt <= forgottenUntil + Self.clockTolerance {
+            return false
+        }
+        return claim.createdAt > moment.calendar - Int64(settings.sessionAge) * 1_000
+            && claim.createdAt <= moment.calendar + Self.clockTolerance
+    }
+
+    /// Forgets the sessions that have been parked for longer than the app's limit.
+    ///
+    /// - Parameters:
+    ///   - moment: The time.
+    ///   - ageMax: The limit of an app, in seconds; `nil` for an app that is no longer served.
+    public mutating func removeExpired(at moment: Moment, ageMax: (AppID) -> Int?) {
+        for app in Array(apps.keys) {
+            apps[app]?.removeExpired(at: moment, ageMax: Int64(ageMax(app) ?? 0) * 1_000)
+            if apps[app]?.isEmpty == true { apps[app] = nil }
+        }
+    }
+
+    // MARK: - Storage
+
+    /// A parked session, to be kept over a restart.
+    public struct Parked: Sendable, Equatable {
+        /// The session.
+        public var address: SessionAddress
+        /// When its last connection ended, in milliseconds since 1970.
+        public var parkedAt: Int64
+        /// The confirmed positions.
+        public var cursors: [SessionCursor]
+        /// The last socket IDs of the client.
+        public var formerSocketIDs: [SocketID]
+        /// Whether two living clients have used its token.
+        public var isShared: Bool
+
+        /// Creates a parked session.
+        public init(
+            _ address: SessionAddress,
+            parkedAt: Int64,
+            _ cursors: [SessionCursor],
+            formerSocketIDs: [SocketID],
+            isShared: Bool = false
+        ) {
+            self.address = address
+            self.parkedAt = parkedAt
+            self.cursors = cursors
+            self.formerSocketIDs = formerSocketIDs
+            self.isShared = isShared
+        }
+    }
+
+    /// The parked sessions: all, once every client is disconnected and the messages between shards are read.
+    public func parked(at moment: Moment) -> [Parked] {
+        apps.flatMap { app, sessions in
+            sessions.sessions.compactMap { key, session in
+                let (since, cursors, isShared): (Int64, [SessionCursor], Bool)
+                switch session.state {
+                case .parked(let time, let confirmed):
+                    (since, cursors, isShared) = (time, confirmed, false)
+                case .shared(let time): (since, cursors, isShared) = (time, [], true)
+                case .owned, .yielding: return nil
+                }
+                return Parked(
+                    SessionAddress(app: app, key: key),
+                    parkedAt: moment.calendar - (moment.now - since),
+                    cursors,
+                    formerSocketIDs: session.socketIDs,
+                    isShared: isShared
+                )
+            }
+        }
+    }
+
+    /// Adds sessions of an earlier run, before any connection claims one.
+    ///
+    /// - Parameters:
+    ///   - parked: The sessions whose home is this shard; others are ignored.
+    ///   - shard: The number of this shard.
+    ///   - isComplete: Whether they are all sessions of the earlier run, with all their channels; if not, a token or a
+    ///     channel that is not among them is told ``RecoveryGap/Reason/unknownSession``.
+    ///   - moment: The time.
+    public mutating func restore(
+        _ parked: [Parked],
+        on shard: Int,
+        isComplete: Bool,
+        at moment: Moment
+    ) {
+        for record in parked.sorted(by: { $0.parkedAt < $1.parkedAt })
+        where record.address.home(among: shardCount) == shard {
+            let since = min(moment.now, moment.now - (moment.calendar - record.parkedAt))
+            var session = Session(unknownUntil: isComplete ? .min : .max)
+            session.socketIDs = record.formerSocketIDs
+            session.state =
+                record.isShared ? .shared(since: since) : .parked(since: since, record.cursors)
+            apps[record.address.app, default: AppSessions()].sessions[record.address.key] = session
+            apps[record.address.app]?.park(record.address.key, at: since)
+        }
+        if isComplete { unknownBefore = nil }
+    }
+}

@@ -1,0 +1,166 @@
+public import PusherProtocol
+
+/// The recovery of a connection with a session token.
+struct TokenRecovery: Sendable {
+    /// A subscription that waits for the answer to the claim.
+    struct WaitingJoin: Sendable {
+        let channel: ChannelName
+        let member: Member?
+        let request: UInt32
+    }
+
+    /// The relation of the connection to its session.
+    enum State: Sendable {
+        /// It has subscribed to nothing yet.
+        case unclaimed
+        case claiming
+        case owner
+        /// A later connection owns the session.
+        case superseded
+        /// Two living clients use the token.
+        case shared
+        /// The broker has too many sessions.
+        case withoutRecovery
+    }
+
+    let address: SessionAddress
+    let createdAt: Int64
+    let openedAt: Int64
+    var state = State.unclaimed
+    var cursors = TokenCursors()
+    /// The subscriptions that wait for the answer to the claim.
+    var waiting: [WaitingJoin] = []
+    /// The cursors of channels to which the connection has not subscribed.
+    private(set) var dormant: [ChannelName: SessionCursor] = [:]
+    private var formerSocketIDs: [SocketID] = []
+    var unknownUntil: Int64 = .min
+    /// The channels with a pending request, and the cursor that each resumes from.
+    private var requested: [ChannelName: SessionCursor?] = [:]
+
+    init(_ address: SessionAddress, createdAt: Int64, openedAt: Int64) {
+        self.address = address
+        self.createdAt = createdAt
+        self.openedAt = openedAt
+    }
+
+    var isOwner: Bool { if case .owner = state { true } else { false } }
+
+    // MARK: - Subscriptions
+
+    /// Becomes the session's owner.
+    mutating func own(_ resumption: SessionResumption) {
+        state = .owner
+        for cursor in resumption.cursors { dormant[cursor.channel] = cursor }
+        formerSocketIDs = resumption.formerSocketIDs
+        unknownUntil = resumption.unknownUntil
+        cursors.answersPings = resumption.answersPings
+    }
+
+    /// The claim of the session, with the first subscription.
+    mutating func claim(_ join: WaitingJoin, by socketID: SocketID) -> SessionClaim {
+        state = .claiming
+        waiting = [join]
+        return SessionClaim(
+            address,
+            createdAt: createdAt,
+            socketID: socketID,
+            openedAt: openedAt
+        )
+    }
+
+    /// The position from which a channel is resumed.
+    mutating func request(_ channel: ChannelName, from socketID: SocketID) -> PositionRequest {
+        let cursor = dormant[channel]
+        requested[channel] = .some(cursor)
+        var request = PositionRequest(cursor?.position)
+        request.wantsOpening = cursor?.owesOpening ?? false
+        // What the client had published by its backend since it was connected, with its new socket ID, too.
+        if cursor != nil { request.formerSocketIDs = formerSocketIDs + [socketID] }
+        return request
+    }
+
+    /// The gap that the client is told with a grant, if the channel is one that is resumed or begun for it.
+    ///
+    /// - Returns: `nil` if the channel is not.
+    mutating func begin(
+        _ channel: ChannelName,
+        _ start: SubscriptionStart,
+        at now: Int64
+    ) -> TokenStart? {
+        guard isOwner, let cursor = requested.removeValue(forKey: channel) else { return nil }
+        dormant[channel] = nil
+        var gap = cursor?.owedGap
+        switch start.continuity {
+        case .gap(let new): gap = new.following(gap)
+        case .began where now < unknownUntil: gap = RecoveryGap(.unknownSession)
+        case .began, .recovered: break
+        }
+        cursors.begin(channel, start, gap: gap)
+        return TokenStart(isResumed: cursor != nil, gap: gap)
+    }
+
+    /// Drops the cursor of a channel that the client has unsubscribed from.
+    ///
+    /// - Returns: Whether the home knows of the subscription.
+    mutating func unsubscribe(_ channel: ChannelName) -> Bool {
+        dormant[channel] = nil
+        requested[channel] = nil
+        cursors.remove(channel)
+        guard let index = waiting.firstIndex(where: { $0.channel == channel }) else { return true }
+        waiting.remove(at: index)
+        return false
+    }
+
+    /// Forgets a pending request that was refused; the cursor stays.
+    mutating func refused(_ channel: ChannelName) { requested[channel] = nil }
+
+    // MARK: - The end
+
+    /// Hands the cursors over; the connection is not the owner any more.
+    ///
+    /// - Parameters:
+    ///   - socketID: The connection.
+    ///   - state: The state from now on.
+    ///   - end: The end of the connection, or the opening of its successor.
+    ///   - cursorsMax: The most cursors; of channels that the client did not subscribe to fewer are kept.
+    /// - Returns: The handover; `nil` if the connection is not the owner.
+    mutating func handOver(
+        from socketID: SocketID,
+        as state: State,
+        at end: Int64,
+        cursorsMax: Int
+    ) -> SessionHandover? {
+        guard isOwner else { return nil }
+        self.state = state
+        let live = cursors.confirmed(at: end)
+        let rest = dormant.values.prefix(max(0, cursorsMax - live.count))
+        let isComplete = rest.count == dormant.count
+        dormant = [:]
+        requested = [:]
+        cursors.removeAll()
+        return SessionHandover(
+            address,
+            from: socketID,
+            live + rest,
+            unknownUntil: isComplete ? unknownUntil : .max,
+            answersPings: cursors.answersPings
+        )
+    }
+}
+
+/// What the client of a token is told with a grant.
+public struct TokenStart: Sendable, Equatable {
+    /// Whether its session has known the channel.
+    public let isResumed: Bool
+    /// The gap to tell.
+    public let gap: RecoveryGap?
+}
+
+extension RecoveryGap {
+    /// Both gaps in one: this one, and one before it that the client may not have been told.
+    fileprivate func following(_ earlier: RecoveryGap?) -> RecoveryGap {
+        guard let earlier else { return self }
+        guard let missed, let before = earlier.missed else { return RecoveryGap(reason) }
+        return RecoveryGap(reason, missed: missed + before)
+    }
+}

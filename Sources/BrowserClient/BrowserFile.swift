@@ -1,0 +1,54 @@
+/// A file for web pages that the program contains: the browser client, its types, and the add-on for pusher-js.
+package struct BrowserFile: Sendable {
+    /// The name in URLs, such as `fanfare.js`.
+    package let name: String
+    /// The value of Content-Type.
+    package let contentType: String
+    /// The content.
+    package let bytes: [UInt8]
+    /// The content, compressed by gzip.
+    package let gzipped: [UInt8]
+
+    private init(name: String, contentType: String, bytes: [UInt8]) {
+        self.name = name
+        self.contentType = contentType
+        self.bytes = bytes
+        gzipped = Gzip.compress(bytes)
+    }
+
+    /// The version of the files, which the client sends to the broker when it connects.
+    package static let version = "0.2.0"
+
+    /// All files.
+    package static let all = [
+        BrowserFile(
+            name: "fanfare.js",
+            contentType: "text/javascript; charset=utf-8",
+            bytes: ScriptParts(
+                main: PackageResources.fanfare_js,
+                others: [
+                    PackageResources.channel_js, PackageResources.subscription_js,
+                    PackageResources.tracking_js, PackageResources.followed_state_js,
+                    PackageResources.outbox_js, PackageResources.authorization_js,
+                    PackageResources.pauses_js,
+                ]
+            ).module
+        ),
+        BrowserFile(
+            name: "fanfare-pusher.js",
+            contentType: "text/javascript; charset=utf-8",
+            bytes: ScriptParts(
+                main: PackageResources.fanfare_pusher_js,
+                others: [
+                    PackageResources.tracking_js, PackageResources.followed_state_js,
+                    PackageResources.pauses_js,
+                ]
+            ).script
+        ),
+        BrowserFile(
+            name: "fanfare.d.ts",
+            contentType: "application/typescript; charset=utf-8",
+            bytes: PackageResources.fanfare_d_ts
+        ),
+    ]
+}

@@ -1,0 +1,83 @@
+/**
+ * A channel's subscription: functions bound to event names.
+ *
+ * The protocol's own events are bound like others: `pusher:subscription_succeeded`, `pusher:subscription_error`
+ * with `{ type, error }`, `pusher:cache_miss`, `pusher:subscription_count`, and on a presence channel
+ * `pusher:member_added` and `pusher:member_removed` with `{ id, info }`.
+ *
+ * `pusher:continuity` tells what each subscription means for the time before:
+ * - `{ kind: "began" }`: it is new
+ * - `{ kind: "resumed", replayed }`: nothing is missing; told behind the replayed events
+ * - `{ kind: "gap", reason, missed }`: events are missing, `missed` of them if they can be counted
+ * - `{ kind: "unknown" }`: the broker keeps no events
+ */
+export class Channel {
+  #subscription;
+
+  constructor(subscription) {
+    this.#subscription = subscription;
+  }
+
+  get name() {
+    return this.#subscription.name;
+  }
+
+  get isSubscribed() {
+    return this.#subscription.isSubscribed;
+  }
+
+  /** The members of a presence channel: a map from id to info, in the order in which they joined. */
+  get members() {
+    return this.#subscription.members;
+  }
+
+  /** On a presence channel, the id of this page's user. */
+  get me() {
+    return this.#subscription.me;
+  }
+
+  /** The position, `{ stream, serial }`, up to which every event was received; null if there is none. */
+  get position() {
+    return this.#subscription.position;
+  }
+
+  /** Whether what the page shows is current: subscribed, and the state is loaded. */
+  get isLive() {
+    return this.#subscription.isLive;
+  }
+
+  /**
+   * Calls `action(data, { userID, serial, isMissed })` for each such event; client events on presence channels have a
+   * `userID`, and events that were replayed are `isMissed`.
+   */
+  bind(event, action) {
+    this.#subscription.bind(event, action);
+    return this;
+  }
+
+  unbind(event, action) {
+    this.#subscription.unbind(event, action);
+    return this;
+  }
+
+  /**
+   * Keeps a state up to date: `getState(continuity)` gets and shows it, whenever nothing was recovered.
+   *
+   * Events wait meanwhile, and are delivered behind the state; if `getState` returns the state's position, only those
+   * behind it. It is called again when it throws. Without a position it must be safe to apply an event twice.
+   */
+  state(getState) {
+    this.#subscription.follow(getState);
+    return this;
+  }
+
+  /**
+   * Sends a client event, whose name begins with `client-`; false when it cannot be sent.
+   *
+   * It is sent again until the broker confirms it, also after a reconnect, and published once. A `transient` one is sent
+   * once and may be lost.
+   */
+  trigger(event, data, { transient = false } = {}) {
+    return this.#subscription.trigger(event, data, transient);
+  }
+}

@@ -1,0 +1,247 @@
+// Message recovery for pusher-js, version 8: a page gets the events that it has missed, each once and in order, or is
+// told that there is a gap. Load it behind pusher-js and before `new Pusher`:
+//
+//     <script src="https://js.pusher.com/8.4.0/pusher.min.js"></script>
+//     <script src="https://broker.example/fanfare-pusher.js"></script>
+//
+// With a bundler: `fanfareRecovery(Pusher)`. The protocol is described in PROTOCOL.md, "Positions and replays".
+
+import { FollowedState } from "./followed-state.js";
+import { pause, pauseBefore } from "./pauses.js";
+import { Tracking } from "./tracking.js";
+
+/** Adds recovery to the class `Pusher` of pusher-js; connections that are open already have none. */
+globalThis.fanfareRecovery = (Pusher) => {
+  const { Runtime, prototype } = Pusher;
+  if (Runtime.fanfare) return;
+  Runtime.fanfare = true;
+  const { createWebSocket } = Runtime;
+  Runtime.createWebSocket = function (url) {
+    return track(createWebSocket.call(this, url), (socketID) =>
+      Pusher.instances.find(({ connection }) => connection.socket_id === socketID));
+  };
+  // For a new subscription: `position`, `rewind`.
+  const { subscribe, unsubscribe } = prototype;
+  prototype.subscribe = function (name, { position, rewind } = {}) {
+    const channel = subscribe.call(this, name);
+    if (!trackedChannels.has(channel)) add(new TrackedChannel(this, name, position, rewind), channel);
+    return channel;
+  };
+  prototype.unsubscribe = function (name) {
+    trackedChannels.get(this.channel(name))?.cancelState();
+    unsubscribe.call(this, name);
+  };
+};
+
+/**
+ * The tracked channels by their channel objects, and a user's own channel by its user object.
+ *
+ * pusher-js makes a new object for a channel that was left, whose position is thereby forgotten.
+ */
+const trackedChannels = new WeakMap();
+
+/** Adds `channel.position` and `channel.state(getState)`. */
+function add(tracked, channel) {
+  trackedChannels.set(channel, tracked);
+  Object.defineProperty(channel, "position", { get: () => tracked.position });
+  channel.state = (getState) => {
+    tracked.state(getState);
+    return channel;
+  };
+}
+
+function trackedChannel(pusher, name) {
+  if (!pusher) return undefined;
+  const channel = pusher.channel(name);
+  if (channel || !name.startsWith("#")) return trackedChannels.get(channel);
+  let tracked = trackedChannels.get(pusher.user);
+  if (tracked?.name !== name) trackedChannels.set(pusher.user, (tracked = new TrackedChannel(pusher, name)));
+  return tracked;
+}
+
+/** A channel of pusher-js, over all its connections. */
+class TrackedChannel {
+  isSubscribed = false;
+  #pusher;
+  #tracking;
+  #state = null;
+  /** The connection and the data of the last subscription. */
+  #connection = null;
+  #data = null;
+  #attempt = 0;
+
+  constructor(pusher, name, position = null, rewind = null) {
+    this.#pusher = pusher;
+    this.name = name;
+    this.#tracking = new Tracking(position, rewind);
+  }
+
+  get position() {
+    return this.#tracking.position;
+  }
+
+  state(getState) {
+    this.cancelState();
+    const channel = this.#pusher.channel(this.name);
+    this.#state = new FollowedState(getState, {
+      position: () => this.position,
+      resubscribe: (position) => {
+        this.#tracking = new Tracking(position);
+        this.#resubscribe();
+      },
+      // As the connection does; by now it may be another one.
+      apply: (event) => this.#pusher.channel(this.name) === channel && this.#pusher.connection.emit("message", event),
+      failed: (error) => this.#report(`The state of ${this.name} cannot be loaded: ${error?.message ?? error}`),
+    }, this.isSubscribed);
+  }
+
+  cancelState() {
+    this.#state?.cancel();
+    this.#state = null;
+  }
+
+  /** Begins a subscription with the data of pusher-js; returns the data to send. */
+  begin(data, connection) {
+    this.ended();
+    this.#connection = connection;
+    this.#data = data;
+    return { ...data, ...this.#tracking.request };
+  }
+
+  /** The subscription has ended, on the connection or with it. */
+  ended() {
+    this.#attempt += 1;
+    this.#connection = null;
+    this.isSubscribed = false;
+    this.#tracking.ended();
+  }
+
+  isOn(connection) {
+    return this.#connection === connection;
+  }
+
+  /** Handles a message; `pass()` gives it to pusher-js. */
+  receive(message, pass) {
+    const { event, serial } = message;
+    if (event === "pusher_internal:subscription_succeeded") return this.#acknowledged(decoded(message.data), pass);
+    if (serial !== undefined && !this.#advance(serial)) return;
+    if (event.startsWith("pusher_internal:")) {
+      pass();
+    } else {
+      if (serial === undefined) this.#tracking.receivedWithoutNumber();
+      if (this.#state && !event.startsWith("pusher:")) this.#state.receive(serial, eventOf(message));
+      else pass();
+      const isRefused = event === "pusher:subscription_error" && decoded(message.data)?.type === "InvalidPosition";
+      if (isRefused) this.#tracking = new Tracking();
+    }
+    this.#finishReplay();
+  }
+
+  #acknowledged(data, pass) {
+    const continuity = this.#tracking.acknowledged(data, this.#connection.socketID, this.isSubscribed);
+    this.isSubscribed = true;
+    if (continuity) this.#state?.acknowledged(continuity);
+    try {
+      pass();
+    } finally {
+      // Also behind the fault of a listener.
+      if (continuity && continuity.kind !== "resumed") this.#emit("pusher:continuity", continuity);
+      if (continuity?.kind === "gap") this.#emit("pusher:gap", { reason: continuity.reason, missed: continuity.missed });
+      this.#finishReplay();
+    }
+  }
+
+  #finishReplay() {
+    const end = this.#tracking.takeReplayEnd();
+    if (end?.continuity) this.#emit("pusher:continuity", end.continuity);
+  }
+
+  #emit(event, data) {
+    this.#pusher.connection.emit("message", { event, channel: this.name, data });
+  }
+
+  /** Moves the position; returns whether the message is the next one. */
+  #advance(serial) {
+    // Behind a hole: of the subscription before, and about to be replayed.
+    if (!this.isSubscribed) return false;
+    const verdict = this.#tracking.receive(serial);
+    if (verdict === "hole") {
+      this.#report(`Events of ${this.name} before ${serial} did not arrive; asking for them again`);
+      this.#resubscribe();
+    }
+    return verdict === "next";
+  }
+
+  /** Subscribes again, from the position; the signature of the connection and the channel is still valid. */
+  async #resubscribe() {
+    const connection = this.#connection;
+    if (!connection) return;
+    this.isSubscribed = false;
+    this.#tracking.ended();
+    this.#attempt += 1;
+    const attempt = this.#attempt;
+    connection.send("pusher:unsubscribe", { channel: this.name });
+    const { holes } = this.#tracking;
+    if (holes > 1) await pause(pauseBefore(holes - 1));
+    if (this.#attempt === attempt) connection.send("pusher:subscribe", { ...this.#data, ...this.#tracking.request });
+  }
+
+  #report(message) {
+    this.#pusher.connection.emit("error", { type: "RecoveryError", error: new Error(message) });
+  }
+}
+
+/** Adds positions to the messages of a WebSocket, whose `onmessage` and `send` are those of pusher-js. */
+function track(socket, instanceOf) {
+  const channels = new Map();
+  const send = socket.send.bind(socket);
+  const connection = {
+    socketID: null,
+    send: (event, data) => send(JSON.stringify({ event, data })),
+  };
+  let onmessage = null;
+  // pusher-js removes it when it ends the connection; then nothing counts as received.
+  Object.defineProperty(socket, "onmessage", { get: () => null, set: (action) => (onmessage = action) });
+  socket.addEventListener("message", (event) => {
+    if (!onmessage) return;
+    const pass = () => onmessage?.call(socket, event);
+    const message = decoded(event.data);
+    if (message?.event === "pusher:connection_established") connection.socketID = decoded(message.data).socket_id;
+    const tracked = channels.get(message?.channel);
+    if (tracked?.isOn(connection)) tracked.receive(message, pass);
+    else pass();
+  });
+  socket.addEventListener("close", () => {
+    for (const tracked of channels.values()) if (tracked.isOn(connection)) tracked.ended();
+  });
+  socket.send = (text) => {
+    const { event, data } = decoded(text) ?? {};
+    const name = data?.channel;
+    if (event === "pusher:unsubscribe") {
+      if (channels.get(name)?.isOn(connection)) channels.get(name).ended();
+      channels.delete(name);
+    }
+    const tracked = event === "pusher:subscribe" && trackedChannel(instanceOf(connection.socketID), name);
+    if (!tracked) return send(text);
+    channels.set(name, tracked);
+    connection.send(event, tracked.begin(data, connection));
+  };
+  return socket;
+}
+
+/** The event that pusher-js makes of a message. */
+function eventOf({ event, channel, data, user_id }) {
+  return { event, channel, data: decoded(data), ...(user_id && { user_id }) };
+}
+
+/** Decodes JSON; anything else is itself. */
+function decoded(text) {
+  if (typeof text !== "string") return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+if (globalThis.Pusher) globalThis.fanfareRecovery(globalThis.Pusher);

@@ -1,0 +1,384 @@
+// A client of the Pusher Channels protocol, version 7, for browsers. It reconnects automatically, restores its
+// subscriptions, and gets the events that it has missed, each once and in order, or tells that there is a gap.
+//
+//     import { Fanfare } from "/fanfare.js";
+//
+//     const fanfare = new Fanfare("app-key", { host: "127.0.0.1", port: 6001, authEndpoint: "/auth" });
+//     const users = fanfare.subscribe("userslist");
+//     users.bind("addUser", (user) => list.add(user));
+//     users.state(async () => list.show(await (await fetch("/users")).json()));
+//     fanfare.connect();
+//
+// The protocol of positions is described in PROTOCOL.md, "Positions and replays".
+
+import { NotAuthorized, askEndpoint } from "./authorization.js";
+import { Channel } from "./channel.js";
+import { Outbox } from "./outbox.js";
+import { pause, pauseBefore } from "./pauses.js";
+import { Subscription } from "./subscription.js";
+
+export { Channel, NotAuthorized };
+
+export const VERSION = "0.2.0";
+
+// All times are milliseconds.
+const ESTABLISH_TIME_MAX = 10_000;
+const ACTIVITY_TIMEOUT_MAX = 120_000;
+const PONG_TIME_MAX = 30_000;
+/** The same when there is a reason for doubt: the network has changed, or the page was hidden. */
+const CHECK_TIME_MAX = 5_000;
+
+/**
+ * A connection that reconnects automatically.
+ *
+ * `onstate` is called with each state:
+ * - `connecting`
+ * - `connected`, with `{ socketID }`
+ * - `waiting`, with `{ retryAt, reason }`: time in milliseconds as of `Date.now()`
+ * - `suspended`, by `suspend()`
+ * - `stopped`, with `{ code, reason }`: by the server or by `disconnect()`; `connect()` reconnects
+ */
+export class Fanfare {
+  onstate = (_state, _detail) => {};
+  /** Called with a `pusher:error` that does not end the connection, and other reports: `{ code, message }`. */
+  onerror = (_error) => {};
+  /** The channel of the signed-in user's events; `user.id` is the user's id. */
+  user;
+  /** The socket ID, or null while not connected. */
+  socketID = null;
+
+  #key;
+  #options;
+  #socket = null;
+  #subscriptions = new Map();
+  #userSubscription;
+  #outbox;
+  #isSigningIn = false;
+  #activityTimeout = ACTIVITY_TIMEOUT_MAX;
+  /** Attempts since a connection was last established. */
+  #attempts = 0;
+  /** The timer of the handshake, of inactivity, or of the next attempt. */
+  #timer = null;
+  #isWaiting = false;
+
+  /**
+   * Options:
+   * - `host`, `port`, `tls` (default false), `path`: the broker; by default the server that this file was loaded from
+   * - `tlsPort`: the port of a server that requires TLS
+   * - `authorize`: an async function that takes `{ socketID, channel }`, without `channel` for a sign-in, and returns the
+   *   app's signature: `{ auth, channel_data }` or `{ auth, user_data }`
+   * - `authEndpoint`, `userAuthEndpoint`, `authHeaders`: the app's URLs for that, which get a form as from pusher-js
+   * - `recovery` (default true): whether missed events are asked for
+   * - `clientEventsPerSecond` (default 10): the broker's limit; more are delayed
+   */
+  constructor(key, options = {}) {
+    this.#key = key;
+    const server = options.host ? { tls: false, path: "" } : home();
+    this.#options = { ...server, recovery: true, clientEventsPerSecond: 10, ...options };
+    this.#options.port ??= this.#options.tls ? 443 : 80;
+    this.#options.authorize ??= (request) => askEndpoint(this.#options, request);
+    this.#userSubscription = this.#makeSubscription("#server-to-user-");
+    this.user = this.#userSubscription.channel;
+    this.#outbox = new Outbox(this.#options.clientEventsPerSecond, {
+      send: ({ event, data, subscription, key }) => this.#send(event, data, subscription.name, key),
+      failed: (message) => this.onerror({ message }),
+    });
+    addEventListener("online", () => this.#wakeUp());
+    addEventListener("offline", () => this.#wakeUp());
+    addEventListener("pageshow", ({ persisted }) => persisted && this.#wakeUp());
+    document.addEventListener("visibilitychange", () => !document.hidden && this.#wakeUp());
+  }
+
+  /** The broker's URL, without the path of an app. */
+  get url() {
+    const { host, port, tls, path } = this.#options;
+    return `${tls ? "wss" : "ws"}://${host}:${port}${path ?? ""}`;
+  }
+
+  /** Connects; while waiting for a retry, connects immediately. */
+  connect() {
+    if (!this.#socket) this.#open();
+  }
+
+  /** Ends the connection until `connect()`; client events that wait are dropped. */
+  disconnect() {
+    this.#drop();
+    this.#outbox.clear();
+    this.onstate("stopped", { code: 1000, reason: "disconnected by this page" });
+  }
+
+  /** Ends the connection until `connect()`; what was missed arrives then, and client events that wait are sent. */
+  suspend() {
+    this.#drop();
+    this.onstate("suspended", {});
+  }
+
+  /**
+   * Subscribes, also after each reconnect. Options, for a new subscription:
+   * - `position`: go on behind this position, `{ stream, serial }`, whose state the page has
+   * - `rewind`: begin with earlier events, `{ count }` or `{ seconds }`, where the broker's rule allows it
+   */
+  subscribe(name, options) {
+    let subscription = this.#subscriptions.get(name);
+    if (!subscription) {
+      subscription = this.#makeSubscription(name, options);
+      this.#subscriptions.set(name, subscription);
+      if (this.socketID) this.#requestSubscription(subscription);
+    }
+    return subscription.channel;
+  }
+
+  /** Ends a subscription; its position is forgotten. */
+  unsubscribe(name) {
+    const subscription = this.#subscriptions.get(name);
+    if (!subscription) return;
+    subscription.ended();
+    subscription.cancel();
+    this.#outbox.clear(subscription);
+    this.#subscriptions.delete(name);
+    if (this.socketID) this.#send("pusher:unsubscribe", { channel: name });
+  }
+
+  /** Signs in the user that `authorize` returns, also after each reconnect. */
+  signIn() {
+    if (this.#isSigningIn) return;
+    this.#isSigningIn = true;
+    if (this.socketID) this.#requestSignIn();
+  }
+
+  #makeSubscription(name, options) {
+    return new Subscription(name, options, {
+      trigger: (subscription, event, data, isTransient) => this.#trigger(subscription, event, data, isTransient),
+      resubscribe: (subscription) => this.#resubscribe(subscription),
+      opened: () => this.#outbox.flush(),
+      failed: (message) => this.onerror({ message }),
+    });
+  }
+
+  #open() {
+    this.#drop();
+    this.#attempts += 1;
+    this.onstate("connecting", {});
+    const query = `protocol=7&client=fanfare-js&version=${VERSION}&receipts=true`;
+    const socket = new WebSocket(`${this.url}/app/${encodeURIComponent(this.#key)}?${query}`);
+    this.#socket = socket;
+    // Ignores late events of a replaced socket.
+    const ifCurrent = (step) => (event) => this.#socket === socket && step(event);
+    socket.onmessage = ifCurrent((event) => this.#receive(event.data));
+    socket.onclose = ifCurrent((event) => this.#ended(event.code, event.reason));
+    this.#after(ESTABLISH_TIME_MAX, () => this.#ended(1006, "connection timed out"));
+  }
+
+  /** Drops the socket without waiting for its closing handshake. */
+  #drop() {
+    clearTimeout(this.#timer);
+    const socket = this.#socket;
+    this.#socket = null;
+    this.socketID = null;
+    this.#isWaiting = false;
+    for (const subscription of this.#allSubscriptions()) subscription.ended();
+    this.#outbox.connectionEnded();
+    socket?.close();
+  }
+
+  #after(time, step) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(step, time);
+  }
+
+  #allSubscriptions() {
+    return [this.#userSubscription, ...this.#subscriptions.values()];
+  }
+
+  // Messages
+
+  #receive(text) {
+    let message;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      return this.onerror({ message: "the server sent a message that is not JSON" });
+    }
+    const data = decoded(message.data);
+    if (!this.socketID) return this.#establish(message.event, data);
+
+    this.#expectActivity();
+    const isUsers = message.channel === this.#userSubscription.name;
+    const subscription = isUsers ? this.#userSubscription : this.#subscriptions.get(message.channel);
+    switch (message.event) {
+      case "pusher:ping":
+        return this.#send("pusher:pong", {});
+      case "pusher:pong":
+        return;
+      case "pusher:error":
+        return this.onerror(data ?? {});
+      case "pusher:signin_success":
+        return this.#signedIn(data);
+      case "pusher_internal:subscription_succeeded":
+        return subscription?.acknowledge(data, this.socketID);
+      case "pusher_internal:member_added":
+        return subscription?.join(data);
+      case "pusher_internal:member_removed":
+        return subscription?.leave(data);
+      case "pusher_internal:subscription_count":
+        return subscription?.emit("pusher:subscription_count", data);
+      case "pusher_internal:position":
+        if (message.key) this.#outbox.confirm(message.key);
+        return subscription?.receivePosition(message.serial);
+      default:
+        if (!message.event?.startsWith("pusher_internal:")) subscription?.receive(message, data);
+    }
+  }
+
+  /** Handles the first message: `connection_established` or an error. */
+  #establish(event, data) {
+    // An error without a code is final.
+    if (event === "pusher:error") return this.#ended(data?.code || 4300, data?.message);
+    if (event !== "pusher:connection_established" || !data?.socket_id) {
+      return this.#ended(1002, "the server does not speak the protocol");
+    }
+    this.socketID = data.socket_id;
+    this.#attempts = 0;
+    this.#outbox.expectsReceipts = data.receipts === true;
+    const timeout = data.activity_timeout * 1000 || ACTIVITY_TIMEOUT_MAX;
+    this.#activityTimeout = Math.min(timeout, ACTIVITY_TIMEOUT_MAX);
+    this.#expectActivity();
+    this.onstate("connected", { socketID: this.socketID });
+    if (this.#isSigningIn) this.#requestSignIn();
+    for (const subscription of this.#subscriptions.values()) this.#requestSubscription(subscription);
+  }
+
+  #send(event, data, channel, key) {
+    this.#socket.send(JSON.stringify({ event, channel, data, key }));
+  }
+
+  /** Sends or queues a client event; only subscribed private and presence channels have them. */
+  #trigger(subscription, event, data, isTransient) {
+    const { name } = subscription;
+    if (!subscription.isSubscribed || !/^(private|presence)-/.test(name) || !/^client-./.test(event)) return false;
+    if (!isTransient) return this.#outbox.add({ subscription, event, data });
+    if (subscription.isReplaying) return false;
+    this.#send(event, data, name);
+    return true;
+  }
+
+  // Subscriptions, the sign-in and their signatures
+
+  async #requestSubscription(subscription) {
+    const { name } = subscription;
+    const attempt = subscription.beginAttempt();
+    const isWanted = () => subscription.isAttempt(attempt);
+    if (!/^(private|presence)-/.test(name)) return this.#subscribe(subscription, { auth: "" });
+    const signed = await this.#authorized({ channel: name }, isWanted, (error) =>
+      subscription.emit("pusher:subscription_error", { type: "AuthError", error: error.message }));
+    if (!signed) return;
+    const { auth, channel_data } = signed;
+    subscription.me = channel_data && JSON.parse(channel_data).user_id;
+    this.#subscribe(subscription, { auth, channel_data });
+  }
+
+  #subscribe(subscription, signed) {
+    const position = this.#options.recovery ? subscription.request : {};
+    this.#send("pusher:subscribe", { ...signed, channel: subscription.name, ...position });
+  }
+
+  /** Subscribes again, from the channel's position; at once, or later if that did not help before. */
+  async #resubscribe(subscription) {
+    const { socketID } = this;
+    subscription.ended();
+    if (!socketID) return;
+    this.#send("pusher:unsubscribe", { channel: subscription.name });
+    const attempt = subscription.beginAttempt();
+    if (subscription.holes > 1) await pause(pauseBefore(subscription.holes - 1));
+    if (this.socketID === socketID && subscription.isAttempt(attempt)) this.#requestSubscription(subscription);
+  }
+
+  async #requestSignIn() {
+    const signed = await this.#authorized({}, () => true, (error) => this.onerror({ message: error.message }));
+    if (signed) this.#send("pusher:signin", { auth: signed.auth, user_data: signed.user_data });
+  }
+
+  #signedIn({ user_data }) {
+    const { id } = JSON.parse(user_data);
+    const name = `#server-to-user-${id}`;
+    const subscription = this.#userSubscription;
+    // The position of another user's channel means nothing here.
+    if (subscription.name !== name) subscription.track(null);
+    subscription.name = name;
+    this.user.id = id;
+    subscription.beginAttempt();
+    this.#subscribe(subscription, { auth: "" });
+    subscription.emit("pusher:signin_success", { id });
+  }
+
+  /** Returns the backend's signature; null when it refuses or the request is obsolete. */
+  async #authorized(request, isWanted, refused) {
+    const { socketID } = this;
+    const isCurrent = () => this.socketID === socketID && isWanted();
+    for (let attempt = 1; isCurrent(); attempt += 1) {
+      try {
+        const signed = await this.#options.authorize({ socketID, ...request });
+        return isCurrent() ? signed : null;
+      } catch (error) {
+        if (!isCurrent()) return null;
+        if (error instanceof NotAuthorized) return refused(error);
+        await pause(pauseBefore(attempt));
+      }
+    }
+    return null;
+  }
+
+  // Inactivity: ping after the activity timeout, disconnect without a pong.
+
+  #expectActivity() {
+    this.#after(this.#activityTimeout, () => this.#ping(PONG_TIME_MAX));
+  }
+
+  #ping(time) {
+    this.#send("pusher:ping", {});
+    this.#after(time, () => this.#ended(4201, "no pong from the server"));
+  }
+
+  /** Retries at once, or checks a connection that may be dead. */
+  #wakeUp() {
+    if (this.#isWaiting) this.#open();
+    else if (this.socketID) this.#ping(CHECK_TIME_MAX);
+  }
+
+  // The end of a connection and the reaction to its code
+
+  #ended(code, reason) {
+    const wasEstablished = this.socketID !== null;
+    this.#drop();
+    if (code === 4000 && !this.#options.tls && this.#options.tlsPort) {
+      this.#options = { ...this.#options, tls: true, port: this.#options.tlsPort };
+      return this.#open();
+    }
+    const isFinal = (code >= 4000 && code < 4100) || code >= 4300;
+    if (isFinal) {
+      return this.onstate("stopped", { code, reason: reason || `refused with code ${code}` });
+    }
+    // Only the first attempt is immediate, to avoid overloading a failing server.
+    const atOnce = code >= 4200 && code < 4300 && wasEstablished;
+    const delay = atOnce ? 0 : pauseBefore(this.#attempts);
+    this.#isWaiting = true;
+    this.onstate("waiting", { retryAt: Date.now() + delay, reason });
+    this.#after(delay, () => this.#open());
+  }
+}
+
+/** The broker that this file was loaded from. */
+function home() {
+  const { protocol, hostname, port, pathname } = new URL(".", import.meta.url);
+  return { host: hostname, port: port || undefined, tls: protocol === "https:", path: pathname.slice(0, -1) };
+}
+
+/** Decodes data, which is JSON in a string; a string that is not JSON is text. */
+function decoded(data) {
+  if (typeof data !== "string") return data;
+  try {
+    return JSON.parse(data);
+  } catch {
+    return data;
+  }
+}

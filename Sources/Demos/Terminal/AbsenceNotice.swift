@@ -1,0 +1,21 @@
+import FanfareClient
+
+extension Continuity {
+    /// What a user who was away is told; `nil` if there is nothing to tell.
+    var notice: String? {
+        switch self {
+        case .resumed(let count) where count > 0:
+            "\(Self.events(count)) while you were away"
+        case .gap(let gap) where gap.reason == .unknownStream:
+            "the broker has lost its history, loaded anew"
+        case .gap(let gap):
+            "history expired, loaded anew"
+                + (gap.missed.map { " (\(Self.events($0)) missed)" } ?? "")
+        case .began, .rewound, .resumed, .unknown: nil
+        }
+    }
+
+    private static func events(_ count: Int) -> String {
+        count == 1 ? "1 event" : "\(count) events"
+    }
+}

@@ -1,0 +1,180 @@
+import Histogram
+import Net
+import PusherProtocol
+
+/// Subscribers of one channel that lose their connections and come back as stock clients do.
+///
+/// pusher-js reconnects a second after a connection has ended or was refused, and at once after a code from 4200 to 4299.
+final class ReturningClients: BenchClientDelegate {
+    /// The number of clients.
+    let count: Int
+    /// The channel that all clients subscribe.
+    let channel: ChannelName
+    /// Identifies the run's events; 24 bits.
+    let run: UInt32
+    /// The number of subscribed clients.
+    private(set) var subscribedCount = 0
+    /// The connections that the server has closed or refused, or that have failed.
+    private(set) var disconnections = DisconnectionCounts()
+    /// The events that the clients have received.
+    private(set) var received: ReceivedEvents
+    /// The subscriptions that resumed from a position.
+    private(set) var resumedCount = 0
+    /// The gaps that clients were told of.
+    private(set) var gapCount = 0
+    /// The first error that ends the run.
+    private(set) var failure: BenchError?
+    /// Called for each event that a client receives for the first time: its number, when it was due, and the time.
+    var onDelivery: (UInt32, Int64, MonotonicTime) -> Void = { _, _, _ in }
+
+    private let generator: LoadGenerator
+    private let recovery: Recovery
+    private var scanner: EventMarkerScanner
+    private var connections: [BenchClient?]
+    private var positions: [ChannelPosition?]
+    private let tokens: RecoveryTokens
+    /// The clients to connect at once.
+    private var ready: [Int] = []
+    /// The clients that wait before they connect, in order of time since all wait equally long.
+    private var waiting: [(index: Int, due: MonotonicTime)] = []
+    private var firstWaiting = 0
+    private var connectingCount = 0
+    /// Whether all clients have been subscribed at the same time; before that, a lost connection is a failure.
+    private var haveBegun = false
+
+    /// The delay before a stock client reconnects.
+    private static let reconnectDelay = Duration.seconds(1)
+    /// The connections that may be opening at once: about as many as a listening socket holds.
+    private static let connectingMax = 1_024
+
+    /// Creates the clients, without connections.
+    ///
+    /// - Parameters:
+    ///   - count: The number of clients.
+    ///   - channel: Public or private.
+    ///   - recovery: How they get what they missed.
+    ///   - generator: Opens the connections.
+    init(count: Int, channel: ChannelName, recovery: Recovery, generator: LoadGenerator) {
+        self.count = count
+        self.channel = channel
+        self.recovery = recovery
+        self.generator = generator
+        run = .random(in: 0..<1 << 24)
+        scanner = EventMarkerScanner(run: run)
+        received = ReceivedEvents(clientCount: count)
+        connections = [BenchClient?](repeating: nil, count: count)
+        positions = [ChannelPosition?](repeating: nil, count: count)
+        tokens = RecoveryTokens(recovery, unixTime: generator.reactor.unixTime)
+    }
+
+    // MARK: Connecting
+
+    /// Lets all clients connect that have no connection.
+    func connectAll() { ready += (0..<count).filter { connections[$0] == nil } }
+
+    /// Opens the connections that are due.
+    ///
+    /// - Returns: When the next one is due; nil if that depends on open ones.
+    func connectDue(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? {
+        while firstWaiting < waiting.count, waiting[firstWaiting].due <= now {
+            ready.append(waiting[firstWaiting].index)
+            firstWaiting += 1
+        }
+        while connectingCount < Self.connectingMax, let index = ready.popLast() {
+            connectingCount += 1
+            connections[index] = try generator.connector.connect(
+                index,
+                token: tokens[index],
+                delegate: self,
+                on: generator.reactor
+            )
+        }
+        guard firstWaiting < waiting.count else {
+            waiting.removeAll(keepingCapacity: true)
+            firstWaiting = 0
+            return nil
+        }
+        return waiting[firstWaiting].due
+    }
+
+    /// Whether all clients are subscribed.
+    var areSubscribed: Bool { subscribedCount == count }
+
+    /// Resets all connections, as a lost network would; the clients stay away until ``connectAll()``.
+    func resetAll() {
+        for connection in connections { connection?.reset() }
+    }
+
+    private func ended(_ client: BenchClient, wasSubscribed: Bool) {
+        connections[client.index] = nil
+        if wasSubscribed { subscribedCount -= 1 } else { connectingCount -= 1 }
+    }
+
+    // MARK: BenchClientDelegate
+
+    func clientConnected(_ client: BenchClient, as socketID: SocketID) {
+        let position = recovery == .position ? PositionRequest(positions[client.index]) : nil
+        client.subscribe(
+            generator.target.subscription(to: channel, of: socketID, from: position)
+        )
+    }
+
+    func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {
+        connectingCount -= 1
+        subscribedCount += 1
+        if areSubscribed { haveBegun = true }
+        guard let start = client.start else { return }
+        positions[client.index] = start.position
+        switch start.continuity {
+        case .gap: gapCount += 1
+        case .recovered: resumedCount += 1
+        case .began: break
+        }
+    }
+
+    func clientReceived(_ text: Span<UInt8>, by client: BenchClient, at now: MonotonicTime) -> Bool
+    {
+        guard let marker = scanner.find(in: text) else {
+            if Self.isGap(text) { gapCount += 1 }
+            return false
+        }
+        if let position = positions[client.index] {
+            positions[client.index] = ChannelPosition(
+                stream: position.stream,
+                serial: position.serial + 1
+            )
+        }
+        if received.receive(marker.sequence, by: client.index) {
+            onDelivery(marker.sequence, marker.sentAt, now)
+        }
+        return true
+    }
+
+    private static func isGap(_ text: Span<UInt8>) -> Bool {
+        let gap: StaticString = #"{"event":"pusher:gap""#
+        guard text.count >= gap.utf8CodeUnitCount else { return false }
+        return gap.withUTF8Buffer { gap in gap.indices.allSatisfy { text[$0] == gap[$0] } }
+    }
+
+    func clientClosed(_ client: BenchClient, isClean: Bool) { ended(client, wasSubscribed: true) }
+
+    func clientDisconnected(_ client: BenchClient, _ disconnection: Disconnection) -> Bool {
+        guard haveBegun else { return false }
+        if let code = disconnection.code, !(4100..<4300).contains(code), code != 1001 {
+            // A stock client does not come back.
+            return false
+        }
+        disconnections.count(disconnection)
+        ended(client, wasSubscribed: disconnection.wasSubscribed)
+        if let code = disconnection.code, (4200..<4300).contains(code) {
+            ready.append(client.index)
+        } else {
+            waiting.append((client.index, .current.advanced(by: Self.reconnectDelay)))
+        }
+        return true
+    }
+
+    func clientFailed(_ error: BenchError) {
+        if failure == nil { failure = error }
+    }
+}

@@ -1,0 +1,97 @@
+import Broker
+import HTTP1
+import HTTPServer
+import Primitives
+import PusherProtocol
+
+/// `GET /apps/{id}/channels/{name}/messages/{serial}/delivery`: why somebody did not get a message.
+struct DeliveryAPI {
+    private let app: App
+    private let core: ShardCore
+
+    init(_ app: App, _ core: ShardCore) {
+        self.app = app
+        self.core = core
+    }
+
+    /// Answers what became of a message for a connection, for a user, or for how many clients.
+    func explain(
+        _ encodedName: String,
+        _ serialText: String,
+        _ parameters: QueryParameters,
+        _ exchange: HTTPExchange
+    ) throws(APIError) {
+        let name = try app.channelName(encodedName)
+        guard let serial = UInt64(serialText), serial <= ChannelPosition.serialMax else {
+            throw APIError(
+                invalid:
+                    "Invalid serial: \(APIError.quote(serialText, lengthMax: 64)) (it is a number from 0 to "
+                    + "\(ChannelPosition.serialMax))"
+            )
+        }
+        let subject = try subject(parameters)
+        try app.checkRecovery()
+        let address = ChannelAddress(app: app.id, name: name)
+        core.queries.trace(serial, of: address) { message in
+            let report = DeliveryReport(
+                subject: subject,
+                message: message,
+                calendarOffset: core.context.calendarOffset
+            )
+            guard let message, message.isPublished else {
+                return exchange.respond(.json(report.json(DeliveryFindings())))
+            }
+            let search = DeliverySearch(address: address, message: message, subject: subject)
+            core.deliveries.search(search) { exchange.respond(.json(report.json($0))) }
+        }
+    }
+
+    private func subject(_ parameters: QueryParameters) throws(APIError) -> DeliverySearch.Subject {
+        switch (parameters["socket_id"], parameters["user_id"]) {
+        case (nil, nil): return .everyone
+        case (let text?, nil):
+            guard let socketID = SocketID(text) else {
+                throw APIError(invalid: "Invalid socket_id: \(APIError.quote(text, lengthMax: 64))")
+            }
+            return .socket(socketID)
+        case (nil, let text?):
+            let limits = app.limits.texts
+            guard text.withUTF8Bytes({ ChannelName.isValidUserID($0, limits: limits) }) else {
+                throw APIError(invalid: "Invalid user_id: \(APIError.quote(text, lengthMax: 64))")
+            }
+            return .user(UserID(text))
+        case (_?, _?): throw APIError(invalid: "Ask either for a socket_id or for a user_id")
+        }
+    }
+}
+
+extension App {
+    /// The name of a channel in the path of a request.
+    func channelName(_ encoded: String) throws(APIError) -> ChannelName {
+        let text = PercentEncoding.decode(encoded) ?? encoded
+        do throws(ChannelNameError) {
+            return try ChannelName(text, limits: limits.texts)
+        } catch {
+            throw APIError(
+                status: 400,
+                message: "Invalid channel name: \(APIError.quote(text)) (\(error))",
+                limit: error.limit
+            )
+        }
+    }
+
+    /// Refuses a request about kept messages of an app that keeps none.
+    func checkRecovery() throws(APIError) {
+        guard recovery.isEnabled else {
+            throw APIError(
+                status: 400,
+                message: "App \(id) keeps no messages: recovery.enabled is false"
+            )
+        }
+    }
+}
+
+extension APIError {
+    /// The error of a request with a wrong value.
+    fileprivate init(invalid message: String) { self.init(status: 400, message: message) }
+}

@@ -1,0 +1,30 @@
+/// The configuration of the connection records, which answer why a client did not get a message.
+public struct ConnectionRecordsConfiguration: Sendable, Hashable {
+    /// Which connections are recorded.
+    public enum Scope: String, Sendable, CaseIterable {
+        /// Those that track their position on a channel.
+        case tracked
+        /// Those with a subscription.
+        case all
+    }
+
+    /// Which connections are recorded.
+    public var scope = Scope.tracked
+    /// The maximum number of closed connections that are recorded; one more forgets the oldest.
+    public var closedMax = 10_000
+
+    /// Creates the default: connections that track their positions, the last 10,000 behind their end.
+    public init() {}
+}
+
+extension ConfigurationKey<Configuration> {
+    /// The keys of the connection records.
+    static let connectionRecords: [Self] = [
+        Self("recovery.connection_records", \.connectionRecords.scope, .choice),
+        Self(
+            "recovery.connection_records_max",
+            \.connectionRecords.closedMax,
+            .count("a number of connections", in: 0...10_000_000)
+        ),
+    ]
+}

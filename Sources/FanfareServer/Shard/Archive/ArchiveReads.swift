@@ -1,0 +1,183 @@
+import Broker
+import PusherProtocol
+
+/// The subscriptions and queries of one home shard that wait for messages of the archive.
+struct ArchiveReads {
+    /// What waits.
+    enum Waiting {
+        case subscription(Subscription)
+        case history(ChannelAddress, HistoryQuery, id: QueryID, asker: Int)
+    }
+
+    /// A subscription that needs messages which are no longer in memory.
+    struct Subscription {
+        let request: SubscriptionRequest
+        let address: ChannelAddress
+        let member: Member?
+        /// `nil` for a client that does not track the channel.
+        let position: PositionRequest?
+        /// The number of attempts: the messages in memory may go on while the archive reads.
+        var attempts = 1
+    }
+
+    /// The maximum number of attempts; then the client is told of a gap.
+    static let attemptsMax = 5
+
+    private var waiting: [UInt64: Waiting] = [:]
+    private var last: UInt64 = 0
+
+    /// The number of waiting subscriptions and queries.
+    var count: Int { waiting.count }
+
+    /// Adds what waits, and returns its number.
+    mutating func add(_ item: Waiting) -> UInt64 {
+        last += 1
+        waiting[last] = item
+        return last
+    }
+
+    /// Removes and returns what waits for a reply.
+    mutating func remove(_ number: UInt64) -> Waiting? { waiting.removeValue(forKey: number) }
+
+    /// Removes the subscription of a connection that has unsubscribed meanwhile.
+    ///
+    /// - Returns: Whether it waited.
+    mutating func removeSubscription(of id: SocketID, to address: ChannelAddress) -> Bool {
+        guard !waiting.isEmpty else { return false }
+        let found = waiting.first { _, item in
+            guard case .subscription(let subscription) = item else { return false }
+            return subscription.request.socketID == id && subscription.address == address
+        }
+        guard let found else { return false }
+        waiting[found.key] = nil
+        return true
+    }
+}
+
+extension ChannelService {
+    /// Whether a subscription waits: for what is held back of the channel, for the ID of its stream to be written, or
+    /// for messages of the archive.
+    ///
+    /// - Parameters:
+    ///   - request: The subscription.
+    ///   - address: The channel.
+    ///   - member: The user, on a presence channel.
+    ///   - position: The position of a client that tracks the channel.
+    ///   - archived: What the archive has answered; `nil` before it was asked.
+    /// - Returns: Whether it goes on later.
+    func waitsForArchive(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        as member: Member?,
+        from position: PositionRequest?,
+        _ archived: ArchivedMessages?
+    ) -> Bool {
+        guard let commits else { return false }
+        if let recovery = context.registry.apps[address.app]?.recovery, recovery.hasArchive,
+            recovery.rule(of: address.name).store == .archive,
+            position != nil || recovery.rule(of: address.name).opening != .live,
+            let stream = openStream(at: address)
+        {
+            holdOpening(stream, at: address)
+            if archived == nil, !commits.mustWait(at: address) {
+                return askArchive(
+                    ArchiveReads.Subscription(
+                        request: request,
+                        address: address,
+                        member: member,
+                        position: position
+                    ),
+                    stream
+                )
+            }
+        }
+        guard archived == nil, commits.mustWait(at: address) else { return false }
+        commits.append(.subscribe(request, member, position), on: address)
+        return true
+    }
+
+    /// Whether an unsubscription waits for what is held back of the channel, or for nothing, because the subscription
+    /// waited and is dropped.
+    func waitsForArchive(
+        unsubscriptionOf id: SocketID,
+        of shard: Int,
+        at address: ChannelAddress
+    ) -> Bool {
+        guard let commits else { return false }
+        if archiveReads.removeSubscription(of: id, to: address) { return true }
+        guard commits.mustWait(at: address) else { return false }
+        commits.append(.unsubscribe(id, shard: shard), on: address)
+        return true
+    }
+
+    /// Asks the archive for what a subscription has missed, if that is no longer in memory.
+    private func askArchive(_ subscription: ArchiveReads.Subscription, _ stream: Int) -> Bool {
+        guard let app = context.registry.apps[subscription.address.app] else { return false }
+        var request = subscription.position
+        if let position = request?.position {
+            request?.position = app.position(issuedAs: position, on: subscription.address.name)
+        }
+        guard
+            let query = state.streams[stream]
+                .archiveQuery(
+                    for: request,
+                    app.recovery,
+                    at: context.milliseconds,
+                    calendarOffset: context.calendarOffset
+                )
+        else { return false }
+        read(query, for: .subscription(subscription))
+        return true
+    }
+
+    private func read(_ query: ArchiveQuery, for item: ArchiveReads.Waiting) {
+        let number = archiveReads.add(item)
+        context.archive?.post(.read(query, shard: context.shard, number: number))
+    }
+
+    /// Asks the archive for a page of history, if the messages in memory do not have all of it, and has it forget what a
+    /// purge drops.
+    ///
+    /// - Returns: Whether the answer comes later.
+    func askArchive(_ query: ShardQuery, id: QueryID, asker: Int) -> Bool {
+        if case .purge(let address) = query {
+            return waitsForArchive(purgeOf: address, QueryReply(id: id, asker: asker))
+        }
+        guard commits != nil, case .history(let address, let page) = query,
+            let stream = openStream(at: address),
+            let query = state.streams[stream].archiveQuery(for: page)
+        else { return false }
+        read(query, for: .history(address, page, id: id, asker: asker))
+        return true
+    }
+
+    /// Continues what has waited for the archive.
+    func receive(_ page: ArchivePage?, of number: UInt64) {
+        switch archiveReads.remove(number) {
+        case nil: break
+        case .subscription(var subscription):
+            let archived = ArchivedMessages(page.map { Array($0.messages.reversed()) } ?? [])
+            if let stream = openStream(at: subscription.address),
+                !state.streams[stream].isContinuous(behind: archived),
+                subscription.attempts < ArchiveReads.attemptsMax
+            {
+                subscription.attempts += 1
+                if askArchive(subscription, stream) { return }
+            }
+            addSubscriber(
+                subscription.request,
+                to: subscription.address,
+                as: subscription.member,
+                from: subscription.position,
+                behind: archived
+            )
+        case .history(let address, _, let id, let asker):
+            var count = count(of: address)
+            if let page, let stream = openStream(at: address) {
+                count.history = state.streams[stream]
+                    .history(page, headerLength: EventFrame.headerLength)
+            }
+            answerQuery(count, id, asker)
+        }
+    }
+}

@@ -1,0 +1,257 @@
+import Broker
+import PusherProtocol
+
+/// What one shard holds back until the archive has written it: the messages of its stored channels, and behind them
+/// whatever else concerns these channels.
+///
+/// One queue in the order of the home's decisions: so everything about a channel happens as if the home had decided it
+/// when it is released.
+final class CommitQueue {
+    /// A message with its number, which nobody has seen yet.
+    struct Message {
+        enum Event {
+            case publication(Publication, ChannelBacklog.Origin)
+            case clientEvent(ClientEvent, ClientEventAuthor)
+        }
+
+        let event: Event
+        let frame: EventFrame
+        /// The index of the stream.
+        let stream: Int
+        let key: IdempotencyKey?
+        /// When it got its number, in milliseconds of the loop's clock.
+        let time: Int64
+    }
+
+    /// What is held back.
+    enum Content {
+        case message(Message)
+        /// A stream was made, whose ID nobody has seen yet.
+        case opening(stream: Int)
+        /// A request that is decided when everything ahead of it is released.
+        case request(Request)
+    }
+
+    /// A request that waits for its turn.
+    enum Request {
+        case subscribe(SubscriptionRequest, Member?, PositionRequest?)
+        case unsubscribe(SocketID, shard: Int)
+        case publication(Publication, ChannelBacklog.Origin)
+        case clientEvent(ClientEvent, ClientEventAuthor)
+        /// Begin another stream.
+        case purge(QueryReply)
+        /// Tell of the stream that a purge began.
+        case restart(QueryReply)
+
+        /// Whether later events of the channel wait for its decision.
+        var isEvent: Bool {
+            switch self {
+            case .subscribe, .unsubscribe, .restart: false
+            case .publication, .clientEvent, .purge: true
+            }
+        }
+    }
+
+    /// What is held back, and its channel.
+    struct Entry {
+        let address: ChannelAddress
+        let content: Content
+        /// The group whose confirmation releases it.
+        let group: UInt64
+    }
+
+    /// What is held back of one channel.
+    private struct Held {
+        var count = 0
+        var messageCount = 0
+        var eventRequestCount = 0
+        var keys: Set<IdempotencyKey> = []
+    }
+
+    let archive: any MessageArchive
+    /// Whether entries are released: what they decide does not wait for the entries that are behind them.
+    var isReleasing = false
+    /// Whether the broker goes on in memory while the archive fails.
+    let continuesInMemory: Bool
+    private let shard: Int
+    private var entries: [Entry] = []
+    private var head = 0
+    private var held: [ChannelAddress: Held] = [:]
+    private var changes: [ArchiveChange] = []
+    /// The streams to be forgotten, and those whose group is not confirmed.
+    private var forgotten: [Int64] = []
+    private var unconfirmed: [(group: UInt64, rows: [Int64])] = []
+    private var isDurable = false
+    /// The number of the group that gathers.
+    private var group: UInt64 = 1
+    private var epoch: UInt64 = 0
+
+    init(_ archive: any MessageArchive, shard: Int, continuesInMemory: Bool) {
+        self.archive = archive
+        self.shard = shard
+        self.continuesInMemory = continuesInMemory
+    }
+
+    /// The number of entries.
+    var count: Int { entries.count - head }
+
+    // MARK: - Channels
+
+    /// Whether a request about a channel has to wait for what is held back of it.
+    func mustWait(at address: ChannelAddress) -> Bool {
+        !isReleasing && !held.isEmpty && held[address] != nil
+    }
+
+    /// Whether a backend's event has to wait to be decided.
+    ///
+    /// Most events do not: they get their numbers at once, and are written together with those ahead of them.
+    func mustWait(_ publication: Publication, at address: ChannelAddress) -> Bool {
+        let isBound = publication.isEphemeral || publication.ifPosition != nil
+        return mustWait(at: address, publication.key, isBound: isBound)
+    }
+
+    /// Whether a client event has to wait to be decided.
+    func mustWait(_ event: ClientEvent, isKept: Bool, at address: ChannelAddress) -> Bool {
+        mustWait(at: address, event.key, isBound: !isKept)
+    }
+
+    /// Whether an event has to wait: for the messages ahead of it, if it depends on them or one has its key, or for events
+    /// that are not decided themselves.
+    private func mustWait(
+        at address: ChannelAddress,
+        _ key: IdempotencyKey?,
+        isBound: Bool
+    ) -> Bool {
+        guard !held.isEmpty, let held = held[address] else { return false }
+        let isBound = isBound || key.map { held.keys.contains($0) } == true
+        // At the head of the queue only messages that were given numbers meanwhile are ahead of it.
+        if isReleasing { return isBound && held.messageCount > 0 }
+        return isBound || held.eventRequestCount > 0 || archive.isFailing
+    }
+
+    // MARK: - Entries
+
+    /// Holds a message back.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - address: Its channel.
+    ///   - changes: What the archive is to write.
+    ///   - isDurable: Whether it must survive a loss of power before it is released.
+    func append(
+        _ message: Message,
+        on address: ChannelAddress,
+        _ changes: [ArchiveChange],
+        isDurable: Bool
+    ) {
+        self.changes += changes
+        if isDurable { self.isDurable = true }
+        archive.addUnstored(message.frame.bytes.count)
+        held[address, default: Held()].messageCount += 1
+        if let key = message.key { held[address]?.keys.insert(key) }
+        append(.message(message), on: address)
+    }
+
+    /// Holds the ID of a new stream back.
+    func append(opening stream: Int, on address: ChannelAddress, _ change: ArchiveChange) {
+        changes.append(change)
+        append(.opening(stream: stream), on: address)
+    }
+
+    /// Holds a request back.
+    func append(_ request: Request, on address: ChannelAddress) {
+        if request.isEvent { held[address, default: Held()].eventRequestCount += 1 }
+        append(.request(request), on: address)
+    }
+
+    private func append(_ content: Content, on address: ChannelAddress) {
+        held[address, default: Held()].count += 1
+        // A request behind the last posted group needs no other: there may be none.
+        let last = changes.isEmpty ? group - 1 : group
+        entries.append(Entry(address: address, content: content, group: last))
+    }
+
+    /// Removes and returns the first entry, if its group is confirmed.
+    func popFirst(confirmed group: UInt64) -> Entry? {
+        guard head < entries.count, entries[head].group <= group else { return nil }
+        let entry = entries[head]
+        head += 1
+        if head == entries.count {
+            entries.removeAll(keepingCapacity: head <= 256)
+            head = 0
+        } else if head >= 256, head * 2 >= entries.count {
+            entries.removeFirst(head)
+            head = 0
+        }
+        release(entry)
+        return entry
+    }
+
+    private func release(_ entry: Entry) {
+        held[entry.address]?.count -= 1
+        switch entry.content {
+        case .message(let message):
+            archive.addUnstored(-message.frame.bytes.count)
+            held[entry.address]?.messageCount -= 1
+            if let key = message.key { held[entry.address]?.keys.remove(key) }
+        case .request(let request) where request.isEvent:
+            held[entry.address]?.eventRequestCount -= 1
+        case .request, .opening: break
+        }
+        if held[entry.address]?.count == 0 { held[entry.address] = nil }
+    }
+
+    /// Drops everything, when the shard has stopped: publishers that wait refer to the shard.
+    func dropAll() {
+        (entries, head, held, changes) = ([], 0, [:], [])
+    }
+
+    // MARK: - Groups
+
+    /// Has the archive forget streams, as soon as it can be written.
+    func forget(_ rows: [Int64]) { forgotten += rows }
+
+    /// Posts the changes of this turn.
+    func dispatch() {
+        if !forgotten.isEmpty, !archive.isFailing {
+            changes += forgotten.map { .forget(row: $0) }
+            unconfirmed.append((group, exchange(&forgotten, with: [])))
+        }
+        guard !changes.isEmpty else { return }
+        archive.post(
+            .commit(
+                ArchiveGroup(
+                    shard: shard,
+                    epoch: epoch,
+                    number: group,
+                    changes: exchange(&changes, with: []),
+                    isDurable: exchange(&isDurable, with: false)
+                )
+            )
+        )
+        group += 1
+    }
+
+    /// Called when groups are written.
+    func confirm(_ group: UInt64) {
+        guard !unconfirmed.isEmpty else { return }
+        unconfirmed.removeAll { $0.group <= group }
+    }
+
+    /// Gives up everything that is not confirmed.
+    ///
+    /// - Parameter epoch: The epoch that has failed.
+    /// - Returns: All entries, in order; none if that epoch is over already.
+    func fail(epoch: UInt64) -> [Entry] {
+        guard epoch == self.epoch else { return [] }
+        self.epoch += 1
+        forgotten = unconfirmed.flatMap(\.rows) + forgotten
+        (unconfirmed, changes) = ([], [])
+        isDurable = false
+        let failed = Array(entries[head...])
+        (entries, head) = ([], 0)
+        for entry in failed { release(entry) }
+        held = [:]
+        return failed
+    }
+}

@@ -1,0 +1,56 @@
+import Archive
+import Broker
+import PusherProtocol
+
+extension ChannelService {
+    /// At the home: continues the streams and keys of the archive.
+    func restore(_ contents: ArchiveFile.Contents) {
+        let now = context.milliseconds
+        state.useArchive(
+            RowNumbers(from: contents.nextRow, shard: context.shard, of: context.shardCount)
+        )
+        var streams: [Int64: (ChannelAddress, StreamID)] = [:]
+        for (stream, isCurrent) in contents.streams
+        where stream.address.home(among: context.shardCount) == context.shard {
+            let settings = context.registry.apps[stream.address.app]?.recovery
+            if let id = state.restore(stream, isCurrent: isCurrent, settings, at: now) {
+                streams[stream.row] = (stream.address, id)
+            }
+        }
+        for (row, serial, key) in contents.keys {
+            guard let (address, id) = streams[row] else { continue }
+            let position = ChannelPosition(stream: id, serial: serial)
+            let expiry = key.expiry - context.calendarOffset
+            state.restore(key, on: address, at: position, expiry: expiry)
+        }
+        startTimers()
+    }
+}
+
+extension ChannelService {
+    /// At the home: what is in memory alone.
+    var spooled: SpooledState { state.spooled(calendarOffset: context.calendarOffset) }
+
+    /// At the home: continues what an earlier run had in memory.
+    func restore(_ spooled: SpooledState) {
+        let apps = context.registry.apps
+        state.restore(
+            spooled.part(of: context.shard, among: context.shardCount),
+            { apps[$0]?.recovery },
+            at: context.milliseconds,
+            calendarOffset: context.calendarOffset
+        )
+        startTimers()
+    }
+}
+
+extension Archive.Settings {
+    /// The settings that the configuration describes; `nil` without a file.
+    init?(_ configuration: Configuration.Recovery) {
+        guard let path = configuration.database else { return nil }
+        var file = ArchiveFile.Settings(path: path)
+        file.syncsAlways = configuration.sync == .power
+        file.byteCountMax = configuration.databaseBytesMax
+        self.init(file)
+    }
+}

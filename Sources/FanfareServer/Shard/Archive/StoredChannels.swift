@@ -1,0 +1,223 @@
+import Broker
+import Net
+import PusherProtocol
+
+/// Stored channels: the archive writes a message before anybody sees it.
+extension ChannelService {
+    // MARK: - Holding back
+
+    /// The limit that prevents publishing events on stored channels at present.
+    func archiveLimit(of publications: some Collection<Publication>, _ app: App) -> Limit? {
+        guard let archive = context.archive,
+            archive.unstoredByteCount >= context.settings.unstoredBytesMax
+        else { return nil }
+        let isConcerned = publications.contains { publication in
+            publication.channels.contains { context.isStored($0, of: app) }
+        }
+        return isConcerned ? .unstoredBytes : nil
+    }
+
+    /// The limit that prevents publishing a client event at present.
+    func archiveLimit(of channel: ChannelName, _ app: App) -> Limit? {
+        guard let archive = context.archive,
+            archive.unstoredByteCount >= context.settings.unstoredBytesMax
+        else { return nil }
+        return context.isStored(channel, of: app) ? .unstoredBytes : nil
+    }
+
+    /// Whether an event of a stored stream may be published: in the archive, or in memory while the archive fails.
+    ///
+    /// In memory the stream goes on under another ID, and under a third one in the archive afterwards.
+    func isArchived(_ stream: Int, isDurable: Bool) -> Bool {
+        guard let commits else { return false }
+        let isFailing = commits.archive.isFailing
+        guard !isFailing || commits.continuesInMemory && !isDurable else { return false }
+        state.setVolatile(stream, isFailing)
+        return true
+    }
+
+    /// Gives an event of a stored stream its number, and holds it back until it is written.
+    func hold(
+        _ event: CommitQueue.Message.Event,
+        in stream: Int,
+        at address: ChannelAddress
+    ) {
+        let serial = state.streams.nextSerial(stream)
+        let (frame, except, key, digest, isDurable) = encode(event, at: address, serial: serial)
+        var changes: [ArchiveChange] = []
+        if let opening = state.mint(stream) { changes.append(.open(opening)) }
+        let time = context.milliseconds
+        let now = time + context.calendarOffset
+        let message = StoredMessage(
+            serial: serial,
+            time: now,
+            except: except,
+            frame: frame.bytes
+        )
+        let storedKey = key.map { key in
+            let age = context.registry.apps[address.app]?.features.idempotencyAge ?? 0
+            return StoredKey(key, digest: digest, expiry: now + Int64(age) * 1_000)
+        }
+        changes.append(.message(row: state.streams[stream].row, message, storedKey))
+        commits?
+            .append(
+                CommitQueue.Message(
+                    event: event,
+                    frame: frame,
+                    stream: stream,
+                    key: key,
+                    time: time
+                ),
+                on: address,
+                changes,
+                isDurable: isDurable
+            )
+    }
+
+    private func encode(
+        _ event: CommitQueue.Message.Event,
+        at address: ChannelAddress,
+        serial: UInt64
+    ) -> (EventFrame, except: SocketID?, IdempotencyKey?, digest: UInt64, isDurable: Bool) {
+        switch event {
+        case .publication(let publication, _):
+            (
+                EventFrame(publication, channel: address.name, serial: serial), publication.except,
+                publication.key, publication.key == nil ? 0 : publication.digest,
+                publication.isDurable
+            )
+        case .clientEvent(let event, let author):
+            (
+                EventFrame(event, of: author.user, channel: address.name, serial: serial),
+                author.socketID, event.key, event.key == nil ? 0 : event.digest, false
+            )
+        }
+    }
+
+    /// Holds the ID of a stored channel's new stream back, if the archive does not know it yet.
+    func holdOpening(_ stream: Int, at address: ChannelAddress) {
+        guard let commits, state.streams[stream].isStored, !commits.archive.isFailing,
+            let opening = state.openRow(stream)
+        else { return }
+        commits.append(opening: stream, on: address, .open(opening))
+    }
+
+    /// Posts what was held back in this turn.
+    func dispatchCommits() {
+        guard let commits else { return }
+        commits.forget(state.takeForgottenRows())
+        commits.dispatch()
+    }
+
+    // MARK: - Releasing
+
+    /// Receives a reply of the archive.
+    func receive(_ reply: ArchiveReply) {
+        guard let commits else { return }
+        switch reply {
+        case .committed(let group):
+            commits.confirm(group)
+            commits.isReleasing = true
+            while let entry = commits.popFirst(confirmed: group) { release(entry) }
+            commits.isReleasing = false
+        case .failed(let epoch):
+            let failed = commits.fail(epoch: epoch)
+            for entry in failed { if let stream = entry.stream { state.takeBack(stream) } }
+            commits.isReleasing = true
+            for entry in failed { giveUp(entry, inMemory: commits.continuesInMemory) }
+            commits.isReleasing = false
+        case .renewed: state.renewAll()
+        case .page(let page, let number): receive(page, of: number)
+        }
+    }
+
+    private func release(_ entry: CommitQueue.Entry) {
+        switch entry.content {
+        case .message(let message): release(message, at: entry.address)
+        case .opening: break
+        case .request(let request): perform(request, at: entry.address)
+        }
+    }
+
+    /// Gives a written message to everybody, and answers its publisher.
+    private func release(_ message: CommitQueue.Message, at address: ChannelAddress) {
+        let channel = table[address]
+        switch message.event {
+        case .publication(let publication, let origin):
+            let outcome = complete(
+                publication,
+                message.frame,
+                in: message.stream,
+                on: channel,
+                at: address,
+                time: message.time
+            )
+            settle(origin, outcome)
+        case .clientEvent(let event, let author):
+            complete(
+                event,
+                by: author,
+                message.frame,
+                in: message.stream,
+                on: channel,
+                at: address,
+                time: message.time
+            )
+        }
+    }
+
+    /// Performs a request that has waited for what was ahead of it.
+    private func perform(_ request: CommitQueue.Request, at address: ChannelAddress) {
+        switch request {
+        case .subscribe(let request, let member, let position):
+            addSubscriber(request, to: address, as: member, from: position)
+        case .unsubscribe(let id, let shard): removeSubscriber(id, of: shard, at: address)
+        case .publication(let publication, let origin):
+            let outcome = sequence(publication, on: table[address], at: address) { origin }
+            if let outcome { settle(origin, outcome) }
+        case .clientEvent(let event, let author):
+            guard let channel = table[address] else { return }
+            sequence(event, by: author, on: channel, at: address)
+        case .purge(let reply): purge(address, reply)
+        case .restart(let reply): restart(address, reply)
+        }
+    }
+
+    /// Refuses a message that could not be written, or publishes it in memory.
+    private func giveUp(_ entry: CommitQueue.Entry, inMemory: Bool) {
+        switch entry.content {
+        case .opening: break
+        case .request(let request): perform(request, at: entry.address)
+        case .message(let message):
+            switch message.event {
+            case .publication(let publication, let origin):
+                guard inMemory else { return settle(origin, .unstored) }
+                perform(.publication(publication, origin), at: entry.address)
+            case .clientEvent(let event, let author):
+                guard inMemory else { return refuseUnstored(event, on: entry.address, by: author) }
+                perform(.clientEvent(event, author), at: entry.address)
+            }
+        }
+    }
+
+    func refuseUnstored(
+        _ event: ClientEvent,
+        on address: ChannelAddress,
+        by author: ClientEventAuthor
+    ) {
+        let message =
+            "Client event rejected - \(address.name.text) cannot be stored at present, try again in a second"
+        reply(.error(code: .clientEventRejected, message: message), to: author.socketID)
+    }
+}
+
+extension CommitQueue.Entry {
+    /// The stream that it concerns.
+    fileprivate var stream: Int? {
+        switch content {
+        case .message(let message): message.stream
+        case .opening(let stream): stream
+        case .request: nil
+        }
+    }
+}

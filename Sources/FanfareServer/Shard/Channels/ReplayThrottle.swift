@@ -1,0 +1,211 @@
+import Broker
+import Net
+import PusherProtocol
+
+/// Limits the replays of one shard that clients have not received yet.
+///
+/// After an outage thousands of clients come back at once, each with a replay of up to a quarter of its queue. While more
+/// than 16 MiB of replays wait in queues, no further one is requested: the subscriptions wait in the order of their
+/// arrival. What has its place in a channel's order never waits.
+struct ReplayThrottle {
+    /// A subscription that may get a replay.
+    struct Request {
+        let address: ChannelAddress
+        let member: Member?
+        let position: PositionRequest?
+        let subscription: SubscriptionRequest
+    }
+
+    /// A subscription of a connection.
+    private struct Key: Hashable {
+        let socketID: SocketID
+        let channel: ChannelName
+
+        init(_ socketID: SocketID, _ channel: ChannelName) {
+            self.socketID = socketID
+            self.channel = channel
+        }
+    }
+
+    /// The size of unsent replays above which none is requested, in bytes.
+    static var unsentBytesMax: Int { 16 << 20 }
+    /// The expected size of a replay that is requested, in bytes.
+    static var expectedBytes: Int { 64 << 10 }
+
+    /// The waiting requests, by the order of their arrival; some have been withdrawn.
+    private var line: [(key: Key, number: UInt32)] = []
+    private var lineStart = 0
+    private var waiting: [Key: Request] = [:]
+    /// The requests that no home has answered.
+    private var pending: Set<Key> = []
+    /// The unsent replays of each connection, in bytes.
+    private var unsent: [SocketID: Int] = [:]
+    private var unsentByteCount = 0
+    /// The connections whose replays were written in this turn.
+    private var written: [SocketID] = []
+
+    /// The number of waiting requests.
+    var waitingCount: Int { waiting.count }
+
+    /// The number of requests that no home has answered.
+    var pendingCount: Int { pending.count }
+
+    /// The number of connections with unsent replays.
+    var unsentCount: Int { unsent.count }
+
+    /// Whether the throttle has neither requests nor replays.
+    var isEmpty: Bool { waiting.isEmpty && pending.isEmpty && unsent.isEmpty }
+
+    /// Whether a request waits that may be sent.
+    var isReady: Bool { !waiting.isEmpty && hasRoom }
+
+    private var hasRoom: Bool {
+        unsentByteCount + pending.count * Self.expectedBytes <= Self.unsentBytesMax
+    }
+
+    // MARK: - Requests
+
+    /// Adds a request to the end of the line, unless it may be sent at once.
+    ///
+    /// - Returns: Whether it waits.
+    mutating func holds(_ request: Request) -> Bool {
+        let key = Key(request.subscription.socketID, request.address.name)
+        guard !waiting.isEmpty || !hasRoom else {
+            pending.insert(key)
+            return false
+        }
+        waiting[key] = request
+        line.append((key, request.subscription.number))
+        return true
+    }
+
+    /// Removes and returns the next request that may be sent.
+    mutating func next() -> Request? {
+        while isReady, lineStart < line.count {
+            let (key, number) = line[lineStart]
+            lineStart += 1
+            guard waiting[key]?.subscription.number == number,
+                let request = waiting.removeValue(forKey: key)
+            else { continue }
+            pending.insert(key)
+            shortenLine()
+            return request
+        }
+        return nil
+    }
+
+    /// Withdraws a waiting request.
+    ///
+    /// - Returns: Whether there was one, of which the home does not know.
+    mutating func withdraw(_ socketID: SocketID, from channel: ChannelName) -> Bool {
+        guard !waiting.isEmpty, waiting.removeValue(forKey: Key(socketID, channel)) != nil
+        else { return false }
+        shortenLine()
+        return true
+    }
+
+    /// Called when a home has answered a request.
+    mutating func answered(_ socketID: SocketID, on channel: ChannelName) {
+        if !pending.isEmpty { pending.remove(Key(socketID, channel)) }
+    }
+
+    private mutating func shortenLine() {
+        if waiting.isEmpty {
+            line = []
+            lineStart = 0
+        } else if lineStart >= 32, lineStart * 2 >= line.count {
+            line.removeFirst(lineStart)
+            lineStart = 0
+        }
+    }
+
+    // MARK: - Replays
+
+    /// Called when a replay was written to a connection.
+    mutating func wrote(_ byteCount: Int, to socketID: SocketID) {
+        guard byteCount > 0 else { return }
+        if unsent[socketID] == nil { written.append(socketID) }
+        unsent[socketID, default: 0] += byteCount
+        unsentByteCount += byteCount
+    }
+
+    /// Called at the end of a turn, when queues have been written.
+    ///
+    /// - Parameter isSent: Whether a connection has nothing queued.
+    mutating func turnEnded(isSent: (SocketID) -> Bool) {
+        guard !written.isEmpty else { return }
+        for socketID in exchange(&written, with: []) where isSent(socketID) { sent(socketID) }
+    }
+
+    /// Called when a connection has nothing queued any more, or has closed.
+    mutating func sent(_ socketID: SocketID) {
+        guard !unsent.isEmpty, let byteCount = unsent.removeValue(forKey: socketID) else { return }
+        unsentByteCount -= byteCount
+    }
+
+    /// Drops everything, when the shard has stopped.
+    mutating func removeAll() { self = ReplayThrottle() }
+}
+
+extension ChannelService {
+    /// Whether a subscription has to wait, because it may get a replay and too many are unsent.
+    func throttles(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        as member: Member?,
+        from position: PositionRequest?,
+        of app: App
+    ) -> Bool {
+        guard position != nil || app.recovery.rule(of: address.name).opening != .live else {
+            return false
+        }
+        let request = ReplayThrottle.Request(
+            address: address,
+            member: member,
+            position: position,
+            subscription: request
+        )
+        return throttle.holds(request)
+    }
+
+    /// Sends the waiting requests for which there is room.
+    func sendWaitingRequests() {
+        while let request = throttle.next() {
+            send(
+                request.subscription,
+                to: request.address,
+                as: request.member,
+                from: request.position
+            )
+        }
+    }
+
+    /// Records the size of a replay that is written to a connection.
+    func recordReplay(_ grant: Grant, of request: SubscriptionRequest, on channel: ChannelName) {
+        throttle.answered(request.socketID, on: channel)
+        let replayed = grant.replayedByteCount
+        if replayed > 0, connections[request.socketID] != nil {
+            throttle.wrote(replayed, to: request.socketID)
+        }
+    }
+
+    /// Called at the end of a turn, when queues have been written.
+    func turnEnded() {
+        throttle.turnEnded { connections[$0]?.hasQueuedBytes != true }
+    }
+}
+
+extension Grant {
+    /// The size of the replayed messages, in bytes.
+    fileprivate var replayedByteCount: Int {
+        let messages: [ReplayedMessage]
+        switch self {
+        case .live, .cached: return 0
+        case .tracked(let replay, _, _): messages = replay.messages
+        case .opened(let opened, _, _): messages = opened
+        }
+        return messages.reduce(0) { count, message in
+            if case .frame(let frame) = message { count + frame.count } else { count }
+        }
+    }
+}

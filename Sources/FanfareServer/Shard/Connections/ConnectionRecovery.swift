@@ -1,0 +1,141 @@
+import Broker
+import Net
+import PusherProtocol
+import WebSocket
+
+/// A connection whose stock client has a session token: the broker keeps its positions.
+extension Connection {
+    // MARK: - Grants
+
+    /// Acknowledges a subscription whose position the broker may keep, and sends what the client has missed.
+    ///
+    /// - Parameters:
+    ///   - channel: The channel.
+    ///   - replay: Where the subscription begins; `nil` for a channel without a stream.
+    ///   - members: The members of a presence channel.
+    ///   - cached: What precedes the replay on a cache channel.
+    func acknowledge(
+        _ channel: ChannelName,
+        _ replay: Replay?,
+        members: [Member],
+        cached: Grant.CachedOpening
+    ) {
+        let now = context.milliseconds
+        let start = session.begin(channel, at: replay?.start, now: now)
+        let frames = replay?.frames ?? []
+        if let start, start.isResumed || start.gap != nil, members.isEmpty {
+            send(.resumed(channel, replay: start.gap == nil ? frames.count : nil))
+        } else {
+            send(.subscriptionSucceeded(channel: channel, members: members))
+        }
+        if let gap = start?.gap { send(.gap(gap, on: channel)) }
+        switch cached {
+        case .nothing: break
+        case .event(let event): write(event.bytes)
+        case .miss: send(.cacheMiss(channel: channel.text))
+        }
+        for frame in frames { write(frame) }
+        if session.hasUnasked { delegate.connectionHasUnconfirmed(self) }
+    }
+
+    /// Called when a channel whose position is kept goes on in another stream: tells the client of the gap.
+    func restartKept(_ channel: ChannelName, at start: SubscriptionStart) {
+        guard let gap = session.restart(channel, at: start) else { return }
+        send(.gap(gap, on: channel))
+        delegate.connectionHasUnconfirmed(self)
+    }
+
+    /// Whether the broker keeps the client's position in a channel.
+    func isKept(_ channel: ChannelName) -> Bool { session.isKept(channel) }
+
+    // MARK: - Confirmation
+
+    /// Notes how far a channel's messages were handed over; returns how far they were by now.
+    func handOver(_ serial: UInt64, on channel: ChannelName) -> UInt64? {
+        isClosing ? nil : session.handOver(serial, of: channel)
+    }
+
+    /// Whether something was handed over that no ping follows.
+    var hasUnasked: Bool { session.hasUnasked }
+
+    /// Asks the client to confirm what it has got, unless it is too early.
+    ///
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - isUrgent: Whether the connection is about to be closed.
+    /// - Returns: Whether there is nothing more to ask.
+    func confirm(at now: Int64, isUrgent: Bool = false) -> Bool {
+        guard !isClosing else { return true }
+        guard let request = session.ask(at: now, isUrgent: isUrgent) else {
+            // The pong adds the connection again.
+            return session.awaitsPong || !session.hasUnasked
+        }
+        write(request)
+        return true
+    }
+
+    /// Whether the client has not confirmed something that it got.
+    var hasUnconfirmed: Bool { !isClosing && session.hasUnconfirmed }
+
+    /// Whether the client has a session token.
+    var hasToken: Bool { session.hasToken }
+
+    private func write(_ request: ConfirmationPings.Request) {
+        if request.hasMessage { send(.ping) }
+        guard let number = request.frame else { return }
+        let payload = [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)]
+        write(endpoint.ping(payload.span))
+    }
+
+    /// Handles a pong frame: the broker's pings that ask for a confirmation have a number.
+    func receivePongFrame(_ payload: Span<UInt8>) {
+        guard payload.count == 2, session.hasToken else { return }
+        receivePong(frame: UInt16(payload[0]) << 8 | UInt16(payload[1]))
+    }
+
+    /// Handles a `pusher:pong`, or a pong frame with a number.
+    func receivePong(frame: UInt16? = nil) {
+        guard session.hasToken else { return }
+        switch session.receivePong(frame: frame, at: context.milliseconds) {
+        case .nothing: break
+        case .isAlive(let address): return delegate.connection(self, isAliveIn: address)
+        case .confirmed(let channels): delegate.connection(self, hasConfirmed: channels)
+        }
+        if session.hasUnasked { delegate.connectionHasUnconfirmed(self) }
+    }
+
+    /// The confirmed position of the client in a channel; `nil` for a channel whose position is not kept.
+    func confirmedPosition(in channel: ChannelName) -> ChannelPosition? {
+        session.confirmedPosition(in: channel)
+    }
+
+    // MARK: - The session
+
+    /// Handles the answer to the claim of the session.
+    func receive(_ answer: SessionAnswer) { perform(session.receive(answer)) }
+
+    /// Hands the session over to a later connection, opened at this time in milliseconds.
+    func yieldSession(openedAt: Int64) -> SessionHandover? { session.yield(openedAt: openedAt) }
+
+    /// Asks a superseded client for a sign of life; returns whether it is superseded.
+    func checkLife() -> Bool {
+        guard let request = session.check() else { return false }
+        write(request)
+        return true
+    }
+
+    /// Tells the client that another one uses its token.
+    func shareSession() {
+        guard !isClosing else { return }
+        perform(session.share())
+    }
+}
+
+extension Replay {
+    /// The frames, without the numbers of messages that exclude the client.
+    fileprivate var frames: [[UInt8]] {
+        messages.compactMap { message in
+            if case .frame(let frame) = message { frame } else { nil }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+package import Broker
+import Net
+package import PusherProtocol
+
+/// The connection records of one shard, and what it tells other shards for theirs.
+///
+/// Only serials are recorded, when subscriptions begin and end: an event costs nothing.
+final class DeliveryRecords {
+    private let context: ShardContext
+    @exclusivity(unchecked) private(set) var records: ConnectionRecords
+    /// What open connections have said of themselves with their subscriptions.
+    @exclusivity(unchecked) private var claims: [SocketID: Claim] = [:]
+
+    /// What a connection says with a subscription.
+    private struct Claim {
+        /// The client's former connection.
+        var predecessor: SocketID?
+        /// The member of a presence channel.
+        var user: UserID?
+    }
+
+    init(_ context: ShardContext) {
+        self.context = context
+        let settings = context.settings.connectionRecords
+        records = ConnectionRecords(
+            of: settings.scope,
+            closedMax: (settings.closedMax + context.shardCount - 1) / context.shardCount
+        )
+    }
+
+    /// The number of open connections that have named a former connection or a user.
+    var claimCount: Int { claims.count }
+
+    // MARK: - Subscriptions
+
+    /// Records the request of a client that tracks its position.
+    ///
+    /// A position is a confirmation of what the client has got before, on the connection that it names.
+    func requested(
+        _ connection: Connection,
+        _ address: ChannelAddress,
+        as member: Member?,
+        from request: PositionRequest
+    ) {
+        let own = connection.socketID
+        if let member { claims[own, default: Claim()].user = member.id }
+        // That of a client with a session token names all its connections, the present one last.
+        let former = request.formerSocketIDs.last { $0 != own } ?? request.formerSocketID
+        guard let socketID = former, let issued = request.position else { return }
+        if socketID != own { claims[own, default: Claim()].predecessor = socketID }
+        let position = connection.app.position(issuedAs: issued, on: address.name)
+        let message = DeliveryMessage.confirm(
+            position,
+            address,
+            socketID,
+            successor: socketID == own ? nil : own
+        )
+        send(message, to: ConnectionTable.shard(of: socketID, among: context.shardCount))
+    }
+
+    /// Records a granted subscription.
+    func subscribed(_ connection: Connection, to channel: ChannelName, _ grant: Grant) {
+        var start: SubscriptionStart?
+        if case .tracked(let replay, _, _) = grant { start = replay.start }
+        subscribed(connection, to: channel, at: start)
+    }
+
+    /// Records that a channel goes on in another stream.
+    func restarted(_ connection: Connection, on channel: Channel, at start: SubscriptionStart) {
+        unsubscribed(connection.socketID, from: channel.name, at: channel.lastSerial)
+        subscribed(connection, to: channel.name, at: start)
+    }
+
+    private func subscribed(
+        _ connection: Connection,
+        to channel: ChannelName,
+        at issued: SubscriptionStart?
+    ) {
+        guard issued != nil || records.scope == .all else { return }
+        var start = issued
+        if let position = issued?.position {
+            start?.position = connection.app.position(issuedAs: position, on: channel)
+        }
+        let (socketID, now) = (connection.socketID, context.milliseconds)
+        let claim = claims.isEmpty ? nil : claims[socketID]
+        let subscription = SubscriptionRecord(
+            channel,
+            start,
+            predecessor: claim?.predecessor,
+            at: now
+        )
+        records.subscribed(subscription, socketID) {
+            ConnectionRecord(
+                socketID,
+                of: connection.app.id,
+                client: context.clientNames[connection.clientName],
+                user: connection.user ?? claim?.user,
+                at: now
+            )
+        }
+    }
+
+    /// Records the end of a subscription.
+    func unsubscribed(_ socketID: SocketID, from channel: ChannelName, at serial: UInt64) {
+        guard !records.isEmpty else { return }
+        records.unsubscribed(socketID, from: channel, at: serial, context.milliseconds)
+    }
+
+    /// Records the user of a connection.
+    func identify(_ connection: Connection, as user: UserID) {
+        if !records.isEmpty { records.identify(connection.socketID, as: user) }
+    }
+
+    /// Records the end of a connection, before its subscriptions end.
+    ///
+    /// - Parameters:
+    ///   - connection: The connection.
+    ///   - ending: How it ends.
+    ///   - lastSerial: Returns the last serial of a channel that this shard has sent.
+    func closed(
+        _ connection: Connection,
+        _ ending: ConnectionRecord.Ending,
+        lastSerial: (ChannelName) -> UInt64
+    ) {
+        if !claims.isEmpty { claims[connection.socketID] = nil }
+        guard !records.isEmpty, records[connection.socketID] != nil else { return }
+        var (dropped, areComplete) = ([String: UInt64](), true)
+        if ending.dropsQueue {
+            // What waits in the groups of the channels is dropped with the queue.
+            connection.stream.detachFromGroups()
+            (dropped, areComplete) = connection.stream.queuedSerials()
+        }
+        records.closed(connection.socketID, ending, at: context.milliseconds) { channel in
+            // Of what cannot be read all is taken for dropped that is not confirmed.
+            (lastSerial(channel), dropped[channel.text] ?? (areComplete ? nil : 0))
+        }
+    }
+
+    // MARK: - Confirmations
+
+    /// Records that a client has got everything up to a position, as its session confirms it.
+    ///
+    /// - Parameters:
+    ///   - position: The position, in the stream's own ID.
+    ///   - address: The channel.
+    ///   - socketID: The client's connection, of this shard.
+    ///   - successor: The connection on which the client goes on, if it does.
+    func confirm(
+        _ position: ChannelPosition,
+        on address: ChannelAddress,
+        of socketID: SocketID,
+        successor: SocketID? = nil
+    ) {
+        records.confirm(
+            position,
+            on: address.name,
+            of: socketID,
+            app: address.app,
+            successor: successor,
+            at: context.milliseconds
+        )
+    }
+
+    /// Records what the client of a session token has confirmed.
+    func confirmed(_ channels: [ChannelName], by connection: Connection) {
+        guard !records.isEmpty else { return }
+        for channel in channels {
+            guard let issued = connection.confirmedPosition(in: channel) else { continue }
+            let position = connection.app.position(issuedAs: issued, on: channel)
+            let address = ChannelAddress(app: connection.app.id, name: channel)
+            confirm(position, on: address, of: connection.socketID)
+        }
+    }
+
+    private func send(_ message: DeliveryMessage, to shard: Int) {
+        if shard != context.shard {
+            context.links.send(.delivery(message), to: shard)
+        } else if case .confirm(let position, let address, let socketID, let successor) = message {
+            confirm(position, on: address, of: socketID, successor: successor)
+        }
+    }
+}
+
+/// A message between shards about connection records.
+package enum DeliveryMessage: Sendable {
+    /// To the shard of a connection: its client has got everything up to a position, and goes on elsewhere.
+    case confirm(ChannelPosition, ChannelAddress, SocketID, successor: SocketID?)
+    /// To a shard: what became of a message.
+    case ask(DeliverySearch, id: QueryID, asker: Int)
+    /// From a shard: its part of the answer.
+    case answer(DeliveryFindings, id: QueryID)
+}

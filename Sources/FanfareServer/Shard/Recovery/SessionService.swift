@@ -1,0 +1,209 @@
+import Broker
+import Net
+import PusherProtocol
+
+/// The sessions of stock clients with a token: the connections of this shard that claim them, and the sessions whose home
+/// it is.
+///
+/// `SessionHome` decides; this class performs its effects.
+final class SessionService: TimerTarget {
+    private let context: ShardContext
+    private let connections: Connections
+    private(set) var home: SessionHome
+    /// The connections of this shard that others have superseded, in the order in which it happened.
+    private var superseded: [Superseded] = []
+    private var areTimersRunning = (expiry: false, checks: false)
+
+    /// A connection that another one has superseded.
+    private struct Superseded {
+        let socketID: SocketID
+        let since: Int64
+        var isAsked = false
+    }
+
+    private enum Task: Int { case expiry, checks }
+
+    /// The time between two removals of expired sessions.
+    private static var expiryInterval: Duration { .seconds(15) }
+    /// The time between two looks at superseded connections.
+    private static var checkInterval: Duration { .milliseconds(500) }
+    /// The time after which a superseded connection is pinged: its client may be about to close it.
+    private static var checkDelay: Int64 { 2_000 }
+    /// The time after which a superseded connection that has not answered is closed.
+    private static var checkTimeout: Int64 { 12_000 }
+
+    init(_ context: ShardContext, _ connections: Connections) {
+        self.context = context
+        self.connections = connections
+        home = SessionHome(
+            shardCount: context.shardCount,
+            start: context.reactor.unixMilliseconds
+        )
+    }
+
+    /// Whether no session is remembered, no superseded connection is awaited, and no timer is running.
+    var isAtRest: Bool {
+        home.isEmpty && superseded.isEmpty && !areTimersRunning.expiry && !areTimersRunning.checks
+    }
+
+    private var moment: SessionHome.Moment {
+        SessionHome.Moment(now: context.milliseconds, calendar: context.reactor.unixMilliseconds)
+    }
+
+    // MARK: - Connections of this shard
+
+    /// Claims the session of a connection's token.
+    func claim(_ claim: SessionClaim) { send(.claim(claim), toHomeOf: claim.address) }
+
+    /// Parks the cursors of a connection that has ended.
+    func park(_ handover: SessionHandover) { send(.handOver(handover), toHomeOf: handover.address) }
+
+    /// Reports that a superseded connection has answered.
+    func isAlive(_ connection: Connection, _ address: SessionAddress) {
+        superseded.removeAll { $0.socketID == connection.socketID }
+        send(.isAlive(address, connection.socketID), toHomeOf: address)
+    }
+
+    private func receive(_ answer: SessionAnswer, _ address: SessionAddress, for id: SocketID) {
+        guard let connection = connections[id], !connection.isClosing else {
+            guard case .owned(let resumption) = answer else { return }
+            // It has closed meanwhile: the session keeps what it had.
+            let handover = SessionHandover(
+                address,
+                from: id,
+                resumption.cursors,
+                unknownUntil: resumption.unknownUntil,
+                answersPings: resumption.answersPings
+            )
+            return park(handover)
+        }
+        connection.receive(answer)
+        if case .superseded = answer { check(id) }
+    }
+
+    private func yield(_ address: SessionAddress, _ id: SocketID, openedAt: Int64) {
+        // If it has closed meanwhile, its cursors are on the same link.
+        guard let connection = connections[id],
+            let handover = connection.yieldSession(openedAt: openedAt / 1_000_000)
+        else { return }
+        check(id)
+        send(.handOver(handover), toHomeOf: address)
+    }
+
+    // MARK: - Superseded connections
+
+    private func check(_ id: SocketID) {
+        superseded.append(Superseded(socketID: id, since: context.milliseconds))
+        startTimers()
+    }
+
+    private func checkSuperseded() {
+        let now = context.milliseconds
+        var rest: [Superseded] = []
+        for var entry in exchange(&superseded, with: []) {
+            guard let connection = connections[entry.socketID], !connection.isClosing else {
+                continue
+            }
+            if !entry.isAsked, now - entry.since >= Self.checkDelay {
+                guard connection.checkLife() else { continue }
+                entry.isAsked = true
+            } else if now - entry.since >= Self.checkTimeout {
+                context.limitMet(.pongTime)
+                connection.close(.pongNotReceived, message: "Pong reply not received")
+                continue
+            }
+            rest.append(entry)
+        }
+        superseded = rest + superseded
+    }
+
+    // MARK: - Messages
+
+    private func send(_ message: SessionMessage, toHomeOf address: SessionAddress) {
+        let shard = address.home(among: context.shardCount)
+        guard shard != context.shard else { return receive(message) }
+        context.links.send(.sessions(message), to: shard)
+    }
+
+    private func send(_ message: SessionMessage, toShardOf socketID: SocketID) {
+        let shard = ConnectionTable.shard(of: socketID, among: context.shardCount)
+        guard shard != context.shard else { return receive(message) }
+        context.links.send(.sessions(message), to: shard)
+    }
+
+    /// Handles a message to the home of a session, or from one.
+    func receive(_ message: SessionMessage) {
+        switch message {
+        case .claim(let claim):
+            guard let app = context.registry.apps[claim.address.app] else {
+                // The connection is being closed with its app.
+                return
+            }
+            perform(home.claim(claim, app.recovery, at: moment))
+        case .handOver(let handover):
+            perform(home.receive(handover, at: context.milliseconds))
+        case .isAlive(let address, let socketID):
+            perform(home.isAlive(socketID, address, at: context.milliseconds))
+        case .answer(let answer, let address, let socketID):
+            receive(answer, address, for: socketID)
+        case .yield(let address, let socketID, let openedAt):
+            yield(address, socketID, openedAt: openedAt)
+        case .share(_, let socketID): connections[socketID]?.shareSession()
+        }
+    }
+
+    private func perform(_ effects: [SessionHome.Effect]) {
+        for effect in effects {
+            switch effect {
+            case .answer(let answer, let address, let socketID):
+                send(.answer(answer, address, to: socketID), toShardOf: socketID)
+            case .requestYield(let address, let socketID, let openedAt):
+                let message = SessionMessage.yield(address, from: socketID, openedAt: openedAt)
+                send(message, toShardOf: socketID)
+            case .tellShared(let address, let socketID):
+                send(.share(address, socketID), toShardOf: socketID)
+            case .limitMet(let limit): context.limitMet(limit)
+            }
+        }
+        startTimers()
+    }
+
+    // MARK: - Storage
+
+    /// The parked sessions whose home is this shard.
+    var parked: [SessionHome.Parked] { home.parked(at: moment) }
+
+    /// Adds sessions of an earlier run; see ``SessionHome/restore(_:on:isComplete:at:)``.
+    func restore(_ parked: [SessionHome.Parked], isComplete: Bool) {
+        home.restore(parked, on: context.shard, isComplete: isComplete, at: moment)
+        startTimers()
+    }
+
+    // MARK: - Timers
+
+    private func startTimers() {
+        if !areTimersRunning.expiry, !home.isEmpty {
+            areTimersRunning.expiry = true
+            context.reactor.schedule(after: Self.expiryInterval, self, tag: Task.expiry.rawValue)
+        }
+        if !areTimersRunning.checks, !superseded.isEmpty {
+            areTimersRunning.checks = true
+            context.reactor.schedule(after: Self.checkInterval, self, tag: Task.checks.rawValue)
+        }
+    }
+
+    func timerFired(tag: Int) {
+        switch Task(rawValue: tag) {
+        case .expiry:
+            areTimersRunning.expiry = false
+            home.removeExpired(at: moment) {
+                context.registry.apps[$0]?.recovery.sessionAge
+            }
+        case .checks:
+            areTimersRunning.checks = false
+            checkSuperseded()
+        case nil: break
+        }
+        startTimers()
+    }
+}

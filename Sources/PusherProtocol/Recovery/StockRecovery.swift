@@ -1,0 +1,31 @@
+/// What stock clients with a session token are told.
+extension ServerMessage {
+    /// A gap in what a stock client receives.
+    ///
+    /// On an encrypted channel the data is `{}`: the Java library decrypts whatever else comes there.
+    public static func gap(_ gap: RecoveryGap, on channel: ChannelName) -> ServerMessage {
+        var json = JSONWriter()
+        if channel.kind.isEncrypted {
+            json.beginObject()
+            json.endObject()
+        } else {
+            gap.write(to: &json)
+        }
+        let data = String(decoding: json.bytes, as: UTF8.self)
+        return .event(ReceivedEvent(name: "pusher:gap", channel: channel.text, data: data))
+    }
+
+    /// The data of the acknowledgement of a channel without members that a session resumes.
+    ///
+    /// - Parameters:
+    ///   - channel: The channel.
+    ///   - replay: The number of old messages that follow; `nil` if something is missing.
+    /// - Returns: The message.
+    public static func resumed(_ channel: ChannelName, replay: Int?) -> ServerMessage {
+        guard !channel.kind.isEncrypted else {
+            return .subscriptionSucceeded(channel: channel.text, data: "{}")
+        }
+        let data = replay.map { #"{"recovered":true,"replay":\#($0)}"# } ?? #"{"recovered":false}"#
+        return .subscriptionSucceeded(channel: channel.text, data: data)
+    }
+}

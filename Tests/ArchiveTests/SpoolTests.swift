@@ -1,0 +1,83 @@
+import Broker
+import Foundation
+import PusherProtocol
+import SQLite
+import Testing
+
+@testable import Archive
+
+@Suite("The spool") struct SpoolTests {
+    private let folder: TemporaryFolder
+    private var path: String { folder.path("spool") }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private var state: SpooledState {
+        let messages = (3...5).map {
+            StoredMessage(
+                serial: $0,
+                time: 1_000 + Int64($0),
+                except: $0 == 4 ? SocketID(1, 2) : nil,
+                frame: Array("\($0)".utf8)
+            )
+        }
+        let id = StreamID(bits: 5)
+        let expiry = Clock.unixMilliseconds + 60_000
+        return SpooledState(
+            streams: [
+                SpooledStream(address("news"), id, lastSerial: 5, messages: messages),
+                SpooledStream(address("quiet"), StreamID(bits: 6), lastSerial: 9, messages: []),
+            ],
+            keys: [
+                SpooledKey(
+                    address: address("news"),
+                    key: storedKey("a", expiry: expiry),
+                    position: ChannelPosition(stream: id, serial: 5)
+                ),
+                SpooledKey(
+                    address: address("unnumbered"),
+                    key: storedKey("b", expiry: expiry + 1),
+                    position: nil
+                ),
+            ]
+        )
+    }
+
+    @Test func isReadOnce() async throws {
+        let spool = Spool(path: path)
+        try await spool.write(state)
+        #expect(folder.names == ["spool"])
+        let read = try await spool.take()
+        #expect(
+            read.streams == state.streams && read.keys.map(\.key.key) == state.keys.map(\.key.key)
+        )
+        #expect(read.keys.map(\.position) == state.keys.map(\.position))
+        #expect(folder.names == [])
+        #expect(try await spool.take().streams.isEmpty)
+    }
+
+    @Test func anUnfinishedFileIsIgnored() async throws {
+        let spool = Spool(path: path)
+        try await spool.write(state)
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".unfinished")
+        #expect(try await spool.take().streams.isEmpty)
+        #expect(folder.names == [])
+    }
+
+    @Test func anOldFileIsIgnored() async throws {
+        let spool = Spool(path: path)
+        try await spool.write(state)
+        let connection = try SQLiteConnection(path: path, busyTimeout: 0)
+        try connection.execute("UPDATE life SET last = last - 90000000")
+        connection.close()
+        #expect(try await spool.take().streams.isEmpty)
+        #expect(folder.names == [])
+    }
+
+    @Test func aMalformedFileIsReportedOnce() async throws {
+        try Data(repeating: 9, count: 9_000).write(to: URL(filePath: path))
+        let spool = Spool(path: path)
+        await #expect(throws: SQLiteError.self) { try await spool.take() }
+        #expect(try await spool.take().streams.isEmpty)
+    }
+}

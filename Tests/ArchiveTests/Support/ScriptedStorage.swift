@@ -1,0 +1,57 @@
+import Broker
+
+@testable import Archive
+
+/// A storage in memory whose transactions fail as a test says.
+final class ScriptedStorage: ArchiveStorage {
+    struct Failure: Error {}
+
+    /// What happens to a transaction.
+    enum Outcome {
+        case succeeds
+        /// Nothing is written.
+        case fails
+        /// An error, although everything is written.
+        case isUnclear
+    }
+
+    var outcomes: [Outcome] = []
+    /// Whether the file answers at all.
+    var isReadable = true
+    private(set) var written: [ArchiveChange] = []
+    private(set) var reverted: [ArchiveChange] = []
+    private(set) var durableCount = 0
+    private(set) var number: UInt64 = 0
+
+    func lastTransaction() throws -> UInt64 {
+        guard isReadable else { throw Failure() }
+        return number
+    }
+
+    func perform(_ changes: [ArchiveChange], number: UInt64, isDurable: Bool) throws {
+        let outcome = outcomes.isEmpty ? .succeeds : outcomes.removeFirst()
+        guard outcome != .fails else { throw Failure() }
+        precondition(number == self.number + 1)
+        self.number = number
+        written += changes
+        if isDurable { durableCount += 1 }
+        guard outcome == .succeeds else { throw Failure() }
+    }
+
+    func revert(_ changes: [ArchiveChange]) throws { reverted += changes }
+
+    func messages(_ query: ArchiveQuery) throws -> ArchivePage {
+        ArchivePage(messages: [], oldest: UInt64(written.count))
+    }
+
+    func removeExpired(at now: Int64) throws -> Bool { false }
+
+    /// The serials of written messages.
+    var serials: [UInt64] { Self.serials(written) }
+
+    static func serials(_ changes: [ArchiveChange]) -> [UInt64] {
+        changes.compactMap {
+            if case .message(_, let message, _) = $0 { message.serial } else { nil }
+        }
+    }
+}

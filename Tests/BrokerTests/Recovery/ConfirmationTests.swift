@@ -1,0 +1,211 @@
+import PusherProtocol
+import Testing
+
+@testable import Broker
+
+/// The cursors of one connection, as a class, because `#expect` takes no mutating calls.
+///
+/// Times are milliseconds.
+private final class Connection {
+    var cursors = TokenCursors()
+    let stream = StreamID(bits: 1)
+
+    func begin(
+        _ channel: String = "a",
+        at serial: UInt64 = 0,
+        replay: Int? = nil,
+        gap: RecoveryGap? = nil,
+        hasOpening: Bool = false
+    ) throws {
+        let position = ChannelPosition(stream: stream, serial: serial)
+        var start = SubscriptionStart(position, replay.map { .recovered(replay: $0) } ?? .began)
+        start.hasOpening = hasOpening
+        cursors.begin(try ChannelName(channel), start, gap: gap)
+    }
+
+    @discardableResult
+    func handOver(_ serial: UInt64, _ channel: String = "a") throws -> UInt64? {
+        cursors.handOver(serial, of: try ChannelName(channel))
+    }
+
+    func ask(at now: Int64, isUrgent: Bool = false) -> ConfirmationPings.Request? {
+        cursors.ask(at: now, isUrgent: isUrgent)
+    }
+
+    func pong() { _ = cursors.receivePong() }
+    func pongFrame(_ number: UInt16, at now: Int64) {
+        _ = cursors.receivePongFrame(number, at: now)
+    }
+
+    func beginCheck() -> ConfirmationPings.Request { cursors.beginCheck() }
+    func passesCheck(_ frame: UInt16?) -> Bool { cursors.passesCheck(frame) }
+
+    func cursor(_ channel: String = "a", at end: Int64 = 0) -> SessionCursor? {
+        cursors.confirmed(at: end).first { $0.channel.text == channel }
+    }
+
+    func confirmed(_ channel: String = "a", at end: Int64 = 0) -> UInt64? {
+        cursor(channel, at: end)?.position.serial
+    }
+}
+
+@Suite("Confirmations") struct ConfirmationTests {
+    @Test("What a pusher:pong follows is confirmed, and nothing else")
+    func messages() throws {
+        let connection = Connection()
+        try connection.begin(at: 7)
+        #expect(connection.confirmed() == 7)
+        #expect(connection.ask(at: 0) == nil)
+        try connection.handOver(9)
+        connection.pong()
+        #expect(connection.confirmed() == 7, "unasked")
+        #expect(connection.ask(at: 0) == ConfirmationPings.Request(hasMessage: true, frame: 1))
+        try connection.handOver(10)
+        #expect(connection.ask(at: 60_000) == nil, "one is outstanding")
+        connection.pong()
+        #expect(connection.confirmed() == 9)
+        connection.pong()
+        #expect(connection.confirmed() == 9, "that ping is answered")
+        #expect(connection.ask(at: 999) == nil, "too early")
+        #expect(connection.ask(at: 999, isUrgent: true)?.frame == nil, "the client is known")
+        connection.pong()
+        #expect(connection.confirmed() == 10 && !connection.cursors.hasUnconfirmed)
+    }
+
+    @Test("Pong frames count when the connection outlives them by two seconds")
+    func frames() throws {
+        let connection = Connection()
+        try connection.begin()
+        try connection.handOver(1)
+        #expect(connection.ask(at: 1_000)?.frame == 1)
+        connection.pongFrame(1, at: 1_010)
+        #expect(connection.confirmed(at: 5_999) == 0, "it may answer the pusher:ping yet")
+        #expect(connection.confirmed(at: 6_000) == 1)
+        try connection.handOver(2)
+        #expect(
+            connection.ask(at: 6_000) == ConfirmationPings.Request(hasMessage: false, frame: 2)
+        )
+        connection.pongFrame(1, at: 6_010)
+        #expect(connection.confirmed(at: 60_000) == 1, "an earlier ping")
+        connection.pongFrame(2, at: 6_020)
+        try connection.handOver(3)
+        #expect(connection.ask(at: 8_019) == nil, "too early")
+        #expect(connection.confirmed(at: 8_019) == 1)
+        #expect(connection.ask(at: 8_020)?.frame == 3)
+        connection.pongFrame(3, at: 8_025)
+        #expect(connection.confirmed(at: 10_024) == 2)
+        #expect(connection.confirmed(at: 10_025) == 3)
+    }
+
+    @Test("The network layer's pong frame does not confirm for a page that answers pusher:ping")
+    func pages() throws {
+        let connection = Connection()
+        try connection.begin()
+        try connection.handOver(1)
+        #expect(connection.ask(at: 0)?.frame == 1)
+        connection.pongFrame(1, at: 1)
+        // The page is busy, and closes the connection: what waits is dropped.
+        #expect(connection.confirmed(at: 4_000) == 0)
+        connection.pong()
+        #expect(connection.confirmed(at: 4_000) == 1)
+        try connection.handOver(2)
+        #expect(
+            connection.ask(at: 4_000) == ConfirmationPings.Request(hasMessage: true, frame: nil)
+        )
+        connection.pongFrame(2, at: 4_001)
+        #expect(connection.confirmed(at: 60_000) == 1)
+    }
+
+    @Test("A page that answers its first pusher:ping late is asked by it again")
+    func latePages() throws {
+        let connection = Connection()
+        try connection.begin()
+        try connection.handOver(1)
+        #expect(connection.ask(at: 0)?.frame == 1)
+        connection.pongFrame(1, at: 1)
+        try connection.handOver(2)
+        #expect(connection.ask(at: 5_000)?.hasMessage == false)
+        connection.pong()
+        connection.pongFrame(2, at: 5_001)
+        #expect(connection.confirmed(at: 60_000) == 0, "neither proves that it has processed 1")
+    }
+
+    @Test("A ping frame that another one has replaced is repeated")
+    func repetition() throws {
+        let connection = Connection()
+        try connection.begin()
+        try connection.handOver(1)
+        #expect(connection.ask(at: 0)?.frame == 1)
+        connection.pongFrame(1, at: 1)
+        try connection.handOver(2)
+        #expect(connection.ask(at: 5_000)?.frame == 2)
+        try connection.handOver(3)
+        #expect(connection.ask(at: 34_999) == nil)
+        #expect(connection.ask(at: 35_000)?.frame == 3)
+        connection.pongFrame(3, at: 35_001)
+        #expect(connection.confirmed(at: 40_000) == 3)
+    }
+
+    @Test("A replay, a gap and an opening are owed until a pong behind them")
+    func owed() throws {
+        let connection = Connection()
+        let gap = RecoveryGap(.truncated, missed: 9)
+        try connection.begin("a", at: 5, replay: 3)
+        try connection.begin("b", at: 20, gap: gap)
+        try connection.begin("cache-c", hasOpening: true)
+        try connection.begin("d", at: 5, replay: 0)
+        #expect(connection.confirmed("a") == 5)
+        #expect(connection.cursor("b")?.owedGap == gap)
+        #expect(connection.cursor("cache-c")?.owesOpening == true)
+        #expect(connection.ask(at: 0) != nil)
+        // Its ping was written ahead of this one's acknowledgement.
+        try connection.begin("cache-e", hasOpening: true)
+        connection.pong()
+        #expect(connection.confirmed("a") == 8 && connection.confirmed("d") == 5)
+        #expect(connection.cursor("b")?.owedGap == nil && connection.confirmed("b") == 20)
+        #expect(connection.cursor("cache-c")?.owesOpening == false)
+        #expect(connection.cursor("cache-e")?.owesOpening == true)
+    }
+
+    @Test("The pong of a former subscription to a channel confirms nothing of the next")
+    func resubscription() throws {
+        let connection = Connection()
+        try connection.begin()
+        try connection.handOver(4)
+        #expect(connection.ask(at: 0) != nil)
+        connection.cursors.remove(try ChannelName("a"))
+        #expect(try connection.handOver(5) == nil)
+        try connection.begin(at: 2, replay: 1)
+        connection.pong()
+        #expect(connection.confirmed() == 2)
+        #expect(connection.ask(at: 1_000) != nil)
+        connection.pong()
+        #expect(connection.confirmed() == 3)
+    }
+
+    @Test("A mark behind the grant's own is that of the grant")
+    func marks() throws {
+        let connection = Connection()
+        try connection.begin(at: 7, replay: 2)
+        #expect(try connection.handOver(3) == 9)
+        #expect(try connection.handOver(10) == 10)
+    }
+
+    @Test("A superseded client lives when it answers the ping of the check, not an earlier one")
+    func checks() throws {
+        let connection = Connection()
+        try connection.begin()
+        #expect(connection.beginCheck().hasMessage)
+        #expect(connection.passesCheck(nil))
+        try connection.handOver(1)
+        #expect(connection.ask(at: 0) != nil)
+        let check = connection.beginCheck()
+        #expect(!connection.passesCheck(nil), "the answer to the earlier ping")
+        #expect(!connection.passesCheck(1))
+        #expect(connection.passesCheck(nil))
+        #expect(!connection.passesCheck(nil), "once")
+        let again = connection.beginCheck()
+        #expect(again.frame != check.frame)
+        #expect(connection.passesCheck(again.frame ?? 0))
+    }
+}

@@ -1,0 +1,179 @@
+import PusherProtocol
+import Testing
+
+@testable import Broker
+
+/// A connection with a session token, as a class, because `#expect` takes no mutating calls.
+private final class Connection {
+    var session = Session(
+        socketID: SocketID(1, 2),
+        app: App(id: AppID("1"), key: "key", secret: AppSecret("secret"))
+    )
+
+    init() throws {
+        session.use(try SessionToken("midc1z40-0123456789abcdef"), at: 5)
+    }
+
+    func receive(_ message: ClientMessage) -> [String] { text(session.receive(message, now: 0)) }
+    func receive(_ answer: SessionAnswer) -> [String] { text(session.receive(answer)) }
+
+    func subscribe(_ channel: String) -> [String] {
+        receive(.subscribe(channel: channel, auth: nil, channelData: nil))
+    }
+
+    func own(_ cursors: [(String, UInt64)], unknownUntil: Int64 = .min) throws -> [String] {
+        let cursors = try cursors.map { channel, serial in
+            SessionCursor(
+                try ChannelName(channel),
+                ChannelPosition(stream: StreamID(bits: 1), serial: serial)
+            )
+        }
+        return receive(
+            .owned(
+                SessionResumption(
+                    cursors,
+                    formerSocketIDs: [SocketID(8, 8)],
+                    unknownUntil: unknownUntil
+                )
+            )
+        )
+    }
+
+    /// Grants a subscription, and returns what the client is told.
+    func grant(
+        _ channel: String,
+        request: UInt32,
+        at serial: UInt64 = 0,
+        _ continuity: SubscriptionStart.Continuity = .began,
+        now: Int64 = 0
+    ) throws -> TokenStart? {
+        let name = try ChannelName(channel)
+        guard session.granted(name, request: request, isTracked: true) else { return nil }
+        let position = ChannelPosition(stream: StreamID(bits: 1), serial: serial)
+        return session.begin(name, at: SubscriptionStart(position, continuity), now: now)
+    }
+
+    func end() -> Session.Registrations { session.end() }
+    func yield() -> SessionHandover? { session.yield(openedAt: 0) }
+
+    private func text(_ effects: Session.Effects) -> [String] {
+        effects.map { effect in
+            switch effect {
+            case .claimSession(let claim): "claim \(claim.openedAt)"
+            case .join(let channel, _, let request): "join \(channel.text) \(request)"
+            case .joinFrom(let position, let channel, _, let request):
+                "join \(channel.text) \(request) from \(position.position?.serial ?? 0)"
+                    + position.formerSocketIDs.map { " \($0.first)" }.joined()
+            case .leave(let channel): "leave \(channel.text)"
+            case .send(.error): "error"
+            case .send(.event(let event)): "\(event.name) \(event.channel ?? "")"
+            default: "\(effect)"
+            }
+        }
+    }
+}
+
+@Suite("The session of a client with a token") struct SessionTokensTests {
+    @Test("The first subscription claims, and all wait for the answer")
+    func claims() throws {
+        let connection = try Connection()
+        #expect(connection.receive(.ping).count == 1)
+        #expect(connection.subscribe("a") == ["claim 5"])
+        #expect(connection.subscribe("b").isEmpty && connection.subscribe("c").isEmpty)
+        // The homes know of neither.
+        #expect(connection.receive(.unsubscribe(channel: "b")).isEmpty)
+        #expect(
+            try connection.own([("a", 4), ("d", 9)]) == ["join a 1 from 4 8 1", "join c 3 from 0"]
+        )
+        #expect(connection.subscribe("d") == ["join d 4 from 9 8 1"])
+        #expect(connection.receive(.unsubscribe(channel: "d")) == ["leave d"])
+        #expect(connection.subscribe("d") == ["join d 5 from 0"], "forgotten")
+        #expect(try connection.own([("d", 9)]).isEmpty, "a second answer")
+    }
+
+    @Test("Who ends while it waits leaves nothing at the homes of channels")
+    func endsEarly() throws {
+        let connection = try Connection()
+        _ = connection.subscribe("a")
+        let registrations = connection.end()
+        #expect(registrations.subscriptions.count == 0 && registrations.handover == nil)
+    }
+
+    @Test("An end hands over what is confirmed, and what was not asked for")
+    func handsOver() throws {
+        let connection = try Connection()
+        _ = connection.subscribe("a")
+        _ = try connection.own([("a", 4), ("d", 9)])
+        let start = try connection.grant("a", request: 1, at: 4, .recovered(replay: 2))
+        #expect(start == TokenStart(isResumed: true, gap: nil))
+        let handover = try #require(connection.end().handover)
+        #expect(
+            Dictionary(
+                uniqueKeysWithValues: handover.cursors.map {
+                    ($0.channel.text, $0.position.serial)
+                }
+            ) == ["a": 4, "d": 9]
+        )
+    }
+
+    @Test("Of a client that has answered a pusher:ping, no pong frame counts over any connection")
+    func rememberedAnswers() throws {
+        let connection = try Connection()
+        _ = connection.subscribe("a")
+        _ = try connection.own([("a", 4)])
+        _ = try connection.grant("a", request: 1, at: 4, .recovered(replay: 2))
+        _ = connection.session.ask(at: 0)
+        _ = connection.session.receivePong(frame: nil, at: 0)
+        let handover = try #require(connection.end().handover)
+        #expect(handover.answersPings && handover.cursors.map(\.position.serial) == [6])
+        let next = try Connection()
+        _ = next.subscribe("a")
+        _ = next.receive(.owned(SessionResumption(handover.cursors, answersPings: true)))
+        _ = try next.grant("a", request: 1, at: 6, .recovered(replay: 1))
+        let request = next.session.ask(at: 0)
+        #expect(request?.hasMessage == true && request?.frame == nil)
+    }
+
+    @Test(
+        "Gaps are told with the reason of the broker, or of the session",
+        arguments: [
+            (Int64(99), RecoveryGap?.some(RecoveryGap(.unknownSession))), (100, nil),
+        ]
+    )
+    func gaps(now: Int64, gap: RecoveryGap?) throws {
+        let connection = try Connection()
+        _ = connection.subscribe("a")
+        _ = try connection.own([("a", 4)], unknownUntil: 100)
+        let truncated = RecoveryGap(.truncated, missed: 7)
+        #expect(try connection.grant("a", request: 1, at: 11, .gap(truncated))?.gap == truncated)
+        _ = connection.subscribe("b")
+        #expect(try connection.grant("b", request: 2, now: now)?.gap == gap)
+    }
+
+    @Test("Who has handed over follows nothing any more, whatever is granted")
+    func yields() throws {
+        let connection = try Connection()
+        _ = connection.subscribe("a")
+        _ = try connection.own([("a", 4)])
+        _ = connection.subscribe("b")
+        let handover = try #require(connection.yield())
+        #expect(handover.cursors.map(\.position.serial) == [4])
+        #expect(connection.yield() == nil)
+        #expect(try connection.grant("a", request: 1, at: 4, .recovered(replay: 0)) == nil)
+        #expect(connection.subscribe("c") == ["join c 3"])
+        #expect(connection.end().handover == nil)
+    }
+
+    @Test(
+        "Without the session, subscriptions go on without recovery",
+        arguments: [
+            (SessionAnswer.superseded, ["join a 1"]), (.shared, ["error", "join a 1"]),
+            (.full(sessionsMax: 1, unknownUntil: 0), ["error", "join a 1"]),
+        ]
+    )
+    func refused(answer: SessionAnswer, effects: [String]) throws {
+        let connection = try Connection()
+        _ = connection.subscribe("a")
+        #expect(connection.receive(answer) == effects)
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import PusherProtocol
+import Testing
+
+@testable import FanfareServer
+
+/// A stock client with a session token, which answers `pusher:ping` when the test says so.
+struct StockWire {
+    let client: WebSocketWire
+    let socketID: String
+
+    /// A token that is created now, or some seconds from now.
+    static func token(in seconds: Int = 0) -> String {
+        let time = Int64(Date().timeIntervalSince1970 * 1_000) + Int64(seconds) * 1_000
+        let random = (0..<4).map { _ in String(UInt32.random(in: 0 ... .max), radix: 36) }
+        return String(time, radix: 36) + "-" + random.joined(separator: "-") + "-0123456789abcdef"
+    }
+
+    init(_ broker: TestBroker, _ token: String, inKey: Bool = false) async throws {
+        let target = inKey ? "/app/app-key/r/\(token)" : "/r/\(token)/app/app-key"
+        client = try await WebSocketWire(port: broker.port, target: target + "?protocol=7")
+        socketID = try await client.socketID()
+    }
+
+    /// Subscribes, and returns the data of the acknowledgement.
+    func subscribe(to channel: String, as user: String? = nil) async throws -> String {
+        let data = user.map { #"{"user_id":"\#($0)"}"# }
+        try client.send(subscribeMessage(to: channel, socketID: socketID, data: data))
+        let text = try await next()
+        let message = try ServerMessage.parse(Array(text.utf8).span)
+        guard case .subscriptionSucceeded(channel, let data) = message else {
+            Issue.record("\(text)")
+            return text
+        }
+        return data
+    }
+
+    /// The next message, whatever the broker asks meanwhile.
+    func next() async throws -> String {
+        while true {
+            let frame = try await client.next()
+            if frame.opcode == 1, !frame.text.contains(#""pusher:ping""#) { return frame.text }
+        }
+    }
+
+    /// The data of the next events.
+    func events(_ count: Int) async throws -> [String?] {
+        var all: [String?] = []
+        for _ in 0..<count {
+            let text = try await next()
+            guard case .event(let event) = try ServerMessage.parse(Array(text.utf8).span) else {
+                all.append(text)
+                continue
+            }
+            all.append(event.name == "e" ? event.data : "\(event.name) \(event.data ?? "")")
+        }
+        return all
+    }
+
+    /// Waits to be asked, and confirms.
+    func confirm() async throws {
+        try await waitForPing()
+        try await pong()
+    }
+
+    /// Waits to be asked for a confirmation.
+    func waitForPing() async throws {
+        while try await client.next().text.contains(#""pusher:ping""#) == false {}
+    }
+
+    /// Answers `pusher:ping`, and returns when the broker has read that.
+    func pong() async throws {
+        try client.send(#"{"event":"pusher:pong","data":{}}"#)
+        try client.send(#"{"event":"pusher:ping","data":{}}"#)
+        while try await client.next().text.contains(#""pusher:pong""#) == false {}
+    }
+
+    /// Loses the connection, and returns when the broker knows.
+    func cut(_ broker: TestBroker) async throws {
+        let count = await broker.server.connectionCount
+        client.wire.reset()
+        try await eventually { await broker.server.connectionCount < count }
+    }
+}
+
+extension TestBroker {
+    /// Lets the broker take every token for one that it would know if it had been used.
+    func knowsAllSessions() async {
+        for shard in server.shards { await shard.restoreSessions([], isComplete: true) }
+    }
+}

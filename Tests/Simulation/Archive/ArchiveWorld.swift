@@ -1,0 +1,421 @@
+import Broker
+import FanfareServer
+import Net
+import PusherProtocol
+import TestRandom
+
+/// A broker with stored channels that is killed, and whose machine loses its power, again and again.
+///
+/// Backends repeat events, some under keys; devices track the channels over all of their connections. The disk fails, or
+/// does what it reports as failed. Each run is reproducible by its seed.
+package final class ArchiveWorld {
+    private static let channels = ["stored-a", "stored-b", "stored-c"]
+    private static let epoch: Int64 = 1_700_000_000
+    private static let unstoredBytesMax = 4_000
+
+    private var random: SeededRandom
+    private let variant: ArchiveVariant?
+    private let shardCount: Int
+    private let isSynced: Bool
+    private let disk: SimulatedDisk
+    private var archive: SimulatedArchive
+    private var broker: SimulatedBroker
+    private let clock = Clock()
+    private var model = ArchiveModel()
+    private var trackers: [StoredTracker] = []
+    private var requests: [StoredRequest] = []
+    /// The IDs of the channels' streams as devices know them; they change behind a loss of power alone.
+    private var streams: [String: StreamID] = [:]
+    /// Whether a device may find a gap at its next subscription.
+    private var mayHaveGap: Set<Int> = []
+    /// Whether the archive has refused events in this run of the broker.
+    private var hasRefused = false
+    private var trace: [String] = []
+
+    private final class Clock { var milliseconds = 1_000_000 }
+
+    /// Creates the world of a seed.
+    package init(seed: UInt64, _ variant: ArchiveVariant? = nil) throws {
+        var random = SeededRandom(seed: seed)
+        self.variant = variant
+        shardCount = 1 + Int(random.next() % 3)
+        isSynced = variant == .unsynced || variant != .oldID && random.next() % 3 == 0
+        disk = SimulatedDisk(syncsAlways: isSynced, variant)
+        (archive, broker) = try Self.start(disk, shardCount, clock, random.next(), variant)
+        self.random = random
+        for number in 0..<4 {
+            trackers.append(StoredTracker(Self.channels[number % 3], number: number))
+        }
+    }
+
+    /// Plays the run of a seed.
+    ///
+    /// - Parameters:
+    ///   - seed: The seed.
+    ///   - variant: The injected bug; `nil` for none.
+    /// - Returns: The first violation; `nil` if there was none.
+    /// - Throws: The system's error.
+    package static func play(
+        seed: UInt64,
+        _ variant: ArchiveVariant? = nil
+    ) throws -> Violation? {
+        let world = try ArchiveWorld(seed: seed, variant)
+        do {
+            try world.play()
+            return nil
+        } catch var violation as Violation {
+            violation.text += "\n  " + world.told(of: violation).joined(separator: "\n  ")
+            return violation
+        }
+    }
+
+    /// The end of the trace; of a violation about one event, what the trace tells of it.
+    private func told(of violation: Violation) -> [String] {
+        guard let match = violation.text.firstMatch(of: /event \d+/) else {
+            return trace.suffix(40)
+        }
+        let name = String(match.0)
+        let words = ["killed", "power", "disk", "shards"]
+        return trace.filter { line in
+            line.hasPrefix(name + " ") || words.contains { line.hasPrefix($0) }
+        }
+    }
+
+    private func record(_ text: String) { trace.append(text) }
+
+    // MARK: - The broker
+
+    private static func start(
+        _ disk: SimulatedDisk,
+        _ shardCount: Int,
+        _ clock: Clock,
+        _ seed: UInt64,
+        _ variant: ArchiveVariant?
+    ) throws -> (SimulatedArchive, SimulatedBroker) {
+        var configuration = Configuration.development
+        configuration.recovery.unstoredBytesMax = unstoredBytesMax
+        var app = AppConfiguration(
+            id: Scenario.appIDs[0],
+            key: Scenario.keys[0],
+            secret: Scenario.secrets[0]
+        )
+        var rule = RecoveryConfiguration.Rule()
+        rule.channelPrefix = "stored-"
+        rule.store = .sqlite
+        rule.keep = .always
+        app.recovery.rules = [rule]
+        configuration.apps = [app]
+        let archive = try SimulatedArchive(
+            disk,
+            shardCount: shardCount,
+            releasesEarly: variant == .releasedEarly
+        )
+        var random = SeededRandom(seed: seed)
+        let broker = try SimulatedBroker(
+            configuration,
+            clocks: (0..<shardCount).map { _ in
+                LoopClock(
+                    now: { MonotonicTime(nanoseconds: Int64(clock.milliseconds) * 1_000_000) },
+                    unixTime: { epoch + Int64(clock.milliseconds / 1_000) }
+                )
+            },
+            random: { random.next() },
+            archive: archive
+        )
+        archive.send = { [unowned broker] shard, reply in broker.send(reply, to: shard) }
+        broker.restore(disk.contents())
+        return (archive, broker)
+    }
+
+    /// Ends the broker's process in the midst of everything, and starts another.
+    private func restart(losesPower: Bool) throws {
+        record(losesPower ? "power is lost" : "killed")
+        for tracker in trackers { tracker.cut() }
+        for request in requests {
+            request.event.isUnknown = true
+            request.pipe.close()
+        }
+        requests = []
+        // A subscription to a new channel does not wait for a disk that fails for long: its ID may not be in the file.
+        if hasRefused {
+            streams = [:]
+            mayHaveGap = Set(trackers.map(\.number))
+        }
+        hasRefused = false
+        if losesPower {
+            _ = disk.losePower(&random)
+            // With `sync: process` the end may be missing, and the IDs change.
+            if !isSynced {
+                streams = [:]
+                mayHaveGap = Set(trackers.map(\.number))
+                for event in model.events where !event.isDurable { event.mayBeLost = true }
+            }
+        }
+        disk.condition = .works
+        (archive, broker) = try Self.start(disk, shardCount, clock, random.next(), variant)
+    }
+
+    private func turn(_ shard: Int) {
+        broker.turn(shard)
+        guard variant == .answeredEarly else { return }
+        for receiver in 0..<shardCount where receiver != shard {
+            broker.acknowledgeEarly(from: shard, to: receiver)
+        }
+    }
+
+    // MARK: - Steps
+
+    private func number(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
+
+    private func play() throws {
+        record("shards: \(shardCount), power: \(isSynced)")
+        for _ in 0..<200 + number(200) { try step() }
+        for _ in 0..<2 { try restart(losesPower: false) }
+        try settle()
+        try check()
+    }
+
+    private func step() throws {
+        if archive.isFailing { hasRefused = true }
+        switch number(100) {
+        case 0..<30: try publish()
+        case 30..<55: turn(number(shardCount))
+        case 55..<65:
+            let (sender, receiver) = (number(shardCount), number(shardCount))
+            if sender != receiver { broker.deliver(1 + number(4), from: sender, to: receiver) }
+        case 65..<77: archive.write(at: clock.milliseconds)
+        case 77..<87: try move()
+        case 87..<91: trackers[number(trackers.count)].cut()
+        case 91..<93: clock.milliseconds += number(700)
+        case 93..<96:
+            disk.condition = [.works, .works, .full, .unclear, .silent][number(5)]
+            record("disk \(disk.condition) at \(clock.milliseconds)")
+        case 96: try settle()
+        case 97..<99: try restart(losesPower: false)
+        default: try restart(losesPower: true)
+        }
+    }
+
+    private func publish() throws {
+        let event: StoredEvent
+        let repeatable = model.events.filter { $0.key != nil && ($0.isAnswered || $0.isUnknown) }
+        if !repeatable.isEmpty, number(3) == 0 {
+            event = repeatable[number(repeatable.count)]
+        } else {
+            let id = model.events.count + 1
+            let tracker = trackers[number(trackers.count)]
+            event = StoredEvent(
+                id: id,
+                channel: tracker.channel,
+                key: number(2) == 0 ? "k\(id)" : nil,
+                isDurable: number(4) == 0,
+                condition: number(4) == 0 ? tracker.position : nil
+            )
+            model.events.append(event)
+        }
+        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
+        let shard = number(shardCount)
+        try broker.accept(FileDescriptor(end, from: "socketpair"), on: shard)
+        record("event \(event.id) on \(event.channel)")
+        requests.append(
+            StoredRequest(event, pipe, unixTime: Self.epoch + Int64(clock.milliseconds / 1_000))
+        )
+        _ = requests[requests.count - 1].pipe.push(.max)
+    }
+
+    /// Transfers what sockets have.
+    @discardableResult
+    private func move() throws -> Bool {
+        var hasMoved = false
+        for request in requests {
+            if request.pipe.push(.max) > 0 { hasMoved = true }
+            guard let answer = try request.read() else { continue }
+            hasMoved = true
+            try receive(answer, request.event)
+        }
+        requests.removeAll { !$0.pipe.isOpen }
+        for tracker in trackers {
+            guard let transport = tracker.transport else { continue }
+            if transport.pipe.push(.max) > 0 { hasMoved = true }
+            let (count, frames) = try transport.read(.max)
+            if count > 0 { hasMoved = true }
+            for frame in frames { try receive(frame, tracker) }
+            if transport.pipe.hasEnded { tracker.cut() }
+        }
+        return hasMoved
+    }
+
+    /// Runs everything until nothing moves, with a disk that works and all devices connected.
+    private func settle() throws {
+        disk.condition = .works
+        var idle = 0
+        for _ in 0..<3_000 {
+            for tracker in trackers where tracker.transport == nil { try connect(tracker) }
+            var hasMoved = try move()
+            for shard in 0..<shardCount { turn(shard) }
+            for sender in 0..<shardCount {
+                for receiver in 0..<shardCount where receiver != sender {
+                    if broker.waitingCount(from: sender, to: receiver) > 0 { hasMoved = true }
+                    broker.deliver(.max, from: sender, to: receiver)
+                }
+            }
+            if archive.waitingCount > 0 || archive.hasFailed { hasMoved = true }
+            clock.milliseconds += 5
+            archive.write(at: clock.milliseconds)
+            idle = hasMoved ? 0 : idle + 1
+            let isWaiting = !requests.isEmpty || trackers.contains { !$0.isSubscribed }
+            if idle > 3, !isWaiting { return }
+            if idle > 500 { break }
+        }
+        throw Violation(.answers, "the broker does not answer, or not everybody is subscribed")
+    }
+
+    // MARK: - Devices
+
+    private func connect(_ tracker: StoredTracker) throws {
+        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
+        try broker.accept(FileDescriptor(end, from: "socketpair"), on: number(shardCount))
+        tracker.transport = try SimulatedClient(
+            pipe,
+            key: Scenario.keys[0],
+            compresses: false,
+            number: tracker.number
+        )
+        tracker.isSubscribed = false
+    }
+
+    private func receive(
+        _ frame: SimulatedClient.ReceivedFrame,
+        _ tracker: StoredTracker
+    ) throws(Violation) {
+        switch frame {
+        case .message(.connectionEstablished):
+            var position = "{}"
+            if let known = tracker.position {
+                position = #"{"stream":"\#(known.stream)","serial":\#(known.serial)}"#
+            }
+            let data = #"{"channel":"\#(tracker.channel)","position":\#(position)}"#
+            tracker.transport?.send(#"{"event":"pusher:subscribe","data":\#(data)}"#, mask: 7)
+        case .message(.subscriptionSucceeded(_, let data)): try begin(tracker, data)
+        case .message(.event(let event)): try receive(event, tracker)
+        case .ping(let payload): tracker.transport?.answer(payload, mask: 7)
+        case .close: tracker.cut()
+        default: break
+        }
+    }
+
+    private func begin(_ tracker: StoredTracker, _ data: String) throws(Violation) {
+        guard let start = SubscriptionStart(acknowledgement: data) else {
+            throw Violation(.answers, "device \(tracker.number) got no position: \(data)")
+        }
+        record("device \(tracker.number) at \(String(describing: tracker.position)): \(data)")
+        let known = streams[tracker.channel]
+        guard known == nil || known == start.position.stream else {
+            throw Violation(
+                .durability,
+                "\(tracker.channel) goes on under another ID without a loss of power"
+            )
+        }
+        streams[tracker.channel] = start.position.stream
+        switch start.continuity {
+        case .began: break
+        case .recovered(let count):
+            guard start.position == tracker.position else {
+                throw Violation(.recovery, "device \(tracker.number) goes on elsewhere: \(data)")
+            }
+            tracker.replayCount = count
+        case .gap(let gap):
+            guard mayHaveGap.contains(tracker.number) else {
+                throw Violation(.honesty, "device \(tracker.number) is told of a gap: \(gap)")
+            }
+        }
+        mayHaveGap.remove(tracker.number)
+        tracker.position = start.position
+        tracker.isSubscribed = true
+    }
+
+    private func receive(_ event: ReceivedEvent, _ tracker: StoredTracker) throws(Violation) {
+        guard let position = tracker.position, let serial = event.serial,
+            serial == position.serial + 1, let id = Int(event.data ?? "")
+        else {
+            throw Violation(
+                .recovery,
+                "device \(tracker.number) at \(String(describing: tracker.position)) gets \(event)"
+            )
+        }
+        let place = ChannelPosition(stream: position.stream, serial: serial)
+        try model.see(id, at: place)
+        tracker.position = place
+        tracker.replayCount = max(0, tracker.replayCount - 1)
+    }
+
+    // MARK: - Backends
+
+    private func receive(_ answer: StoredRequest.Answer, _ event: StoredEvent) throws(Violation) {
+        record("event \(event.id) is answered \(answer.status) \(answer.body)")
+        switch answer.status {
+        case 200:
+            (event.isAnswered, event.mayBeLost) = (true, false)
+            guard let position = answer.position(on: event.channel) else { return }
+            try model.see(event.id, at: position)
+            event.position = position
+            guard let condition = event.condition, !answer.body.contains("repeated") else { return }
+            guard condition.stream == position.stream, condition.serial + 1 == position.serial
+            else {
+                throw Violation(
+                    .answers,
+                    "event \(event.id) is at \(position), and was to be behind \(condition)"
+                )
+            }
+        case 412 where event.condition != nil, 503: break
+        default: throw Violation(.answers, "event \(event.id): \(answer.status) \(answer.body)")
+        }
+    }
+
+    // MARK: - End
+
+    private func check() throws {
+        for tracker in trackers where tracker.replayCount > 0 {
+            throw Violation(
+                .recovery,
+                "device \(tracker.number) waits for \(tracker.replayCount) messages of a replay"
+            )
+        }
+        guard archive.unstoredByteCount == 0 else {
+            throw Violation(.budgets, "\(archive.unstoredByteCount) bytes wait for the archive")
+        }
+        let sizes = broker.tableSizes()
+        for table in ["events that wait for the archive", "requests that wait for the archive"]
+        where sizes[table] > 0 {
+            throw Violation(.budgets, "\(sizes[table]) \(table)")
+        }
+        for channel in Self.channels { try checkHistory(of: channel) }
+    }
+
+    private func checkHistory(of channel: String) throws {
+        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
+        try broker.accept(FileDescriptor(end, from: "socketpair"), on: number(shardCount))
+        let query = StoredRequest(
+            historyOf: channel,
+            pipe,
+            unixTime: Self.epoch + Int64(clock.milliseconds / 1_000)
+        )
+        requests.append(query)
+        try settle()
+        guard let answer = query.answer, answer.status == 200, let page = answer.history else {
+            throw Violation(
+                .answers,
+                "the history of \(channel): \(String(describing: query.answer))"
+            )
+        }
+        try model.check(page.messages, of: channel, at: page.position)
+        for tracker in trackers where tracker.channel == channel {
+            guard tracker.position == page.position else {
+                throw Violation(
+                    .recovery,
+                    "device \(tracker.number) is at \(String(describing: tracker.position)), and \(channel) at \(page.position)"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+import PusherProtocol
+
+/// What devices send, and how they process what they receive.
+extension SessionWorld {
+    private static var mask: UInt32 { 0x5A17_93C5 }
+
+    // MARK: - Sending
+
+    func subscribe(_ device: Device, _ channel: Int) {
+        guard let connection = device.connection, let socketID = connection.socketID,
+            connection.subscriptions[channel] == nil, !connection.leaving.contains(channel)
+        else { return }
+        let name = SessionScenario.channels[channel]
+        let isRefused =
+            SessionScenario.needsSignature(channel) && connection.refusals[channel] == nil
+            && random.happens(15)
+        let isTampered = variant == .resumeWithoutAuthorization && device.books[channel] != nil
+        var members = #""channel":"\#(name)""#
+        if SessionScenario.needsSignature(channel) {
+            let secret = isRefused && !isTampered ? Scenario.foreignSecret : Scenario.secrets[0]
+            members +=
+                #","auth":"\#(Scenario.keys[0]):\#(sign("\(socketID):\(name)", with: secret))""#
+        }
+        send("pusher:subscribe", members, on: connection)
+        if isRefused {
+            connection.refusals[channel, default: 0] += 1
+        } else {
+            connection.subscriptions[channel] = false
+            device.firstAskedAt[channel] = device.firstAskedAt[channel] ?? now
+            if device.socketIDs.last?.id != socketID { device.socketIDs.append((socketID, false)) }
+        }
+    }
+
+    func unsubscribe(_ device: Device, _ channel: Int) {
+        guard let connection = device.connection, connection.subscriptions[channel] == true else {
+            return
+        }
+        send(
+            "pusher:unsubscribe",
+            #""channel":"\#(SessionScenario.channels[channel])""#,
+            on: connection
+        )
+        send("pusher:ping", "", on: connection)
+        connection.subscriptions[channel] = nil
+        connection.answered[channel] = nil
+        connection.lastSerial[channel] = nil
+        connection.leaving.append(channel)
+        device.books[channel] = nil
+    }
+
+    private func send(_ event: String, _ members: String, on connection: DeviceConnection) {
+        connection.transport.send(#"{"event":"\#(event)","data":{\#(members)}}"#, mask: Self.mask)
+    }
+
+    // MARK: - The network layer
+
+    /// Transfers up to `count` bytes each way; what is received waits for the page.
+    func transfer(_ device: Device, _ count: Int) throws -> Int {
+        guard let connection = device.connection else { return 0 }
+        if variant == .confirmedAtWriting { send("pusher:pong", "", on: connection) }
+        let pushed = connection.transport.pipe.push(count)
+        let (read, frames) = try connection.transport.read(count)
+        for frame in frames {
+            if case .ping(let payload) = frame {
+                connection.transport.answer(payload, mask: Self.mask)
+            } else {
+                connection.waiting.append(frame)
+            }
+        }
+        if device.kind == .native { _ = try process(device, .max) }
+        if connection.transport.pipe.hasEnded, connection.waiting.isEmpty {
+            connection.transport.pipe.close()
+            if device.connection === connection { device.connection = nil }
+        }
+        // Unsolicited pongs are no progress.
+        return variant == .confirmedAtWriting ? read : pushed + read
+    }
+
+    /// A native client's old socket answers pings while it drops what it reads.
+    func transferAbandoned(_ connection: DeviceConnection) -> Int {
+        guard !connection.isDead, let (count, frames) = try? connection.transport.read(.max) else {
+            return 0
+        }
+        for case .ping(let payload) in frames {
+            connection.transport.answer(payload, mask: Self.mask)
+        }
+        return count + connection.transport.pipe.push(.max)
+    }
+
+    // MARK: - The page
+
+    /// Processes up to `count` messages, unless the page's thread is busy.
+    func process(_ device: Device, _ count: Int) throws -> Int {
+        guard let connection = device.connection, !connection.isBlocked else { return 0 }
+        var processed = 0
+        while processed < count, device.connection === connection, !connection.waiting.isEmpty {
+            let frame = connection.waiting.removeFirst()
+            processed += 1
+            processedCount += 1
+            trace.record { "    \(device.name) processes \(frame)" }
+            switch frame {
+            case .message(let message): try receive(message, device, connection)
+            case .ping, .pong: break
+            case .close(let code):
+                // 4201: a superseded connection that seemed dead.
+                guard code == 4201 || code == 4100 else {
+                    throw device.broken(.closing, "was closed with \(code ?? 0)")
+                }
+                connection.transport.pipe.close()
+                device.connection = nil
+            }
+        }
+        return processed
+    }
+
+    private func receive(
+        _ message: ServerMessage,
+        _ device: Device,
+        _ connection: DeviceConnection
+    ) throws {
+        switch message {
+        case .connectionEstablished(let id, _, _):
+            connection.socketID = id.description
+            // As stock clients do: an unknown session is told on the channels first subscribed to within a minute.
+            for channel in device.books.keys.sorted() { subscribe(device, channel) }
+        case .ping:
+            guard device.kind == .page, variant != .confirmedByPongFrames else { return }
+            send("pusher:pong", "", on: connection)
+            for (channel, book) in device.books where connection.subscriptions[channel] == true {
+                connection.answered[channel] = book.received
+            }
+            connection.answeredMark = processedCount
+            reach(.confirmation)
+        case .pong: if !connection.leaving.isEmpty { connection.leaving.removeFirst() }
+        case .subscriptionSucceeded(let channel, let data):
+            try receive(grant: data, of: try index(channel), device, connection)
+        case .subscriptionError(let channel, _, _, _):
+            let channel = try index(channel)
+            guard let count = connection.refusals[channel], count > 0 else {
+                throw device.broken(.answers, "was refused \(channel)")
+            }
+            connection.refusals[channel] = count - 1
+            if device.books[channel] != nil { subscribe(device, channel) }
+        case .event(let event):
+            let channel = try index(event.channel ?? "")
+            guard !connection.leaving.contains(channel) else { return }
+            guard connection.subscriptions[channel] == true else {
+                throw device.broken(.audience, "received \(event.name) on \(channel)")
+            }
+            if event.name == "pusher:gap" {
+                try receive(gap: event.data ?? "", of: channel, device)
+            } else {
+                try receive(event, of: channel, device, connection)
+            }
+        case .cacheMiss: break
+        case .error(let code, _):
+            guard code == nil || code == .pongNotReceived || code == .overCapacity else {
+                throw device.broken(.answers, "received error \(code?.rawValue ?? 0)")
+            }
+        default: break
+        }
+    }
+
+    private func index(_ channel: String) throws -> Int {
+        guard let index = SessionScenario.channels.firstIndex(of: channel) else {
+            throw Violation(.audience, "there is no channel \(channel)")
+        }
+        return index
+    }
+
+    private func receive(
+        grant data: String,
+        of channel: Int,
+        _ device: Device,
+        _ connection: DeviceConnection
+    ) throws {
+        guard connection.subscriptions[channel] == false else {
+            if connection.leaving.contains(channel) { return }
+            throw device.broken(.authorisation, "was granted \(channel), without permission")
+        }
+        connection.subscriptions[channel] = true
+        if let last = device.socketIDs.indices.last { device.socketIDs[last].isCertain = true }
+        connection.mayBeUnknown = connection.mayBeUnknown ?? mayBeUnknown(device)
+        device.contactAt = now
+        let isRecovered = data.contains(#""recovered":true"#)
+        connection.replayCounts[channel] =
+            data.firstMatch(of: /"replay":(\d+)/).flatMap { Int($0.1) }
+        if device.books[channel] == nil {
+            let askedAt = device.firstAskedAt[channel] ?? now
+            var book = Device.Book(beganAt: step, certainAt: askedAt)
+            book.lacksOpening =
+                channel == SessionScenario.cacheChannel && isCached && !isRecovered
+            device.books[channel] = book
+            reach(.tracked)
+        } else if isRecovered {
+            reach(data.contains(#""replay":0"#) ? .recoveredNothing : .recovered)
+        }
+    }
+
+    /// Whether the cache channel certainly had an event when a page that now begins there was acknowledged.
+    private var isCached: Bool {
+        events.contains {
+            $0.channel == SessionScenario.cacheChannel && $0.isAccepted && settledCount > $0.id
+        }
+    }
+
+    private func receive(
+        _ event: ReceivedEvent,
+        of channel: Int,
+        _ device: Device,
+        _ connection: DeviceConnection
+    ) throws {
+        guard let id = event.data.flatMap({ Int($0.prefix { $0 != ":" }) }), id < events.count,
+            events[id].channel == channel
+        else { throw device.broken(.content, "received \(event.data ?? "nothing")") }
+        device.contactAt = now
+        device.books[channel]?.lacksOpening = false
+        guard let serial = event.serial else { return }
+        let name = SessionScenario.channels[channel]
+        if let other = serials[id], other != serial {
+            throw device.broken(.serials, "found event \(id) with \(other) and \(serial)")
+        }
+        serials[id] = serial
+        if let last = connection.lastSerial[channel], serial <= last {
+            throw device.broken(.repeats, "got number \(serial) on \(name) behind \(last)")
+        }
+        connection.lastSerial[channel] = serial
+        // An event that excludes a connection of which the end came first reaches the next one, unless it is replayed.
+        let isReplayed = connection.replayCounts[channel] ?? 0 > 0
+        if isReplayed { connection.replayCounts[channel]? -= 1 }
+        let isForOthers =
+            events[id].excluded == connection.socketID && connection.socketID != nil
+            || isReplayed && device.isCertainlyExcluded(from: events[id])
+        guard !isForOthers || device.isTwin else {
+            throw device.broken(.exclusion, "received event \(id) on \(name)")
+        }
+        guard let book = device.books[channel] else { return }
+        guard !book.certain.contains(id) || device.isTwin else {
+            throw device.broken(.repeats, "got event \(id) on \(name) again, and had confirmed it")
+        }
+        reach(book.received.contains(id) ? .repeated : .event)
+        device.books[channel]?.received.insert(id)
+    }
+
+    // MARK: - Gaps
+
+    private func receive(gap data: String, of channel: Int, _ device: Device) throws {
+        let isEncrypted = SessionScenario.channels[channel].hasPrefix("private-encrypted-")
+        let reason = data.firstMatch(of: /"reason":"(\w+)"/).map { String($0.1) }
+        guard isEncrypted ? data == "{}" : reason != nil else {
+            throw device.broken(.answers, "received the gap \(data)")
+        }
+        if let reason { reach(.gap(reason)) }
+        guard let book = device.books[channel] else { return }
+        try check(reason, channel, book, device)
+        device.books[channel]?.beganAt = step
+        device.books[channel]?.certainAt = now
+        device.books[channel]?.gapMark = processedCount
+    }
+
+    /// Checks that a gap is told only where something may be missing.
+    private func check(
+        _ reason: String?,
+        _ channel: Int,
+        _ book: Device.Book,
+        _ device: Device
+    ) throws {
+        let missed = events.count { $0.channel == channel && $0.time >= book.certainAt }
+        let seconds = (now - book.certainAt) / 1_000
+        let isTruncated =
+            missed > SessionScenario.messagesMax || seconds >= SessionScenario.messageAgeMax - 1
+        let isTooMuch = missed > SessionScenario.replayMessagesMax
+        let isUnknown = device.connection?.mayBeUnknown == true || mayBeUnknown(device)
+        let isTrue =
+            switch reason {
+            case "truncated": isTruncated
+            case "too_much": isTooMuch
+            case "unknown_session": isUnknown
+            case "shared_session": device.isTwin
+            case nil: isTruncated || isTooMuch || isUnknown || device.isTwin
+            default: false
+            }
+        guard isTrue || book.gapMark != nil || device.isTwin else {
+            throw device.broken(
+                .honesty,
+                "was told of a gap on \(SessionScenario.channels[channel]), \(reason ?? "encrypted"), "
+                    + "with \(missed) events in \(seconds) seconds"
+            )
+        }
+        // Channels that were begun meanwhile, and whose gap was not processed, are told later.
+        if isUnknown, reason == nil || reason == "unknown_session" {
+            device.unknownUntil = now + 122_000
+        }
+    }
+}
