@@ -27,7 +27,7 @@ func fanfareTestingArticle() async throws {
     try await broker.settle()
     #expect(list.names == ["Ann"])
     broker.cut()
-    try await broker.advance(by: .seconds(31))
+    try await broker.advance(by: .seconds(10))
     try await broker.waitForSubscribers(to: "userslist")
     #expect(list.names == ["Ann"])
 }

@@ -9,7 +9,7 @@ func readmeTesting() async throws {
     try await broker.waitForSubscribers(to: "userslist")
     broker.cut()
     try broker.trigger("addUser", on: "userslist", data: ["name": "Ann"])
-    try await broker.advance(by: .seconds(31))
+    try await broker.advance(by: .seconds(10))
     for try await delivery in users {
         guard case .event(let event, _) = delivery else { continue }
         print(event.data ?? "")
