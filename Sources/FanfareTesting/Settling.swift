@@ -40,9 +40,6 @@ extension ScriptedBroker {
     /// So a client that reconnects in this time does so while the clock stands still at that moment, and its next timeouts
     /// begin there. Authorization requests and the app's own tasks are not waited for.
     ///
-    /// A task that this wakes runs while the clock goes on. Behind a cut advance by less than
-    /// `ClientOptions.connectTimeout`: otherwise the attempt that begins may find its own time over.
-    ///
     /// - Parameters:
     ///   - duration: Not negative.
     ///   - queues: The queues of the app whose current blocks are waited for too.
