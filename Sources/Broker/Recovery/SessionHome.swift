@@ -35,8 +35,6 @@ public struct SessionHome: Sendable {
 
     /// How far the clock of a device may be ahead, in milliseconds.
     public static let clockTolerance: Int64 = 120_000
-    /// For how long the channels of an unknown session count as forgotten, in milliseconds.
-    public static let unknownTime: Int64 = 60_000
     /// The number of socket IDs that a session remembers.
     static let socketIDCountMax = 4
 
@@ -167,7 +165,9 @@ public struct SessionHome: Sendable {
         at moment: Moment
     ) -> [Effect] {
         let isNew = self.isNew(claim, sessions, settings, at: moment)
-        let unknownUntil = isNew ? .min : moment.now + Self.unknownTime
+        // For as long as the session lives: a client may ask for one of its channels an hour later, when its authorization
+        // succeeds.
+        let unknownUntil: Int64 = isNew ? .min : .max
         var effects: [Effect] = []
         let sessionsMax = max(1, settings.sessionsMax / shardCount)
         if sessions.sessions.count >= sessionsMax {

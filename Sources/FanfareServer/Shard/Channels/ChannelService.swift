@@ -416,6 +416,7 @@ final class ChannelService: TimerTarget {
         }
         let app = keepsAlways ? context.registry.apps[address.app] : nil
         guard let channel else {
+            guard !context.faults.contains(.skipsVacantStreams) else { return nil }
             let stream = state.stream(ofVacant: address, app, at: context.milliseconds)
             startTimers()
             return stream

@@ -70,7 +70,8 @@ final class Confirmations: TimerTarget {
         channels = channels.filter { channel in
             var isBehind = false
             for connection in channel.confirming.values {
-                let mark = channel.mark(of: connection)
+                let countsWaiting = context.faults.contains(.marksWaiting)
+                let mark = countsWaiting ? channel.lastSerial : channel.mark(of: connection)
                 guard let handed = connection.handOver(mark, on: channel.name) else { continue }
                 if handed < channel.lastSerial { isBehind = true }
                 if connection.hasUnasked { connections[connection.socketID] = connection }
