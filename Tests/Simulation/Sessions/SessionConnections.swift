@@ -117,6 +117,11 @@ extension SessionWorld {
         _ = try transfer(device, .max)
         connection.isBlocked = false
         _ = try process(device, 1 + random.number(2))
+        // What it has answered may still arrive.
+        if random.happens(50) {
+            _ = connection.transport.pipe.push(.max)
+            for shard in 0..<shardCount { broker.turn(shard) }
+        }
         lose(device, .close)
     }
 
@@ -135,9 +140,13 @@ extension SessionWorld {
     }
 
     func closeAbandoned() {
+        let count = abandoned.count
         abandoned.removeAll { connection, until in
             if now >= until { connection.transport.pipe.close() }
             return now >= until
         }
+        guard abandoned.count < count else { return }
+        // The pong frames of a socket that drops what it reads count if its end takes two seconds to arrive.
+        for shard in 0..<shardCount { broker.turn(shard) }
     }
 }

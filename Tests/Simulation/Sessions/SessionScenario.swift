@@ -17,7 +17,7 @@ enum SessionScenario {
     static let replayBytesMax = queuedBytesMax / 4
     /// The requests of a flood, and the length of their events, which together are longer than a queue and its socket's
     /// buffer.
-    static let floodCount = 40
+    static let floodCount = 60
     static let floodLength = 700
     /// How far a device's clock may be ahead, in milliseconds.
     static let clockTolerance = 120_000

@@ -27,8 +27,14 @@ extension SessionWorld {
             try publish(others.map { addEvent(on: $0, length: SessionScenario.floodLength) })
             for _ in 0..<2 { try runRound() }
         }
+        // The broker slows publishers down for readers that are behind, but not for long.
+        for _ in 0..<15 {
+            wait(300)
+            try runRound()
+        }
         reach(.flood)
-        connection.isStalled = random.happens(50)
+        connection.isStalled = random.happens(30)
+        try runRound()
     }
 
     private func addEvent(

@@ -99,7 +99,7 @@ final class SessionWorld {
     private func performStep() throws {
         let device = devices[random.number(devices.count)]
         let kind = random.pick(Self.weights)
-        trace.record { "\(step) \(kind) \(device.name)" }
+        trace.record { "\(step) \(kind) \(device.name) \(device.kind) at \(now)" }
         switch kind {
         case .connect: try connect(device)
         case .subscribe: subscribe(device, random.number(SessionScenario.channels.count))
