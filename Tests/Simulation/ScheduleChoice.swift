@@ -18,6 +18,10 @@ extension Schedule {
         steps = []
         for _ in 0..<choice.clientCount + 2 { steps.append(choice.connect()) }
         for _ in 0..<80 + random.number(280) { steps.append(choice.next()) }
+        if choice.channels.contains(Scenario.openingChannel), choice.random.happens(60) {
+            let place = choice.random.number(steps.count)
+            steps.insert(contentsOf: choice.lateJoin(), at: place)
+        }
         // Some runs publish more at once than the broker reads at once, which takes as long as all the rest.
         if choice.random.happens(15) {
             for _ in 0..<1 + choice.random.number(2) {
@@ -31,11 +35,13 @@ extension Schedule {
     /// Draws the channels of a run: often of one kind, for a thorough test of that.
     private static func channels(_ random: inout SeededRandom) -> [Int] {
         let all = Scenario.channels.indices
-        switch random.number(5) {
+        switch random.number(6) {
         case 0, 4:
             return all.filter { Scenario.channels[$0].isPresence }.dropFirst(random.number(3)) + [
                 random.number(all.count)
             ]
+        // Clients come late to what was published before, and come back.
+        case 5: return [Scenario.openingChannel]
         case 1: return [random.number(all.count)]
         case 2: return (0..<3).map { _ in random.number(all.count) }
         // Of the server-to-user channels, only one: few clients can subscribe to them.
@@ -123,6 +129,30 @@ struct StepChoice {
             count: Scenario.floodLength / length + random.number(20),
             length: length
         )
+    }
+
+    /// A client comes to a channel that opens with what was published before.
+    mutating func lateJoin() -> [Step] {
+        let (client, shard) = (client(), shard())
+        let request = Request.trigger(
+            app: 0,
+            channels: [Scenario.openingChannel],
+            length: 10,
+            excluded: nil,
+            isSigned: true
+        )
+        let subscription = ClientAction.subscribe(
+            Scenario.openingChannel,
+            .right,
+            user: nil,
+            tracks: false
+        )
+        return (0..<Scenario.openingCount + random.number(2))
+            .map { _ in .request(request, shard: shard, pushing: .max) } + [
+                .settle, .leave(client, isReset: false), .settle,
+                .connect(client, shard: shard, app: 0, compresses: false, bufferSize: 200_000),
+                .round, .round, .send(client, subscription, pushing: .max), .round, .settle,
+            ]
     }
 
     private mutating func client() -> Int { random.number(clientCount) }

@@ -54,7 +54,8 @@ final class Device {
     var isCertainlyUnknown = false
     /// Whether a session that was forgotten may have been taken for new: the device's clock is more than two minutes ahead.
     var isBeyondPromise = false
-    /// When the device was last told that another one uses its token.
+    /// When the connection was opened that was last told that another device uses the token: the session has been shared for
+    /// less long.
     var sharedAt: Int?
 
     init(number: Int, kind: Kind, token: String, skew: Int, at now: Int) {

@@ -21,6 +21,8 @@ extension SessionWorld {
         device.books[channel]?.certainAt = now
         device.books[channel]?.gapMark = processedCount
         device.books[channel]?.lacksGap = false
+        // A subscription that was granted to a superseded connection began where the other device's would have.
+        if device.sharesToken { device.books[channel]?.lacksOpening = false }
     }
 
     /// Checks that a gap is told only where something may be missing.
@@ -65,7 +67,8 @@ extension SessionWorld {
             throw device.broken(.honesty, "was told that it shares its token")
         }
         connection.isShared = true
-        device.sharedAt = now
+        // It may have been decided long before the device reads it.
+        device.sharedAt = connection.connectedAt
     }
 
     /// Whether the session certainly resumes nothing: two living devices have used its token, and it was not forgotten.
