@@ -114,15 +114,41 @@ extension SessionWorld {
     func abort(_ device: Device) throws {
         guard let connection = device.connection else { return }
         connection.isBlocked = device.kind == .page
+        if random.happens(50) {
+            subscribe(device, SessionScenario.cacheChannel)
+            for _ in 0..<3 { try runRound() }
+        }
         _ = try transfer(device, .max)
         connection.isBlocked = false
         _ = try process(device, 1 + random.number(2))
-        // What it has answered may still arrive.
-        if random.happens(50) {
-            _ = connection.transport.pipe.push(.max)
-            for shard in 0..<shardCount { broker.turn(shard) }
-        }
+        if random.happens(50) { answer(on: connection) }
         lose(device, .close)
+    }
+
+    /// An event arrives in the turn in which the broker asks the page, which answers and closes.
+    func answerAndClose(_ device: Device) throws {
+        guard let connection = device.connection, !connection.isStalled,
+            let channel = connection.subscriptions.keys.sorted().first
+        else { return }
+        connection.isBlocked = false
+        try publish(on: channel)
+        try runRound()
+        try publish(on: channel)
+        wait(250)
+        for shard in 0..<shardCount { broker.turn(shard) }
+        guard device.connection === connection else { return }
+        connection.isBlocked = device.kind == .page
+        _ = try transfer(device, .max)
+        connection.isBlocked = false
+        _ = try process(device, 1)
+        answer(on: connection)
+        lose(device, .close)
+    }
+
+    /// What the device has answered arrives.
+    private func answer(on connection: DeviceConnection) {
+        _ = connection.transport.pipe.push(.max)
+        for shard in 0..<shardCount { broker.turn(shard) }
     }
 
     /// The device opens another connection before it closes the present one.

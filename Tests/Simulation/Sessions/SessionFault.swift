@@ -6,6 +6,8 @@ import PusherProtocol
 struct SessionFault {
     let variant: SessionVariant
     private var firstHandovers: [SessionKey: [SessionCursor]] = [:]
+    /// The last number that a home has sent to another shard, of each channel.
+    private var lastSerials: [ChannelName: UInt64] = [:]
     /// When each session was first found to be unknown.
     private var unknownSince: [SessionKey: Int64] = [:]
 
@@ -13,7 +15,10 @@ struct SessionFault {
 
     /// Applies the bug to a message in transit; `nil` if it does not arrive.
     mutating func tamper(_ message: LinkMessage, in world: SessionWorld) -> LinkMessage? {
-        switch message.message {
+        if case .fanOut(let address, let frame, _) = message.message, frame.serial > 0 {
+            lastSerials[address.name] = frame.serial
+        }
+        return switch message.message {
         case .sessions(.isAlive) where variant == .sharedUntold: nil
         case .sessions(.handOver(let handover)):
             tamper(handover, in: world).map { LinkMessage(message: .sessions(.handOver($0))) }
@@ -68,7 +73,7 @@ struct SessionFault {
                 let cursor = handover.cursors[index]
                 handover.cursors[index].position = ChannelPosition(
                     stream: cursor.position.stream,
-                    serial: max(cursor.position.serial, world.lastSerial(on: cursor.channel.text))
+                    serial: max(cursor.position.serial, lastSerials[cursor.channel] ?? 0)
                 )
             }
         case .cursorTooHigh:
@@ -91,11 +96,5 @@ extension SessionWorld {
         devices.contains {
             $0.connection?.isStalled == true && $0.connection?.socketID == socketID.description
         }
-    }
-
-    /// The greatest number that a device has seen on a channel.
-    fileprivate func lastSerial(on channel: String) -> UInt64 {
-        serials.filter { SessionScenario.channels[events[$0.key].channel] == channel }.values.max()
-            ?? 0
     }
 }

@@ -6,7 +6,10 @@ extension SessionWorld {
     // MARK: - Backend
 
     func publish() throws {
-        let channel = random.number(SessionScenario.channels.count)
+        try publish(on: random.number(SessionScenario.channels.count))
+    }
+
+    func publish(on channel: Int) throws {
         let excluded =
             random.happens(25) ? devices[random.number(devices.count)].connection?.socketID : nil
         try publish([addEvent(on: channel, length: random.number(200), excluding: excluded)])
@@ -15,6 +18,8 @@ extension SessionWorld {
     /// Publishes more at once on a channel than the queue of a device holds that has stopped reading, and a few events on
     /// the others.
     func flood(_ device: Device) throws {
+        let following = devices.filter { $0.connection?.subscriptions.isEmpty == false }
+        let device = following.contains { $0 === device } ? device : following.first ?? device
         guard let connection = device.connection else { return }
         connection.isStalled = true
         let subscribed = connection.subscriptions.keys.sorted()
