@@ -184,7 +184,7 @@ package final class SimulatedBroker {
 
     /// Lets every token count as new that no client has used, as behind a start that reads all sessions back.
     package func knowsAllSessions() {
-        for stage in stages { stage.core.restoreSessions([], isComplete: true) }
+        for stage in stages { stage.core.restore(StoredSessions(isComplete: true)) }
     }
 
     // MARK: - Sizes
