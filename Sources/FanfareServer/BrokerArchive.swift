@@ -42,22 +42,24 @@ extension BrokerServer {
     }
 
     /// Keeps sessions, and what is in memory alone, for the next start; called when no client is left.
-    ///
-    /// - Parameter end: Until when to wait for cursors that are on their way between shards.
-    func keepState(until end: ContinuousClock.Instant) async {
-        let sessions =
-            hasRestored.load(ordering: .relaxed) ? await storedSessions(until: end) : nil
+    func keepState() async {
+        let sessions = hasRestored.load(ordering: .relaxed) ? await storedSessions : nil
         await archive?.close(keeping: sessions)
         await writeSpool(archive == nil ? sessions : nil)
     }
 
-    private func storedSessions(until end: ContinuousClock.Instant) async -> StoredSessions {
-        let end = min(end, ContinuousClock.now + .seconds(1))
-        while true {
-            var sessions = await shards[0].storedSessions
-            for shard in shards.dropFirst() { sessions.add(await shard.storedSessions) }
-            guard !sessions.isComplete, ContinuousClock.now < end else { return sessions }
-            try? await Task.sleep(for: .milliseconds(20))
+    /// The longest wait for cursors that are on their way between shards.
+    private static var handoverTime: Duration { .milliseconds(500) }
+
+    private var storedSessions: StoredSessions {
+        get async {
+            let end = ContinuousClock.now + Self.handoverTime
+            while true {
+                var sessions = await shards[0].storedSessions
+                for shard in shards.dropFirst() { sessions.add(await shard.storedSessions) }
+                guard !sessions.isComplete, ContinuousClock.now < end else { return sessions }
+                try? await Task.sleep(for: .milliseconds(20))
+            }
         }
     }
 
