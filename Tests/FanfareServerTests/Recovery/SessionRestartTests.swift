@@ -176,7 +176,10 @@ import Testing
         }
         try await copied.run(loops: 2) { broker in
             let client = try await StockWire(broker, token)
-            #expect(try await client.subscribe(to: "stored-a") == recovered(2))
+            // Sessions are written between the subscription and the first confirmation, or behind that.
+            let answer = try await client.subscribe(to: "stored-a")
+            #expect([recovered(3), recovered(2)].contains(answer), "\(answer)")
+            if answer == recovered(3) { #expect(try await client.events(1) == ["1"]) }
             #expect(try await client.events(2) == ["2", "3"])
             // It may have been subscribed to that, and was.
             #expect(try await client.subscribe(to: "stored-b") == lost)

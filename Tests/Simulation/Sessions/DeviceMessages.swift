@@ -201,6 +201,7 @@ extension SessionWorld {
     private var isCached: Bool {
         events.contains {
             $0.channel == SessionScenario.cacheChannel && $0.isAccepted && settledCount > $0.id
+                && $0.id >= uncachedCount
         }
     }
 

@@ -4,8 +4,10 @@ import PusherProtocol
 
 /// Writes the sessions that have changed to the archive every five seconds, so that a crash makes clients repeat little.
 ///
-/// The connection that owns a session knows its cursors; its home knows the sessions without a connection. One portion is
-/// under way at a time: while the archive cannot write, sessions change without being noted twice.
+/// The connection that owns a session knows its cursors; its home knows the sessions without a connection. All shards
+/// begin a round at the same moments, so that a session that goes from one to another between two rounds is written by
+/// one of them. One portion is under way at a time: while the archive cannot write, sessions change without being noted
+/// twice.
 final class SessionCheckpoints: TimerTarget {
     private let context: ShardContext
     private unowned let sessions: SessionService
@@ -17,8 +19,8 @@ final class SessionCheckpoints: TimerTarget {
     private var isUnderWay = false
     private var isTimerRunning = false
 
-    /// The time between two rounds.
-    private static var interval: Duration { .seconds(5) }
+    /// The time between two rounds, in milliseconds.
+    private static var interval: Int64 { 5_000 }
     /// The maximum number of sessions and of cursors in one portion, which delays messages of stored channels.
     private static var portionMax: (sessions: Int, cursors: Int) { (256, 2_048) }
 
@@ -81,6 +83,7 @@ final class SessionCheckpoints: TimerTarget {
     private func startTimer() {
         guard !isTimerRunning, !isUnderWay else { return }
         isTimerRunning = true
-        context.reactor.schedule(after: Self.interval, self)
+        let delay = Self.interval - context.milliseconds % Self.interval
+        context.reactor.schedule(after: .milliseconds(delay), self)
     }
 }
