@@ -61,7 +61,8 @@ enum SessionCoding {
     }
 
     /// FNV-1a of 64 bits, of the session's address and its record.
-    private static func checksum(_ record: ArraySlice<UInt8>, of address: SessionAddress) -> UInt64 {
+    private static func checksum(_ record: ArraySlice<UInt8>, of address: SessionAddress) -> UInt64
+    {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for bytes in [Array(address.app.text.utf8)[...], key(of: address)[...], record] {
             for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
@@ -88,9 +89,12 @@ enum SessionCoding {
     ) -> StoredSession? {
         var end = Reader(rest: record.suffix(8))
         let content = record.dropLast(8)
-        guard let sum: UInt64 = end.number(), sum == checksum(content, of: address) else { return nil }
+        guard let sum: UInt64 = end.number(), sum == checksum(content, of: address) else {
+            return nil
+        }
         var reader = Reader(rest: content)
-        guard reader.number() == version, let state = reader.number().flatMap({ State(rawValue: $0) }),
+        guard reader.number() == version,
+            let state = reader.number().flatMap({ State(rawValue: $0) }),
             let flags: UInt8 = reader.number(), let unknownUntil: Int64 = reader.number(),
             let idCount: UInt8 = reader.number()
         else { return nil }

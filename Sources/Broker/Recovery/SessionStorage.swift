@@ -125,7 +125,8 @@ extension SessionHome.Session {
     func stored(_ address: SessionAddress, at moment: SessionHome.Moment) -> StoredSession? {
         let (since, cursors, state): (Int64, [SessionCursor], StoredSession.State)
         switch self.state {
-        case .parked(let time, let confirmed): (since, cursors, state) = (time, confirmed, .resumable)
+        case .parked(let time, let confirmed):
+            (since, cursors, state) = (time, confirmed, .resumable)
         case .shared(let time): (since, cursors, state) = (time, [], .shared)
         case .owned, .yielding: return nil
         }

@@ -78,7 +78,9 @@ import Testing
     )
     func restarts(created: Int64, now: Int64, isNew: Bool) {
         let expected = isNew ? "2 owns" : "2 owns unknown"
-        #expect(text(SessionHomeModel(isFirst: false).claim(2, created: created, at: now)) == [expected])
+        #expect(
+            text(SessionHomeModel(isFirst: false).claim(2, created: created, at: now)) == [expected]
+        )
     }
 
     @Test("A forgotten session is remembered as long as its token could be new")

@@ -53,7 +53,8 @@ import Testing
         stored.isComplete = false
         let home = SessionHomeModel(isFirst: false)
         home.restore(stored, at: 300)
-        guard case .answer(.owned(let begin), _, _) = home.claim(9, key: 1, created: 0, at: 400).first
+        guard
+            case .answer(.owned(let begin), _, _) = home.claim(9, key: 1, created: 0, at: 400).first
         else {
             Issue.record("no owner")
             return
@@ -101,7 +102,8 @@ import Testing
         #expect(home.home.count == 0 && home.changes(at: 801) == ["remove 1"])
     }
 
-    @Test("What tells forgotten sessions from new ones goes over a stop, too") func bounds() throws {
+    @Test("What tells forgotten sessions from new ones goes over a stop, too") func bounds() throws
+    {
         let former = SessionHomeModel(isFirst: false)
         former.settings.sessionsMax = 1
         _ = former.claim(1, key: 1, created: 300, at: 200)
@@ -114,9 +116,11 @@ import Testing
         let stored = former.home.stored(at: former.moment(510))
         #expect(stored.isComplete && stored.unknownBefore == SessionHomeModel.epoch * 1_000)
         #expect(stored.evictions == [former.app: (SessionHomeModel.epoch + 501) * 1_000])
-        #expect(stored.sessions.map(\.state).sorted { $0.rawValue < $1.rawValue } == [
-            .resumable, .forgotten,
-        ])
+        #expect(
+            stored.sessions.map(\.state).sorted { $0.rawValue < $1.rawValue } == [
+                .resumable, .forgotten,
+            ]
+        )
         let home = SessionHomeModel(isFirst: false)
         home.restore(stored, at: 520)
         #expect(text(home.claim(4, key: 1, created: 300, at: 521)) == ["4 owns unknown"])

@@ -194,6 +194,9 @@ extension SessionWorld {
             reach(.tracked)
         } else if isRecovered {
             reach(data.contains(#""replay":0"#) ? .recoveredNothing : .recovered)
+        } else if connection.mayBeUnknown == true {
+            // The gap follows. If it is not processed, it is told again to a session that is known by then.
+            device.books[channel]?.gapMark = processedCount
         }
     }
 
