@@ -108,7 +108,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
         let (stream, other) = (former.open("a"), former.open("b"))
         for (serial, time) in [(1, 50), (2, 20), (3, 30)] {
             let frame = former.frame(UInt64(serial))
-            _ = former.streams.append(frame, except: nil, to: stream, at: time * 1_000)
+            _ = former.streams.append(frame, except: nil, to: stream, at: Int64(time) * 1_000)
         }
         former.append(to: other, at: 25)
         let shard = Shard()
