@@ -175,7 +175,9 @@ extension Session {
                 } else {
                     extras.recovery?.cursors.receivePong()
                 }
-            return channels?.isEmpty == false ? .confirmed(channels ?? []) : .nothing
+            guard let channels, !channels.isEmpty else { return .nothing }
+            extras.recovery?.confirmed(at: now)
+            return .confirmed(channels)
         case .unclaimed, .claiming, .shared, .withoutRecovery: return .nothing
         }
     }

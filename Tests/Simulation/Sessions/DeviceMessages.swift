@@ -296,9 +296,9 @@ extension SessionWorld {
                     + "with \(missed) events in \(seconds) seconds"
             )
         }
-        // Channels that were begun meanwhile, and whose gap was not processed, are told later.
+        // So are later the channels that were begun meanwhile, as long as nothing was confirmed behind the minute.
         if isUnknown, reason == nil || reason == "unknown_session" {
-            device.unknownUntil = now + 122_000
+            device.unknownUntil = .max
         }
     }
 }

@@ -52,7 +52,7 @@ final class SessionWorld {
         self.environment = environment
         shardCount = [1, 2, 3, 3][random.number(4)]
         isComplete = random.happens(70)
-        hasRestarts = !seed.isMultiple(of: 3)
+        hasRestarts = !seed.isMultiple(of: 3) && variant != .owedOpeningForgotten
         sessionsMax = random.happens(80) ? 1_000 : 2 * shardCount
         (archive, broker) = try Self.start(
             sessionsMax: sessionsMax,
