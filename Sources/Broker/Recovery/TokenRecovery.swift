@@ -151,12 +151,13 @@ struct TokenRecovery: Sendable {
         )
     }
 
-    /// The session as it would be resumed if the broker ended now, by a crash; `nil` if the connection is not the owner.
+    /// The session as it would be resumed if the broker ended now, by a crash.
     ///
     /// - Parameters:
     ///   - socketID: The connection.
     ///   - cursorsMax: The most cursors.
     ///   - offset: The milliseconds to add for the time since 1970.
+    /// - Returns: The session; `nil` if the connection is not the owner.
     func stored(
         as socketID: SocketID,
         cursorsMax: Int,
