@@ -121,6 +121,8 @@ extension ChannelService {
             commits.isReleasing = false
         case .renewed: state.renewAll()
         case .page(let page, let number): receive(page, of: number)
+        // Concerns no channel.
+        case .sessionsWritten: break
         }
     }
 
