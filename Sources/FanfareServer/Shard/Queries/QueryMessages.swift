@@ -30,6 +30,16 @@ package enum ShardQuery: Sendable {
     indirect case trace(ChannelAddress, serial: UInt64)
     /// Drop what this channel keeps: the position of the stream that begins.
     case purge(ChannelAddress)
+
+    /// The channel; `nil` for a query for several.
+    var address: ChannelAddress? {
+        switch self {
+        case .counts: nil
+        case .users(let address), .cached(let address), .state(let address),
+            .history(let address, _), .trace(let address, _), .purge(let address):
+            address
+        }
+    }
 }
 
 /// The answer of a home about one channel.

@@ -19,7 +19,7 @@ final class ScatterGather {
     init(_ context: ShardContext, _ channels: ChannelService) {
         self.context = context
         self.channels = channels
-        channels.answerQuery = { [unowned self] in answer([$0], to: $1, of: $2) }
+        channels.answerQuery = { [unowned self] in send($0, $1) }
     }
 
     /// The number of queries that are not answered.
@@ -96,8 +96,7 @@ final class ScatterGather {
             context.links.send(.query(query, id: id, asker: context.shard), to: shard)
         }
         for (shard, query) in queries where shard == context.shard {
-            guard !channels.askArchive(query, id: id, asker: context.shard) else { continue }
-            receive(channels.answer(query), of: id)
+            answer(query, QueryReply(id: id, asker: shard))
         }
     }
 
@@ -106,15 +105,15 @@ final class ScatterGather {
 
     // MARK: - Answers
 
-    /// Answers another shard's query for channels whose home is here.
-    func answer(_ query: ShardQuery, id: QueryID, asker: Int) {
-        guard !channels.askArchive(query, id: id, asker: asker) else { return }
-        answer(channels.answer(query), to: id, of: asker)
+    /// Answers a query for channels whose home is here, at once or when the archive has answered.
+    func answer(_ query: ShardQuery, _ reply: QueryReply) {
+        guard !channels.askArchive(query, reply) else { return }
+        send(channels.answer(query), reply)
     }
 
-    private func answer(_ counts: [ChannelCount], to id: QueryID, of asker: Int) {
-        guard asker != context.shard else { return receive(counts, of: id) }
-        context.links.send(.answer(counts, id: id), to: asker)
+    private func send(_ counts: [ChannelCount], _ reply: QueryReply) {
+        guard reply.asker != context.shard else { return receive(counts, of: reply.id) }
+        context.links.send(.answer(counts, id: reply.id), to: reply.asker)
     }
 
     /// Receives one home's part of an answer.
