@@ -141,17 +141,19 @@ extension ChannelService {
     ///
     /// - Returns: Whether the answer comes later.
     func askArchive(_ query: ShardQuery, _ reply: QueryReply) -> Bool {
-        guard commits != nil else { return false }
+        if case .purge(let address) = query { return waitsForArchive(purgeOf: address, reply) }
+        guard commits != nil, let address = query.address, keepsMessages(at: address) else {
+            return false
+        }
         let stored: ArchiveQuery?
         switch query {
-        case .purge(let address): return waitsForArchive(purgeOf: address, reply)
-        case .history(let address, let page):
+        case .history(_, let page):
             stored = openStream(at: address)
                 .flatMap { state.streams[$0].archiveQuery(for: page) }
-        case .trace(let address, let serial):
+        case .trace(_, let serial):
             stored = state.streams.index(of: address)
                 .flatMap { state.streams[$0].archiveQuery(forMessage: serial) }
-        case .counts, .users, .cached, .state: return false
+        case .counts, .users, .cached, .state, .purge: stored = nil
         }
         guard let stored else { return false }
         read(stored, for: .query(query, row: stored.row, reply))
@@ -184,19 +186,21 @@ extension ChannelService {
 
     /// Answers a query with what the archive knows of the stream with a number.
     ///
-    /// If the channel has gone on in another stream meanwhile, the query is about that one.
+    /// If the channel has gone on in another stream meanwhile, the query is about that one; and the app may have lost its
+    /// recovery.
     private func answer(
         _ query: ShardQuery,
         _ reply: QueryReply,
         with page: ArchivePage?,
         of row: Int64
     ) {
-        guard let address = query.address, let page,
+        guard let address = query.address, keepsMessages(at: address),
             let stream = state.streams.index(of: address), state.streams[stream].row == row
         else {
-            if page == nil || !askArchive(query, reply) { answerQuery(answer(query), reply) }
+            if !askArchive(query, reply) { answerQuery(answer(query), reply) }
             return
         }
+        guard let page else { return answerQuery([failed(address, .isUnreadable)], reply) }
         var count = count(of: address)
         switch query {
         case .history:

@@ -42,6 +42,14 @@ package enum ShardQuery: Sendable {
     }
 }
 
+/// Why a home cannot answer a query for what a channel keeps.
+package enum QueryFailure: Error {
+    /// The app keeps no messages, or is no longer served.
+    case keepsNothing
+    /// The archive cannot be read.
+    case isUnreadable
+}
+
 /// The answer of a home about one channel.
 package struct ChannelCount: Sendable {
     var name: ChannelName
@@ -59,6 +67,8 @@ package struct ChannelCount: Sendable {
     var history: HistoryPage?
     /// What is known of a message, if requested.
     var trace: TracedMessage?
+    /// Why what the channel keeps is not told, if requested.
+    var failure: QueryFailure?
 }
 
 // MARK: - Lists of channels

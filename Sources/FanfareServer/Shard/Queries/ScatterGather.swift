@@ -43,28 +43,40 @@ final class ScatterGather {
         ask([(address.home(among: context.shardCount), .state(address))], finish: finish)
     }
 
-    /// Queries messages that a channel of an app with recovery keeps.
+    /// Queries messages that a channel keeps.
     func history(
         _ query: HistoryQuery,
         of address: ChannelAddress,
-        finish: @escaping (HistoryPage) -> Void
+        finish: @escaping (Result<HistoryPage, QueryFailure>) -> Void
     ) {
-        ask([(address.home(among: context.shardCount), .history(address, query))]) {
-            if let page = $0.first?.history { finish(page) }
-        }
+        askHome(.history(address, query), of: address, \.history, finish: finish)
     }
 
     /// Queries what is known of a message; `nil` if the channel has no stream.
     func trace(
         _ serial: UInt64,
         of address: ChannelAddress,
-        finish: @escaping (TracedMessage?) -> Void
+        finish: @escaping (Result<TracedMessage?, QueryFailure>) -> Void
     ) {
-        ask([(address.home(among: context.shardCount), .trace(address, serial: serial))]) {
-            finish($0.first?.trace)
-        }
+        askHome(.trace(address, serial: serial), of: address, { .some($0.trace) }, finish: finish)
     }
 
+    /// Queries what one channel keeps; its app may lose that meanwhile.
+    private func askHome<Value>(
+        _ query: ShardQuery,
+        of address: ChannelAddress,
+        _ value: @escaping (ChannelCount) -> Value?,
+        finish: @escaping (Result<Value, QueryFailure>) -> Void
+    ) {
+        ask([(address.home(among: context.shardCount), query)]) { answers in
+            let answer = answers.first
+            if answer?.failure == nil, let found = answer.flatMap(value) {
+                finish(.success(found))
+            } else {
+                finish(.failure(answer?.failure ?? .keepsNothing))
+            }
+        }
+    }
     /// Drops what a channel keeps, and queries the position of the stream that begins; `nil` in an app without recovery.
     func purge(_ address: ChannelAddress, finish: @escaping (ChannelPosition?) -> Void) {
         ask([(address.home(among: context.shardCount), .purge(address))]) {
