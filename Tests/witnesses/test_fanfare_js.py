@@ -2,11 +2,11 @@
 
 import json
 import re
-import urllib.request
 
 import pusher
 import pytest
 
+from declarations import events_of, members_of, read
 from frame_line import FrameLine
 from programs import Broker, await_true, broker_with_recovery
 from static_site import EMPTY_PAGE, StaticSite
@@ -481,10 +481,7 @@ def test_the_backend_signs_at_its_own_address(browsers, broker, line):
 
 
 def test_the_types_name_what_there_is_and_nothing_else(ann, broker):
-    def read(name):
-        return urllib.request.urlopen(f"{broker.url}/{name}", timeout=10).read().decode()
-
-    types, script = read("fanfare.d.ts"), read("fanfare.js")
+    types, script = read(broker, "fanfare.d.ts"), read(broker, "fanfare.js")
     # What a page can reach: the exports, and what instances of the two classes have.
     reached = ann.run(
         """
@@ -503,14 +500,7 @@ def test_the_types_name_what_there_is_and_nothing_else(ann, broker):
         assert members_of("class " + name, types) == set(reached[name]) - {"constructor"}, name
     for option in members_of("interface Options", types) | members_of("interface SubscribeOptions", types):
         assert re.search(rf"\b{option}\b", script), f"fanfare.js has no option {option}"
-    for event in re.findall(r'^  "(pusher:\w+)"', types, re.M):
+    for event in events_of(types):
         assert event in script or event == "pusher:cache_miss", f"fanfare.js has no event {event}"
     for state in members_of("interface StateDetails", types):
         assert f'onstate("{state}"' in script, f"fanfare.js has no state {state}"
-
-
-def members_of(declaration, types):
-    """The names that a class or an interface of a .d.ts file declares."""
-    body = re.search(rf"^export {declaration}\b.*?{{\n(.*?)^}}", types, re.S | re.M)[1]
-    names = re.findall(r"^  (?:readonly |get )?(\w+)\??(?=[(:<])", body, re.M)
-    return set(names) - {"constructor"}

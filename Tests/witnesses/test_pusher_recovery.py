@@ -6,11 +6,13 @@ LARAVEL_ECHO is its.
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pusher
 import pytest
 
+from declarations import events_of, members_of, read
 from frame_line import FrameLine
 from programs import Broker, await_true, broker_with_recovery
 from pusher_page import PusherPage
@@ -271,6 +273,44 @@ def test_laravel_echo_recovers_as_pusher_js_does(page, line, backend):
         backend.trigger("private-news", "new", number)
     page.await_new([1, 2, 3, 4, 5])
     assert page.heard_of("pusher:continuity") == [{"kind": "began"}, {"kind": "resumed", "replayed": 4}]
+
+
+def test_the_types_name_what_the_add_on_adds_and_nothing_else(browsers, site, script, broker):
+    types, add_on = read(broker, "fanfare-pusher.d.ts"), read(broker, "fanfare-pusher.js")
+    added = browsers[0]
+    added.open(site)
+    added = added.run(
+        """
+        const load = (src) => new Promise((resolve, reject) => {
+            document.head.append(Object.assign(document.createElement("script"), { src, onload: resolve, onerror: reject }));
+        });
+        const options = { wsHost: "127.0.0.1", wsPort: 9, forceTLS: false, cluster: "" };
+        const names = () => Object.getOwnPropertyNames(new Pusher("app-key", options).subscribe("news"));
+        await load(given[0]);
+        const before = { page: Object.keys(globalThis), channel: names() };
+        await load(given[1]);
+        const without = (known, found) => found.filter((name) => !known.includes(name));
+        return {
+            page: without(before.page, Object.keys(globalThis)),
+            channel: without(before.channel, names()),
+            client: ["subscribe", "channel"].filter((name) => name in Pusher.prototype),
+            class: ["Runtime", "instances", "prototype"].filter((name) => name in Pusher),
+        };
+        """,
+        script,
+        f"{broker.url}/fanfare-pusher.js",
+    )
+    assert re.findall(r"^  function (\w+)\(", types, re.M) == added["page"]
+    # `bind` is that of pusher-js, with two events more.
+    assert members_of("interface ChannelRecovery", types) == {*added["channel"], "bind"}
+    assert members_of("interface ClientRecovery", types) == set(added["client"])
+    assert members_of("interface PusherClass", types) == set(added["class"])
+    assert events_of(types) == {"pusher:gap", "pusher:continuity"}
+    for name in events_of(types) | members_of("interface SubscriptionSucceeded", types):
+        assert name in add_on, f"fanfare-pusher.js has no {name}"
+    shared = re.search(r"^export type {(.*)} from \"./fanfare.js\";", types, re.M)[1].split(",")
+    for name in shared:
+        assert re.search(rf"^export (?:type|interface) {name.strip()}\b", read(broker, "fanfare.d.ts"), re.M), name
 
 
 # State that is joined to the stream
