@@ -14,7 +14,7 @@ import pytest
 
 from declarations import events_of, members_of, read
 from frame_line import FrameLine
-from programs import Broker, await_true, broker_with_recovery
+from programs import Broker, await_true, broker_with_recovery, run
 from pusher_page import PusherPage
 from static_site import StaticSite
 
@@ -213,6 +213,52 @@ def test_an_unasked_acknowledgement_moves_the_page_to_another_stream(page, line,
     page.await_new([1, "of another life"])
     assert page.heard_of("pusher:gap")[0]["reason"] == "unknown_stream"
     assert page.position("news") == {"stream": "another", "serial": 8}
+
+
+def test_a_purge_of_a_presence_channel_leaves_members_right(page, browsers, site, script, broker, line, backend):
+    """The broker acknowledges the subscription again, unasked, with the members."""
+    if not page.run("return 'signin' in pusher"):
+        pytest.skip("the stand-in tells of no members")
+    name = "presence-purged"
+    page.follow(name, "new", "pusher:gap", "pusher:subscription_succeeded", "pusher:member_added", "pusher:member_removed")
+    bob = PusherPage(browsers[1], site, script, broker, broker.port, userID="bob")
+    bob.follow(name, "new", "pusher:gap")
+
+    def await_members(*ids):
+        def members():
+            return page.run("return Object.keys(pusher.channel(given[0]).members.members)", name)
+
+        await_true(lambda: sorted(members()) == sorted(ids), f"the members {ids}", told=members)
+
+    def count_of(event):
+        return len(page.heard_of(event))
+
+    await_true(lambda: count_of("pusher:member_added") == 1, "that bob has come")
+    backend.trigger(name, "new", 1)
+    page.await_new([1])
+    former = page.position(name)
+    purged = run("fanfare", "history", name, "--purge", "--url", broker.url)
+    assert purged.returncode == 0, purged.stderr
+    backend.trigger(name, "new", 2)
+    for each in (page, bob):
+        each.await_new([1, 2])
+        assert [gap["reason"] for gap in each.heard_of("pusher:gap")] == ["unknown_stream"]
+    assert count_of("pusher:subscription_succeeded") == 2
+    await_members("ann", "bob")
+    assert page.run("const { count, me } = pusher.channel(given[0]).members; return [count, me.id]", name) == [2, "ann"]
+    position = page.position(name)
+    assert position["stream"] != former["stream"] and position["serial"] == 1
+    # Comings and goings are told as before, each once.
+    bob.run("pusher.unsubscribe(given[0])", name)
+    await_true(lambda: count_of("pusher:member_removed") == 1, "that bob has left")
+    bob.follow(name, "new")
+    await_true(lambda: count_of("pusher:member_added") == 2, "that bob has come back")
+    # The other stream is resumed as the first one was.
+    line.cut()
+    backend.trigger(name, "new", 3)
+    page.await_new([1, 2, 3])
+    assert count_of("pusher:gap") == 1 and page.run("return errors") == []
+    await_members("ann", "bob")
 
 
 def test_two_clients_on_a_page_have_positions_of_their_own(page, line, backend):
