@@ -1,5 +1,7 @@
 """The browser client in three browsers, loaded from the broker as any page would."""
 
+import base64
+import hashlib
 import json
 import re
 
@@ -478,6 +480,52 @@ def test_the_backend_signs_at_its_own_address(browsers, broker, line):
     assert [form["channel_name"] for form in forms] == ["private-notes"] * 2 + ["private-closed"]
     assert {form["socket_id"] for form in forms} == {socket_id}
     assert {form["x-token"] for form in forms} == {"t"}
+
+
+@pytest.mark.parametrize("name, kind", [("fanfare.js", "module"), ("fanfare-pusher.js", "text/javascript")])
+def test_a_page_may_name_the_digest_of_a_script(browsers, site, broker, name, kind):
+    page = browsers[0]
+    page.open(site)
+    script = read(broker, name)
+    load = """
+        const [src, type, integrity] = given;
+        return new Promise((resolve) => {
+            document.head.append(Object.assign(document.createElement("script"), {
+                src, type, integrity, crossOrigin: "anonymous",
+                onload: () => resolve(true), onerror: () => resolve(false),
+            }));
+        });
+    """
+    for text, is_loaded in [(script, True), (script + " ", False)]:
+        digest = base64.b64encode(hashlib.sha384(text.encode()).digest()).decode()
+        url = f"{broker.url}/{name}?{len(text)}"
+        assert page.run(load, url, kind, f"sha384-{digest}") is is_loaded
+
+
+def test_the_scripts_work_under_a_strict_policy(browsers, broker):
+    page = browsers[0]
+    at = f"127.0.0.1:{broker.port}"
+    policy = f"default-src 'none'; script-src 'self' http://{at}; connect-src ws://{at}"
+    html = (
+        f"""<!doctype html><meta http-equiv="Content-Security-Policy" content="{policy}"><body>"""
+        f"""<script src="http://{at}/fanfare-pusher.js"></script><script type="module" src="/page.js"></script>"""
+    )
+    code = f"""
+        import {{ Fanfare }} from "http://{at}/fanfare.js";
+        const fanfare = new Fanfare("app-key");
+        fanfare.subscribe("news").bind("new", (data) => document.body.append(data));
+        fanfare.connect();
+        if (typeof fanfareRecovery === "function") document.body.append("add-on ");
+    """
+    with StaticSite({"/": html, "/page.js": code}) as site:
+        page.open(site.url)
+
+        def shows_event():
+            backend_of(broker).trigger("news", "new", "event")
+            return "event" in page.text("body")
+
+        await_true(shows_event, "the event")
+        assert page.text("body").startswith("add-on")
 
 
 def test_the_types_name_what_there_is_and_nothing_else(ann, broker):
