@@ -27,6 +27,7 @@ final class EarlierMessages {
     /// - Parameters:
     ///   - began: The step in which its request began.
     ///   - granted: The step in which the client saw its grant.
+    /// - Returns: Whether none has arrived that came behind it.
     func mayBeEarlier(began: Int, granted: Int) -> Bool {
         if began > granted { isLive = true }
         return !isLive

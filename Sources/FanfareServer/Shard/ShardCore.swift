@@ -130,7 +130,8 @@ package final class ShardCore: TimerTarget {
         case .congestion(let address, let shard, let isCongested):
             channels.setCongestion(at: address, of: shard, isCongested)
         case .confirm(let address): channels.confirm(address)
-        case .query(let query, let id, let asker): queries.answer(query, id: id, asker: asker)
+        case .query(let query, let id, let asker):
+            queries.answer(query, QueryReply(id: id, asker: asker))
         case .answer(let counts, let id): queries.receive(counts, of: id)
         case .listing(let message): listings.receive(message)
         case .delivery(let message): deliveries.receive(message)
