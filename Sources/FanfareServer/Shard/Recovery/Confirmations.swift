@@ -42,7 +42,7 @@ final class Confirmations: TimerTarget {
     /// A walk over the clients of one channel.
     private struct Walk {
         let channel: Channel
-        /// Those that are not visited yet. Later subscribers come with their grants.
+        /// Those that are not visited yet; later subscribers come with their grants.
         var rest: ArraySlice<Connection>
         /// The last message at the beginning: behind a later one the channel is walked again.
         let lastSerial: UInt64
