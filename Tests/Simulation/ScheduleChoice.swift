@@ -221,7 +221,7 @@ struct StepChoice {
         case .malformed:
             return .malformed(
                 random.pick([
-                    (6, .noJSON), (6, .unknownEvent), (6, .noEvent), (2, .binary),
+                    (6, .noJSON), (6, .unknownEvent), (6, .noEvent), (4, .binary),
                     (2, .invalidText),
                     (2, .unmasked), (2, .reserved), (2, .tooLong),
                 ])
@@ -236,7 +236,7 @@ struct StepChoice {
         let app = random.happens(90) ? 0 : 1
         let kinds: [(weight: Int, thing: RequestKind)] = [
             (24, .trigger), (6, .batch), (3, .terminate), (2, .list), (2, .describe), (2, .members),
-            (2, .purge),
+            (4, .purge),
         ]
         switch random.pick(kinds) {
         case .trigger:

@@ -175,7 +175,8 @@ extension Session {
                 } else {
                     extras.recovery?.cursors.receivePong()
                 }
-            return channels?.isEmpty == false ? .confirmed(channels ?? []) : .nothing
+            guard let channels, !channels.isEmpty else { return .nothing }
+            return .confirmed(channels)
         case .unclaimed, .claiming, .shared, .withoutRecovery: return .nothing
         }
     }
@@ -193,6 +194,20 @@ extension Session {
     /// The confirmed position of the client in a channel; `nil` for a channel whose position is not kept.
     public func confirmedPosition(in channel: ChannelName) -> ChannelPosition? {
         extras.recovery?.cursors.confirmedPosition(in: channel)
+    }
+
+    // MARK: - Storage
+
+    /// The session of the client's token, to be kept over a crash.
+    ///
+    /// - Parameter offset: The milliseconds to add to the steady clock for the time since 1970.
+    /// - Returns: The session; `nil` if this connection does not own one.
+    public func storedSession(calendarOffset offset: Int64) -> StoredSession? {
+        extras.recovery?.stored(
+            as: socketID,
+            cursorsMax: app.limits.subscriptionsMax,
+            calendarOffset: offset
+        )
     }
 
     // MARK: - Other connections of the token

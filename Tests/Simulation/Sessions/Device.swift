@@ -112,8 +112,6 @@ final class DeviceConnection {
     var claimedAt = 0
     /// Whether the device was told that another one uses its token.
     var isShared = false
-    /// Whether the broker has no room for the session.
-    var isWithoutRecovery = false
     /// The channels on which a gap was told.
     var gaps: Set<Int> = []
     /// The subscriptions that are requested (false) and granted (true).
@@ -127,6 +125,8 @@ final class DeviceConnection {
     /// What was processed ahead of the last answered `pusher:ping`.
     var answered: [Int: Set<Int>] = [:]
     var answeredMark = 0
+    /// Whether the broker has too many sessions to keep positions for it.
+    var isWithoutRecovery = false
     /// The unsubscriptions whose pong is awaited: until then messages may come.
     var leaving: [Int] = []
 

@@ -205,6 +205,9 @@ extension SessionWorld {
             reach(.tracked)
         } else if isRecovered {
             reach(data.contains(#""replay":0"#) ? .recoveredNothing : .recovered)
+        } else if device.mayBeUnknown {
+            // The gap follows. If it is not processed, it is told again to a session that is known by then.
+            device.books[channel]?.gapMark = processedCount
         }
     }
 
@@ -212,6 +215,7 @@ extension SessionWorld {
     private var isCached: Bool {
         events.contains {
             $0.channel == SessionScenario.cacheChannel && $0.isAccepted && settledCount > $0.id
+                && $0.id >= uncachedCount
         }
     }
 

@@ -165,6 +165,11 @@ extension SessionWorld {
         abandoned.append((connection, now + time))
     }
 
+    func closeAllAbandoned() {
+        for (connection, _) in abandoned { connection.transport.pipe.close() }
+        abandoned = []
+    }
+
     func closeAbandoned() {
         let count = abandoned.count
         abandoned.removeAll { connection, until in

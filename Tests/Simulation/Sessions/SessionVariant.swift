@@ -18,8 +18,10 @@ package enum SessionVariant: String, CaseIterable, Sendable {
     case forgottenExclusion
     /// Who has a cursor may subscribe.
     case resumeWithoutAuthorization
-    /// A resumed subscription begins one message late.
-    case cursorTooHigh
+    /// A resumed subscription begins one message late, behind any connection or behind a kill alone.
+    case cursorTooHigh, storedTooHigh
+    /// Behind a kill, the sessions that were written are taken for all.
+    case crashTakenForStop
     /// What waits for the next fan-out pass counts as handed over.
     case waitingTakenForHandedOver
     /// What is dropped with the queue of a connection that reads too slowly counts as confirmed.
@@ -38,8 +40,8 @@ package enum SessionVariant: String, CaseIterable, Sendable {
     package var breaks: Set<Invariant> {
         switch self {
         case .unknownTakenForNew: [.recovery, .answers]
-        case .confirmedAtWriting, .confirmedByPongFrames, .evictionUntold,
-            .owedGapForgotten, .cursorTooHigh, .waitingTakenForHandedOver,
+        case .confirmedAtWriting, .confirmedByPongFrames, .evictionUntold, .owedGapForgotten,
+            .cursorTooHigh, .storedTooHigh, .crashTakenForStop, .waitingTakenForHandedOver,
             .droppedTakenForConfirmed, .unknownForAMinute:
             [.recovery]
         case .sharedUntold: [.answers]

@@ -4,17 +4,21 @@ import TestRandom
 
 /// The broker, stock clients with session tokens, and a backend, with a simulated clock.
 final class SessionWorld {
-    let broker: SimulatedBroker
+    var broker: SimulatedBroker
+    var archive: SimulatedArchive
+    let disk = SimulatedDisk(syncsAlways: false, nil)
     let environment: World.Environment
     let shardCount: Int
     /// Whether the broker knows all sessions of an earlier run.
-    let isComplete: Bool
+    var isComplete: Bool
     var random: SeededRandom
     var fault: SessionFault?
     var trace: Trace
     private let emptySizes: TableSizes
-    let startedAt: Int
+    var startedAt: Int
     let sessionsMax: Int
+    /// Whether the broker is stopped and killed: what cache channels hold is lost with it.
+    private let hasRestarts: Bool
 
     private(set) var step = 0
     var devices: [Device] = []
@@ -25,6 +29,8 @@ final class SessionWorld {
     var serials: [Int: UInt64] = [:]
     /// The number of events at the last settlement.
     var settledCount = 0
+    /// The number of events at the last start, of which a cache channel holds none.
+    var uncachedCount = 0
     /// The number of messages that were processed.
     var processedCount = 0
     /// The requests in progress, with the IDs of their events.
@@ -47,22 +53,14 @@ final class SessionWorld {
         self.environment = environment
         shardCount = [1, 2, 3, 3][random.number(4)]
         isComplete = random.happens(70)
+        hasRestarts = !seed.isMultiple(of: 3) && variant != .owedOpeningForgotten
         sessionsMax = random.happens(80) ? 1_000 : 2 * shardCount
-        let clocks = (0..<shardCount).map { _ in
-            LoopClock(
-                now: {
-                    MonotonicTime(nanoseconds: Int64(environment.milliseconds) * 1_000_000)
-                },
-                unixTime: { Int64(environment.milliseconds / 1_000) }
-            )
-        }
-        broker = try SimulatedBroker(
-            SessionScenario.configuration(
-                sessionsMax: sessionsMax + (variant == .oneSessionMore ? shardCount : 0)
-            ),
-            clocks: clocks,
-            random: { environment.random.next() },
-            faults: variant?.faults ?? []
+        (archive, broker) = try Self.start(
+            sessionsMax: sessionsMax + (variant == .oneSessionMore ? shardCount : 0),
+            disk,
+            shardCount,
+            environment,
+            variant
         )
         if isComplete { broker.knowsAllSessions() }
         emptySizes = broker.tableSizes()
@@ -85,7 +83,9 @@ final class SessionWorld {
 
     private enum StepKind {
         case connect, subscribe, unsubscribe, publish, transfer, process, block, cut, kill, close
-        case abort, overlap, reload, twin, stall, flood, answerAndClose, turn, deliver, round, wait, advance, absence, settle
+        case abort, overlap, reload, twin, stall, flood, answerAndClose, turn, deliver, round, wait,
+            advance, absence, settle
+        case brokerStop, brokerKill
     }
 
     private static let weights: [(weight: Int, thing: StepKind)] = [
@@ -93,7 +93,7 @@ final class SessionWorld {
         (6, .process), (5, .block), (5, .abort), (4, .cut), (4, .kill), (4, .close), (3, .overlap),
         (2, .reload), (2, .stall), (1, .flood), (2, .answerAndClose),
         (1, .twin), (8, .turn), (8, .deliver), (16, .round), (16, .wait), (3, .advance),
-        (1, .absence), (3, .settle),
+        (1, .absence), (3, .settle), (1, .brokerStop), (1, .brokerKill),
     ]
 
     private func performStep() throws {
@@ -126,6 +126,8 @@ final class SessionWorld {
         case .advance: try advance(1 + random.number(14))
         case .absence: try advance(10 + random.number(70))
         case .settle: try settle()
+        case .brokerStop: if hasRestarts { try stop() }
+        case .brokerKill: if hasRestarts { try kill() }
         }
     }
 
