@@ -22,6 +22,10 @@ extension Schedule {
             let place = choice.random.number(steps.count)
             steps.insert(contentsOf: choice.lateJoin(), at: place)
         }
+        if choice.random.happens(50) {
+            let place = choice.random.number(steps.count)
+            steps.insert(contentsOf: choice.comeBack(), at: place)
+        }
         // Some runs publish more at once than the broker reads at once, which takes as long as all the rest.
         if choice.random.happens(15) {
             for _ in 0..<1 + choice.random.number(2) {
@@ -153,6 +157,28 @@ struct StepChoice {
                 .connect(client, shard: shard, app: 0, compresses: false, bufferSize: 200_000),
                 .round, .round, .send(client, subscription, pushing: .max), .round, .settle,
             ]
+    }
+
+    /// A device that tracks a channel is cut off, misses some events or too many, and comes back.
+    mutating func comeBack() -> [Step] {
+        let (client, channel, home) = (client(), channel(), shard())
+        let subscription = ClientAction.subscribe(channel, .right, user: 0, tracks: true)
+        let join: [Step] = [
+            .leave(client, isReset: true), .settle,
+            .connect(client, shard: home, app: 0, compresses: false, bufferSize: 200_000),
+            .round, .round, .send(client, subscription, pushing: .max),
+        ]
+        let missed = random.pick([
+            (3, random.number(6)), (1, 10 + random.number(2)), (1, Scenario.messagesMax + 2),
+        ])
+        let request = Step.request(
+            .trigger(app: 0, channels: [channel], length: 10, excluded: nil, isSigned: true),
+            shard: shard(),
+            pushing: .max
+        )
+        let publishes = Array(repeating: request, count: missed)
+        return join + [.settle, .leave(client, isReset: true), .settle] + publishes
+            + [.settle] + join + publishes.prefix(2) + [.round, .settle]
     }
 
     private mutating func client() -> Int { random.number(clientCount) }

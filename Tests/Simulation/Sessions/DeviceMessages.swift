@@ -200,6 +200,7 @@ extension SessionWorld {
             var book = Device.Book(beganAt: step, certainAt: askedAt)
             book.lacksOpening =
                 channel == SessionScenario.cacheChannel && isCached && !isRecovered
+                && !device.sharesToken
             book.lacksGap = device.isCertainlyUnknown && !device.sharesToken
             device.books[channel] = book
             reach(.tracked)

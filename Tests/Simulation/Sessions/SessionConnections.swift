@@ -100,6 +100,7 @@ extension SessionWorld {
         if connection.hasClaimed { device.contactAt = now }
         switch loss {
         case .close:
+            trace.record { "    \(device.name) drops \(connection.waiting)" }
             connection.waiting = []
             connection.transport.pipe.close()
         case .reset:
