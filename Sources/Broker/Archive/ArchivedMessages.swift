@@ -154,6 +154,7 @@ extension ChannelStream {
             ChannelPosition(stream: id, serial: serial),
             last: lastSerial,
             time: message.map { $0.time - offset },
+            published: message?.time,
             except: message?.except
         )
     }

@@ -140,12 +140,23 @@ public struct ChannelStream: Sendable {
     }
 
     /// What is known of a message.
-    public func trace(_ serial: UInt64, at now: Int64) -> TracedMessage {
+    ///
+    /// - Parameters:
+    ///   - serial: The message's number.
+    ///   - now: The time.
+    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
+    /// - Returns: The message; without a time if it is not in memory.
+    public func trace(
+        _ serial: UInt64,
+        at now: Int64,
+        calendarOffset offset: Int64
+    ) -> TracedMessage {
         let details = serial < oldestSerial(at: now) ? nil : ring.details(of: serial)
         return TracedMessage(
             ChannelPosition(stream: id, serial: serial),
             last: lastSerial,
             time: details?.time,
+            published: details.map { $0.time + offset },
             except: details?.except
         )
     }

@@ -10,6 +10,8 @@ public struct TracedMessage: Sendable, Equatable {
     public let last: UInt64
     /// When it was published, in milliseconds of a steady clock; `nil` if it is no longer kept.
     public let time: Int64?
+    /// The same in milliseconds since 1970, as the channel's history tells it.
+    public let published: Int64?
     /// The connection that it excludes.
     public let except: SocketID?
 
@@ -18,12 +20,14 @@ public struct TracedMessage: Sendable, Equatable {
         _ position: ChannelPosition,
         last: UInt64,
         time: Int64?,
+        published: Int64? = nil,
         except: SocketID? = nil
     ) {
         stream = position.stream
         serial = position.serial
         self.last = last
         self.time = time
+        self.published = published
         self.except = except
     }
 

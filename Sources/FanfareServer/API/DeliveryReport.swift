@@ -53,7 +53,10 @@ struct DeliveryReport {
         json.integer(Int(message.last))
         json.name("kept")
         json.boolean(message.isKept)
-        write("published", message.time, to: &json)
+        if let published = message.published {
+            json.name("published")
+            json.integer(Int(published))
+        }
         write("excluded", message.except, to: &json)
         json.endObject()
     }

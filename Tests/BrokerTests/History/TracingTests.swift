@@ -43,8 +43,10 @@ import Testing
         let page = ArchivePage(messages: [message], oldest: 1)
         let found = stream.trace(2, in: page, calendarOffset: 1_000)
         let position = ChannelPosition(stream: stream.id, serial: 2)
-        #expect(found == TracedMessage(position, last: 5, time: 2, except: except))
+        #expect(
+            found == TracedMessage(position, last: 5, time: 2, published: 1_002, except: except)
+        )
         let lost = stream.trace(2, in: ArchivePage(oldest: 3), calendarOffset: 1_000)
-        #expect(lost == TracedMessage(position, last: 5, time: nil) && !lost.isKept)
+        #expect(lost == TracedMessage(position, last: 5, time: nil, published: nil) && !lost.isKept)
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Simulation
 import Testing
 
@@ -17,6 +18,20 @@ import Testing
         }
     }
 
+    /// Runs turns until a condition holds: a client is asked at most once a second of the system's clock.
+    private func wait(
+        for stepped: SteppedBroker,
+        sourceLocation: SourceLocation = #_sourceLocation,
+        until condition: () -> Bool
+    ) {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while !condition(), ContinuousClock.now < deadline {
+            stepped.turn()
+            usleep(500)
+        }
+        #expect(condition(), sourceLocation: sourceLocation)
+    }
+
     private func trigger(_ data: String, on stepped: SteppedBroker) throws {
         let backend = try stepped.connect()
         let body = #"{"name":"e","channel":"a","data":"\#(data)"}"#
@@ -29,7 +44,7 @@ import Testing
         let stepped = try SteppedBroker(shards: shards)
         let clients = try clients(7, of: stepped)
         try trigger("1", on: stepped)
-        stepped.turn { clients.allSatisfy { $0.count(of: Self.ping) == 1 } }
+        wait(for: stepped) { clients.allSatisfy { $0.count(of: Self.ping) == 1 } }
         for client in clients {
             let texts = client.frames.map(\.text)
             let event = texts.firstIndex { $0.contains(#""data":"1""#) }
@@ -37,7 +52,7 @@ import Testing
             #expect(try #require(event) < #require(ping))
             client.send(Frames.text(#"{"event":"pusher:pong","data":{}}"#))
         }
-        stepped.turn { stepped.broker.tableSizes()["confirmations"] == 0 }
+        wait(for: stepped) { stepped.broker.tableSizes()["confirmations"] == 0 }
         #expect(clients.allSatisfy { $0.count(of: Self.ping) == 1 })
     }
 
@@ -47,14 +62,14 @@ import Testing
         let clients = try clients(7, of: stepped)
         try trigger("1", on: stepped)
         // The first of them is asked, the others are not.
-        stepped.turn { clients.contains { $0.count(of: Self.ping) == 1 } }
+        wait(for: stepped) { clients.contains { $0.count(of: Self.ping) == 1 } }
         #expect(clients.contains { $0.count(of: Self.ping) == 0 })
         try trigger("2", on: stepped)
         for client in clients {
-            stepped.turn { client.count(of: Self.ping) > 0 }
+            wait(for: stepped) { client.count(of: Self.ping) > 0 }
             client.send(Frames.text(#"{"event":"pusher:pong","data":{}}"#))
         }
-        stepped.turn {
+        wait(for: stepped) {
             // Who was asked before the second event is asked behind it.
             clients.allSatisfy { client in
                 let texts = client.frames.map(\.text)
@@ -65,7 +80,7 @@ import Testing
         for client in clients {
             client.send(Frames.text(#"{"event":"pusher:pong","data":{}}"#))
         }
-        stepped.turn { stepped.broker.tableSizes()["confirmations"] == 0 }
+        wait(for: stepped) { stepped.broker.tableSizes()["confirmations"] == 0 }
     }
 
     @Test("A client that leaves while a round is under way is not waited for")
@@ -73,11 +88,11 @@ import Testing
         let stepped = try SteppedBroker()
         let clients = try clients(6, of: stepped)
         try trigger("1", on: stepped)
-        stepped.turn { clients.contains { $0.count(of: Self.ping) == 1 } }
+        wait(for: stepped) { clients.contains { $0.count(of: Self.ping) == 1 } }
         let (gone, rest) = (clients.prefix(3), clients.dropFirst(3))
         for client in gone { client.close() }
-        stepped.turn { rest.allSatisfy { $0.count(of: Self.ping) == 1 } }
+        wait(for: stepped) { rest.allSatisfy { $0.count(of: Self.ping) == 1 } }
         for client in rest { client.send(Frames.text(#"{"event":"pusher:pong","data":{}}"#)) }
-        stepped.turn { stepped.broker.tableSizes()["confirmations"] == 0 }
+        wait(for: stepped) { stepped.broker.tableSizes()["confirmations"] == 0 }
     }
 }

@@ -48,6 +48,9 @@ import Testing
                 let published = Double(message.published ?? 0) / 1_000
                 #expect(published > begin.timeIntervalSince1970 - 1)
                 #expect(published < end.timeIntervalSince1970 + 1)
+                // To the millisecond, whichever shard answers.
+                let page = try await broker.history(channel, [("after", "1"), ("limit", "1")])
+                #expect(page.body.contains(#""time":\#(message.published ?? 0),"#))
             }
         }
     }

@@ -26,7 +26,12 @@ extension ChannelService {
             guard keepsMessages(at: address) else { return [failed(address, .keepsNothing)] }
             var count = count(of: address)
             count.trace = state.streams.index(of: address).map {
-                state.streams[$0].trace(serial, at: context.milliseconds)
+                state.streams[$0]
+                    .trace(
+                        serial,
+                        at: context.milliseconds,
+                        calendarOffset: context.calendarOffset
+                    )
             }
             return [count]
         case .purge(let address):
