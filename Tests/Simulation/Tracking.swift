@@ -57,7 +57,8 @@ final class TrackedPart {
     init(_ tracking: Tracking) {
         self.tracking = tracking
         requested = tracking.position
-        formerSocketID = tracking.socketIDs.last
+        // It is sent with a position.
+        formerSocketID = tracking.position == nil ? nil : tracking.socketIDs.last
         wantsOpening = tracking.position != nil && tracking.lacksOpening
     }
 }

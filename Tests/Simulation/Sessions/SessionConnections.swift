@@ -49,7 +49,8 @@ extension SessionWorld {
 
     /// A duplicated tab, which has the token of another device.
     func addTwin(of device: Device) throws {
-        guard devices.count < 6, device.twin == nil, device.books.isEmpty || random.happens(30) else {
+        guard devices.count < 6, device.twin == nil, device.books.isEmpty || random.happens(30)
+        else {
             return
         }
         lastDevice += 1

@@ -95,7 +95,8 @@ extension SessionWorld {
 
     /// Notes what the broker certainly knows to be confirmed.
     private func confirm(_ device: Device) {
-        guard let connection = device.connection, !device.sharesToken, variant != .confirmedAtWriting
+        guard let connection = device.connection, !device.sharesToken,
+            variant != .confirmedAtWriting
         else { return }
         for (channel, received) in connection.answered {
             device.books[channel]?.certain.formUnion(received)
