@@ -9,7 +9,6 @@ enum SessionCoding {
 
     private enum Flag {
         static let answersPings: UInt8 = 1
-        static let mayLackChannels: UInt8 = 2
         static let owesOpening: UInt8 = 1
         static let owesGap: UInt8 = 2
         static let knowsMissed: UInt8 = 4
@@ -25,10 +24,7 @@ enum SessionCoding {
     /// The record of a session.
     static func record(of session: StoredSession) -> [UInt8] {
         var record: [UInt8] = [version, session.state.rawValue]
-        record.append(
-            (session.answersPings ? Flag.answersPings : 0)
-                | (session.mayLackChannels ? Flag.mayLackChannels : 0)
-        )
+        record.append(session.answersPings ? Flag.answersPings : 0)
         record += bytes(session.unknownUntil)
         record += bytes(UInt8(truncatingIfNeeded: session.socketIDs.count))
         for id in session.socketIDs { record += bytes(id.first) + bytes(id.second) }
@@ -103,8 +99,7 @@ enum SessionCoding {
             state,
             parkedAt: parkedAt,
             unknownUntil: unknownUntil,
-            answersPings: flags & Flag.answersPings != 0,
-            mayLackChannels: flags & Flag.mayLackChannels != 0
+            answersPings: flags & Flag.answersPings != 0
         )
         for _ in 0..<idCount {
             guard let first: UInt64 = reader.number(), let second: UInt64 = reader.number() else {

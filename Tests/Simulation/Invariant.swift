@@ -18,7 +18,7 @@ package enum Invariant: String, CaseIterable, Sendable {
     case repeats = "repeats: a device that tracks a channel gets nothing twice"
     case honesty = "honesty: a gap is told only where something is missing"
     case durability = "durability: what was released or answered is there afterwards"
-    case budgets = "budgets: nothing waits for the archive when everything is written"
+    case budgets = "budgets: what is kept stays within its limits, and is counted"
     case memory = "memory: no state is left without connections"
 }
 

@@ -28,7 +28,8 @@ struct Rules {
         configuration.clientEventsPerSecondMax =
             Scenario.eventsPerSecondMax + (variant == .oneEventMore ? 1 : 0)
         configuration.cacheLifetime = Scenario.cacheLifetime
-        configuration.recovery.messagesMax = Scenario.messagesMax
+        configuration.recovery.messagesMax =
+            Scenario.messagesMax + (variant == .oneMessageMore ? 1 : 0)
         configuration.recovery.ageMax = Scenario.messageAgeMax
         configuration.recovery.replayMessagesMax = Scenario.replayMessagesMax
         configuration.recovery.rules = Scenario.channels.filter(\.opens).map { channel in
@@ -88,6 +89,9 @@ enum Scenario {
     )
     /// The index of the first server-to-user channel.
     static let firstUserChannel = channels.count - users.count
+
+    /// The index of the channel that opens with earlier messages.
+    static let openingChannel = channels.firstIndex(where: \.opens) ?? 0
 
     /// The lifetime of a cached event, in seconds.
     static let cacheLifetime = 30

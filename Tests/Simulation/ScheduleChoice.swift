@@ -18,6 +18,14 @@ extension Schedule {
         steps = []
         for _ in 0..<choice.clientCount + 2 { steps.append(choice.connect()) }
         for _ in 0..<80 + random.number(280) { steps.append(choice.next()) }
+        if choice.channels.contains(Scenario.openingChannel), choice.random.happens(60) {
+            let place = choice.random.number(steps.count)
+            steps.insert(contentsOf: choice.lateJoin(), at: place)
+        }
+        if choice.random.happens(50) {
+            let place = choice.random.number(steps.count)
+            steps.insert(contentsOf: choice.comeBack(), at: place)
+        }
         // Some runs publish more at once than the broker reads at once, which takes as long as all the rest.
         if choice.random.happens(15) {
             for _ in 0..<1 + choice.random.number(2) {
@@ -31,11 +39,13 @@ extension Schedule {
     /// Draws the channels of a run: often of one kind, for a thorough test of that.
     private static func channels(_ random: inout SeededRandom) -> [Int] {
         let all = Scenario.channels.indices
-        switch random.number(5) {
+        switch random.number(6) {
         case 0, 4:
             return all.filter { Scenario.channels[$0].isPresence }.dropFirst(random.number(3)) + [
                 random.number(all.count)
             ]
+        // Clients come late to what was published before, and come back.
+        case 5: return [Scenario.openingChannel]
         case 1: return [random.number(all.count)]
         case 2: return (0..<3).map { _ in random.number(all.count) }
         // Of the server-to-user channels, only one: few clients can subscribe to them.
@@ -125,6 +135,52 @@ struct StepChoice {
         )
     }
 
+    /// A client comes to a channel that opens with what was published before.
+    mutating func lateJoin() -> [Step] {
+        let (client, shard) = (client(), shard())
+        let request = Request.trigger(
+            app: 0,
+            channels: [Scenario.openingChannel],
+            length: 10,
+            excluded: nil,
+            isSigned: true
+        )
+        let subscription = ClientAction.subscribe(
+            Scenario.openingChannel,
+            .right,
+            user: nil,
+            tracks: false
+        )
+        return (0..<Scenario.openingCount + random.number(2))
+            .map { _ in .request(request, shard: shard, pushing: .max) } + [
+                .settle, .leave(client, isReset: false), .settle,
+                .connect(client, shard: shard, app: 0, compresses: false, bufferSize: 200_000),
+                .round, .round, .send(client, subscription, pushing: .max), .round, .settle,
+            ]
+    }
+
+    /// A device that tracks a channel is cut off, misses some events or too many, and comes back.
+    mutating func comeBack() -> [Step] {
+        let (client, channel, home) = (client(), channel(), shard())
+        let subscription = ClientAction.subscribe(channel, .right, user: 0, tracks: true)
+        let join: [Step] = [
+            .leave(client, isReset: true), .settle,
+            .connect(client, shard: home, app: 0, compresses: false, bufferSize: 200_000),
+            .round, .round, .send(client, subscription, pushing: .max),
+        ]
+        let missed = random.pick([
+            (3, random.number(6)), (1, 10 + random.number(2)), (1, Scenario.messagesMax + 2),
+        ])
+        let request = Step.request(
+            .trigger(app: 0, channels: [channel], length: 10, excluded: nil, isSigned: true),
+            shard: shard(),
+            pushing: .max
+        )
+        let publishes = Array(repeating: request, count: missed)
+        return join + [.settle, .leave(client, isReset: true), .settle] + publishes
+            + [.settle] + join + publishes.prefix(2) + [.round, .settle]
+    }
+
     private mutating func client() -> Int { random.number(clientCount) }
     private mutating func shard() -> Int { random.number(shardCount) }
     private mutating func user() -> Int { random.number(Scenario.users.count) }
@@ -191,7 +247,7 @@ struct StepChoice {
         case .malformed:
             return .malformed(
                 random.pick([
-                    (6, .noJSON), (6, .unknownEvent), (6, .noEvent), (2, .binary),
+                    (6, .noJSON), (6, .unknownEvent), (6, .noEvent), (4, .binary),
                     (2, .invalidText),
                     (2, .unmasked), (2, .reserved), (2, .tooLong),
                 ])
@@ -206,7 +262,7 @@ struct StepChoice {
         let app = random.happens(90) ? 0 : 1
         let kinds: [(weight: Int, thing: RequestKind)] = [
             (24, .trigger), (6, .batch), (3, .terminate), (2, .list), (2, .describe), (2, .members),
-            (2, .purge),
+            (4, .purge),
         ]
         switch random.pick(kinds) {
         case .trigger:

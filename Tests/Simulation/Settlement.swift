@@ -26,6 +26,7 @@ extension World {
             try checkStanding(model)
         }
         try checkLimits()
+        try broker.retainedSizes().check(messagesMax: Scenario.messagesMax)
         try checkCounts()
         if knowsUsers { try checkUsers() }
         startNextRound()

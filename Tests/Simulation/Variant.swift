@@ -49,6 +49,14 @@ package enum Variant: String, CaseIterable, Sendable {
     case forgottenNumber
     /// A live event overtakes a grant with its replay.
     case grantBehindDelivery
+    /// A client gets live events ahead of the replay of its grant.
+    case seatedBeforeReplay
+    /// The stream of a channel without subscribers does not count the channel's events.
+    case vacantUncounted
+    /// A client that tracks a channel does not get the number of a live event that excludes it.
+    case withheldNumber
+    /// A channel keeps one message more than its limit.
+    case oneMessageMore
     /// The timers of one shard never fire.
     case stoppedClock
 
@@ -75,11 +83,25 @@ package enum Variant: String, CaseIterable, Sendable {
         case .positionTooHigh: [.recovery, .repeats]
         case .falseGap: [.honesty]
         case .untoldGap: [.recovery]
+        // The replay may find the client unsubscribed.
+        case .seatedBeforeReplay: [.recovery, .audience]
+        case .vacantUncounted: [.recovery]
+        case .withheldNumber: [.recovery]
+        case .oneMessageMore: [.budgets]
         case .grantBehindDelivery: [.recovery, .once, .presence, .counts]
         case .earlyAnswer: [.order, .once]
         case .countedMembership: [.answers]
         case .unboundedFanOut: [.closing]
         case .stoppedClock: [.closing, .memory, .users]
+        }
+    }
+
+    /// The bug that a shard has by itself.
+    var faults: InjectedFaults {
+        switch self {
+        case .vacantUncounted: .skipsVacantStreams
+        case .withheldNumber: .withholdsNumbers
+        default: []
         }
     }
 
@@ -106,6 +128,7 @@ package enum Variant: String, CaseIterable, Sendable {
         case .deliveryToSender: messages.map { $0.withoutExclusion() }
         case .swappedDeliveries: swap(messages) { $0 == .delivery && $1 == .delivery }
         case .grantBehindDelivery: swap(messages) { $0 == .granted && $1 == .delivery }
+        case .seatedBeforeReplay: LinkMessage.withReplaysLast(messages)
         case .replayWithoutFirst: messages.map { $0.withoutFirstOfReplay() }
         case .replayWithoutLast: messages.map { $0.withoutLastOfReplay() }
         case .doubledReplay: messages.map { $0.withDoubledReplay() }

@@ -79,7 +79,8 @@ final class World {
             configuration,
             clocks: clocks,
             random: { environment.random.next() },
-            batchLengthMax: variant == .unboundedFanOut ? .max : nil
+            batchLengthMax: variant == .unboundedFanOut ? .max : nil,
+            faults: variant?.faults ?? []
         )
         emptySizes = broker.tableSizes()
     }

@@ -27,6 +27,9 @@ import Simulation
     @Flag(help: "Simulate stored channels under kills, losses of power and failing disks instead.")
     var archive = false
 
+    @Option(help: "With --archive: inject this bug.")
+    var archiveVariant: ArchiveVariant?
+
     @Flag(help: "Print the steps and messages.")
     var trace = false
 
@@ -97,7 +100,7 @@ import Simulation
 
     /// Simulates stored channels.
     private func playArchive(seed: UInt64) throws {
-        guard let violation = try ArchiveWorld.play(seed: seed) else { return }
+        guard let violation = try ArchiveWorld.play(seed: seed, archiveVariant) else { return }
         print("Seed \(seed) violates \(violation)")
         throw ExitCode.failure
     }
@@ -123,3 +126,4 @@ import Simulation
 
 extension Variant: ExpressibleByArgument {}
 extension SessionVariant: ExpressibleByArgument {}
+extension ArchiveVariant: ExpressibleByArgument {}

@@ -27,8 +27,6 @@ public struct StoredSession: Sendable, Equatable {
     public var unknownUntil: Int64
     /// Whether the client has answered a `pusher:ping`.
     public var answersPings: Bool
-    /// Whether a channel may be missing, because the session is of before a crash.
-    public var mayLackChannels: Bool
 
     /// Creates a session.
     public init(
@@ -38,8 +36,7 @@ public struct StoredSession: Sendable, Equatable {
         _ cursors: [SessionCursor] = [],
         socketIDs: [SocketID] = [],
         unknownUntil: Int64 = .min,
-        answersPings: Bool = false,
-        mayLackChannels: Bool = false
+        answersPings: Bool = false
     ) {
         self.address = address
         self.state = state
@@ -48,7 +45,6 @@ public struct StoredSession: Sendable, Equatable {
         self.socketIDs = socketIDs
         self.unknownUntil = unknownUntil
         self.answersPings = answersPings
-        self.mayLackChannels = mayLackChannels
     }
 }
 

@@ -97,12 +97,6 @@ extension SessionHome {
         var unknownUntil: Int64
         /// Whether the client has answered a `pusher:ping`.
         var answersPings = false
-        /// Whether a channel may be missing, because the session was not known, or is of before a crash.
-        ///
-        /// A client subscribes to all its channels when it comes back. So one that has no cursor is unknown for a minute
-        /// from each claim on, until a client has confirmed something behind its minute: an earlier connection may have
-        /// ended before the subscriptions arrived.
-        var mayLackChannels = false
 
         init(unknownUntil: Int64) { self.unknownUntil = unknownUntil }
 
@@ -120,17 +114,9 @@ extension SessionHome {
         }
 
         /// Takes what an owner hands over besides its cursors.
-        mutating func take(_ handover: SessionHandover, at now: Int64) {
+        mutating func take(_ handover: SessionHandover) {
             unknownUntil = handover.unknownUntil
             answersPings = handover.answersPings
-            if handover.unknownUntil == .min { mayLackChannels = false }
-            renewUnknownTime(at: now)
-        }
-
-        /// Begins another minute in which channels without a cursor are unknown, if any may be missing.
-        mutating func renewUnknownTime(at now: Int64) {
-            guard mayLackChannels else { return }
-            unknownUntil = max(unknownUntil, now + SessionHome.unknownTime)
         }
 
         mutating func remember(_ socketID: SocketID) {

@@ -108,7 +108,11 @@ public struct ConfirmationPings: Sendable {
     /// - Parameter frame: The number of a pong frame; `nil` for a `pusher:pong`.
     /// - Returns: Whether the client lives.
     mutating func passesCheck(_ frame: UInt16?) -> Bool {
-        guard pongsDue > 0 else { return false }
+        guard pongsDue > 0 else {
+            // It answers the last ping that asked for a confirmation: the check does not wait for it.
+            if frame == nil { askedAt = nil }
+            return false
+        }
         guard let frame else {
             pongsDue -= 1
             return pongsDue == 0

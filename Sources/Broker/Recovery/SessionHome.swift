@@ -35,8 +35,6 @@ public struct SessionHome: Sendable {
 
     /// How far the clock of a device may be ahead, in milliseconds.
     public static let clockTolerance: Int64 = 120_000
-    /// For how long the channels of an unknown session count as forgotten, in milliseconds.
-    public static let unknownTime: Int64 = 60_000
     /// The number of socket IDs that a session remembers.
     static let socketIDCountMax = 4
 
@@ -91,7 +89,6 @@ public struct SessionHome: Sendable {
             note(claim.address)
             effects = [.answer(.shared, claim.address, to: claim.socketID)]
         case .parked(_, let cursors):
-            session.renewUnknownTime(at: moment.now)
             effects = [
                 .answer(.owned(session.resumption(cursors)), claim.address, to: claim.socketID)
             ]
@@ -125,12 +122,12 @@ public struct SessionHome: Sendable {
         var effects: [Effect] = []
         switch session.state {
         case .owned(let owner) where owner.socketID == handover.socketID:
-            session.take(handover, at: now)
+            session.take(handover)
             session.state = .parked(since: now, handover.cursors)
             apps[app]?.park(key, at: now)
             note(handover.address)
         case .yielding(handover.socketID, let next):
-            session.take(handover, at: now)
+            session.take(handover)
             let answer = SessionAnswer.owned(session.resumption(handover.cursors))
             effects = [.answer(answer, handover.address, to: next.socketID)]
             session.remember(next.socketID)
@@ -171,7 +168,9 @@ public struct SessionHome: Sendable {
         at moment: Moment
     ) -> [Effect] {
         let isNew = self.isNew(claim, sessions, settings, at: moment)
-        let unknownUntil = isNew ? .min : moment.now + Self.unknownTime
+        // For as long as the session lives: a client may ask for one of its channels an hour later, when its authorization
+        // succeeds.
+        let unknownUntil: Int64 = isNew ? .min : .max
         var effects: [Effect] = []
         let sessionsMax = max(1, settings.sessionsMax / shardCount)
         if sessions.sessions.count >= sessionsMax {
@@ -187,7 +186,6 @@ public struct SessionHome: Sendable {
             noteForgotten([evicted], of: claim.address.app)
         }
         var session = Session(unknownUntil: unknownUntil)
-        session.mayLackChannels = !isNew
         let answer = SessionAnswer.owned(session.resumption([]))
         session.own(claim)
         sessions.sessions[claim.address.key] = session

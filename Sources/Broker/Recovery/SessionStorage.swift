@@ -107,12 +107,12 @@ extension SessionHome {
             apps[app, default: AppSessions()].forget(key, at: since)
             return
         }
-        var session = Session(
-            unknownUntil: stored.unknownUntil.shifted(by: -moment.calendarOffset)
-        )
+        // Of before a crash, channels may be missing.
+        let unknownUntil =
+            isComplete ? stored.unknownUntil.shifted(by: -moment.calendarOffset) : .max
+        var session = Session(unknownUntil: unknownUntil)
         session.socketIDs = stored.socketIDs.suffix(Self.socketIDCountMax)
         session.answersPings = stored.answersPings
-        session.mayLackChannels = stored.mayLackChannels || !isComplete
         session.state =
             stored.state == .shared ? .shared(since: since) : .parked(since: since, stored.cursors)
         apps[app, default: AppSessions()].sessions[key] = session
@@ -137,8 +137,7 @@ extension SessionHome.Session {
             cursors,
             socketIDs: socketIDs,
             unknownUntil: unknownUntil.shifted(by: moment.calendarOffset),
-            answersPings: answersPings,
-            mayLackChannels: mayLackChannels
+            answersPings: answersPings
         )
     }
 }

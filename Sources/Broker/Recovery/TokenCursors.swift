@@ -75,6 +75,7 @@ struct TokenCursors: Sendable {
     ///   - start: Where the subscription begins.
     ///   - gap: The gap that the client is told with it.
     mutating func begin(_ channel: ChannelName, _ start: SubscriptionStart, gap: RecoveryGap?) {
+        remove(channel)
         var replay = UInt64(start.rewound)
         if case .recovered(let count) = start.continuity { replay = UInt64(count) }
         var cursor = Cursor(
@@ -91,7 +92,16 @@ struct TokenCursors: Sendable {
     }
 
     /// Removes a cursor, with the end of the subscription.
-    mutating func remove(_ channel: ChannelName) { cursors[channel] = nil }
+    mutating func remove(_ channel: ChannelName) {
+        guard let flags = cursors.removeValue(forKey: channel)?.flags else { return }
+        // A client that subscribes again and again, and answers no ping, must not grow the lists.
+        if flags.contains(.isUnasked) { unasked.removeAll { $0 == channel } }
+        if flags.contains(.isAsked) { asked.removeAll { $0 == channel } }
+        if flags.contains(.isPending) { pending.removeAll { $0 == channel } }
+    }
+
+    /// The number of channels in the lists of what is not confirmed, each once in a list.
+    var unconfirmedCount: Int { unasked.count + asked.count + pending.count }
 
     /// Removes all cursors.
     mutating func removeAll() {

@@ -114,11 +114,6 @@ struct TokenRecovery: Sendable {
     /// Forgets a pending request that was refused; the cursor stays.
     mutating func refused(_ channel: ChannelName) { requested[channel] = nil }
 
-    /// Called when the client has confirmed something: behind the time of unknown channels it lacks none any more.
-    mutating func confirmed(at now: Int64) {
-        if unknownUntil != .max, now >= unknownUntil { unknownUntil = .min }
-    }
-
     // MARK: - The end
 
     /// Hands the cursors over; the connection is not the owner any more.

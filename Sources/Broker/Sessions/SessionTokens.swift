@@ -176,7 +176,6 @@ extension Session {
                     extras.recovery?.cursors.receivePong()
                 }
             guard let channels, !channels.isEmpty else { return .nothing }
-            extras.recovery?.confirmed(at: now)
             return .confirmed(channels)
         case .unclaimed, .claiming, .shared, .withoutRecovery: return .nothing
         }

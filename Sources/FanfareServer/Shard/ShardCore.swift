@@ -236,6 +236,13 @@ package final class ShardCore: TimerTarget {
         ]
     }
 
+    /// What the shard keeps for recovery, for checks of the limits.
+    package var retainedSizes: RetainedSizes {
+        var sizes = channels.state.streams.retainedSizes
+        sizes.sessions = sessions.home.count
+        return sizes
+    }
+
     // MARK: - Stopping
 
     /// The stages of a broker's shutdown.

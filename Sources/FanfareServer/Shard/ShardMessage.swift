@@ -82,7 +82,7 @@ package struct SubscriptionRequest: Sendable {
     /// The connection's shard.
     var shard: Int
     /// The connection, which may have closed when the answer arrives.
-    var socketID: SocketID
+    package var socketID: SocketID
     /// The number of the request in the session.
     var number: UInt32
 }

@@ -87,8 +87,7 @@ func session(_ key: UInt64, parkedAt: Int64? = 5_000) -> StoredSession {
         [owing, untold],
         socketIDs: [SocketID(1, 2), SocketID(.max, 3)],
         unknownUntil: 9_000,
-        answersPings: true,
-        mayLackChannels: true
+        answersPings: true
     )
 }
 

@@ -208,4 +208,34 @@ private final class Connection {
         #expect(again.frame != check.frame)
         #expect(connection.passesCheck(again.frame ?? 0))
     }
+
+    @Test("An answer to an earlier ping ahead of the check is not awaited by it")
+    func checksBehindAnAnswer() throws {
+        let connection = Connection()
+        try connection.begin()
+        try connection.handOver(1)
+        #expect(connection.ask(at: 0)?.hasMessage == true)
+        #expect(!connection.passesCheck(nil), "superseded, and not checked yet")
+        #expect(connection.beginCheck().hasMessage)
+        #expect(connection.passesCheck(nil))
+    }
+
+    @Test("Subscribing again and again grows nothing, whether or not the client answers")
+    func growsNothing() throws {
+        let connection = Connection()
+        for _ in 0..<5 {
+            try connection.begin(hasOpening: true)
+            #expect(connection.cursors.unconfirmedCount == 1)
+            connection.cursors.remove(try ChannelName("a"))
+            #expect(connection.cursors.unconfirmedCount == 0)
+        }
+        for now in [Int64(0), 40_000, 80_000] {
+            try connection.begin(gap: RecoveryGap(.truncated, missed: 1))
+            _ = connection.ask(at: now)
+            connection.pongFrame(1, at: now + 1)
+            try connection.begin(gap: RecoveryGap(.truncated, missed: 1))
+            #expect(connection.cursors.unconfirmedCount == 1)
+        }
+        #expect(connection.cursor()?.owedGap != nil)
+    }
 }

@@ -14,12 +14,15 @@ package enum ArchiveVariant: String, CaseIterable, Sendable {
     case serialReused, serialSkipped
     /// What is read for a replay lacks its first or its last message.
     case pageWithoutFirst, pageWithoutLast
+    /// What is written still counts as waiting.
+    case leakedBudget
 
     /// The invariants, at least one of which must be violated.
     package var breaks: Set<Invariant> {
         switch self {
         case .oldID, .unsynced, .releasedEarly: [.durability, .serials, .recovery, .honesty]
         case .answeredEarly: [.durability]
+        case .leakedBudget: [.budgets]
         case .forgottenKey: [.repeats]
         case .serialReused: [.serials, .durability, .recovery, .honesty]
         case .serialSkipped: [.durability, .recovery, .honesty, .serials]

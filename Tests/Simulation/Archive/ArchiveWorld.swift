@@ -9,30 +9,30 @@ import TestRandom
 /// Backends repeat events, some under keys; devices track the channels over all of their connections. The disk fails, or
 /// does what it reports as failed. Each run is reproducible by its seed.
 package final class ArchiveWorld {
-    private static let channels = ["stored-a", "stored-b", "stored-c"]
-    private static let epoch: Int64 = 1_700_000_000
+    static let channels = ["stored-a", "stored-b", "stored-c"]
+    static let epoch: Int64 = 1_700_000_000
     private static let unstoredBytesMax = 4_000
 
     private var random: SeededRandom
     private let variant: ArchiveVariant?
-    private let shardCount: Int
+    let shardCount: Int
     private let isSynced: Bool
     private let disk: SimulatedDisk
-    private var archive: SimulatedArchive
-    private var broker: SimulatedBroker
-    private let clock = Clock()
-    private var model = ArchiveModel()
-    private var trackers: [StoredTracker] = []
-    private var requests: [StoredRequest] = []
+    private(set) var archive: SimulatedArchive
+    private(set) var broker: SimulatedBroker
+    let clock = Clock()
+    var model = ArchiveModel()
+    var trackers: [StoredTracker] = []
+    var requests: [StoredRequest] = []
     /// The IDs of the channels' streams as devices know them; they change behind a loss of power alone.
-    private var streams: [String: StreamID] = [:]
+    var streams: [String: StreamID] = [:]
     /// Whether a device may find a gap at its next subscription.
-    private var mayHaveGap: Set<Int> = []
+    var mayHaveGap: Set<Int> = []
     /// Whether the archive has refused events in this run of the broker.
     private var hasRefused = false
     private var trace: [String] = []
 
-    private final class Clock { var milliseconds = 1_000_000 }
+    final class Clock { var milliseconds = 1_000_000 }
 
     /// Creates the world of a seed.
     package init(seed: UInt64, _ variant: ArchiveVariant? = nil) throws {
@@ -81,7 +81,7 @@ package final class ArchiveWorld {
         }
     }
 
-    private func record(_ text: String) { trace.append(text) }
+    func record(_ text: String) { trace.append(text) }
 
     // MARK: - The broker
 
@@ -108,7 +108,7 @@ package final class ArchiveWorld {
         let archive = try SimulatedArchive(
             disk,
             shardCount: shardCount,
-            releasesEarly: variant == .releasedEarly
+            variant
         )
         var random = SeededRandom(seed: seed)
         let broker = try SimulatedBroker(
@@ -165,7 +165,7 @@ package final class ArchiveWorld {
 
     // MARK: - Steps
 
-    private func number(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
+    func number(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
 
     private func play() throws {
         record("shards: \(shardCount), power: \(isSynced)")
@@ -190,7 +190,9 @@ package final class ArchiveWorld {
         case 93..<96:
             disk.condition = [.works, .works, .full, .unclear, .silent][number(5)]
             record("disk \(disk.condition) at \(clock.milliseconds)")
-        case 96: try settle()
+        case 96:
+            try settle()
+            try checkBudgets()
         case 97..<99: try restart(losesPower: false)
         default: try restart(losesPower: true)
         }
@@ -246,7 +248,7 @@ package final class ArchiveWorld {
     }
 
     /// Runs everything until nothing moves, with a disk that works and all devices connected.
-    private func settle() throws {
+    func settle() throws {
         disk.condition = .works
         var idle = 0
         for _ in 0..<3_000 {
@@ -268,154 +270,5 @@ package final class ArchiveWorld {
             if idle > 500 { break }
         }
         throw Violation(.answers, "the broker does not answer, or not everybody is subscribed")
-    }
-
-    // MARK: - Devices
-
-    private func connect(_ tracker: StoredTracker) throws {
-        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
-        try broker.accept(FileDescriptor(end, from: "socketpair"), on: number(shardCount))
-        tracker.transport = try SimulatedClient(
-            pipe,
-            key: Scenario.keys[0],
-            compresses: false,
-            number: tracker.number
-        )
-        tracker.isSubscribed = false
-    }
-
-    private func receive(
-        _ frame: SimulatedClient.ReceivedFrame,
-        _ tracker: StoredTracker
-    ) throws(Violation) {
-        switch frame {
-        case .message(.connectionEstablished):
-            var position = "{}"
-            if let known = tracker.position {
-                position = #"{"stream":"\#(known.stream)","serial":\#(known.serial)}"#
-            }
-            let data = #"{"channel":"\#(tracker.channel)","position":\#(position)}"#
-            tracker.transport?.send(#"{"event":"pusher:subscribe","data":\#(data)}"#, mask: 7)
-        case .message(.subscriptionSucceeded(_, let data)): try begin(tracker, data)
-        case .message(.event(let event)): try receive(event, tracker)
-        case .ping(let payload): tracker.transport?.answer(payload, mask: 7)
-        case .close: tracker.cut()
-        default: break
-        }
-    }
-
-    private func begin(_ tracker: StoredTracker, _ data: String) throws(Violation) {
-        guard let start = SubscriptionStart(acknowledgement: data) else {
-            throw Violation(.answers, "device \(tracker.number) got no position: \(data)")
-        }
-        record("device \(tracker.number) at \(String(describing: tracker.position)): \(data)")
-        let known = streams[tracker.channel]
-        guard known == nil || known == start.position.stream else {
-            throw Violation(
-                .durability,
-                "\(tracker.channel) goes on under another ID without a loss of power"
-            )
-        }
-        streams[tracker.channel] = start.position.stream
-        switch start.continuity {
-        case .began: break
-        case .recovered(let count):
-            guard start.position == tracker.position else {
-                throw Violation(.recovery, "device \(tracker.number) goes on elsewhere: \(data)")
-            }
-            tracker.replayCount = count
-        case .gap(let gap):
-            guard mayHaveGap.contains(tracker.number) else {
-                throw Violation(.honesty, "device \(tracker.number) is told of a gap: \(gap)")
-            }
-        }
-        mayHaveGap.remove(tracker.number)
-        tracker.position = start.position
-        tracker.isSubscribed = true
-    }
-
-    private func receive(_ event: ReceivedEvent, _ tracker: StoredTracker) throws(Violation) {
-        guard let position = tracker.position, let serial = event.serial,
-            serial == position.serial + 1, let id = Int(event.data ?? "")
-        else {
-            throw Violation(
-                .recovery,
-                "device \(tracker.number) at \(String(describing: tracker.position)) gets \(event)"
-            )
-        }
-        let place = ChannelPosition(stream: position.stream, serial: serial)
-        try model.see(id, at: place)
-        tracker.position = place
-        tracker.replayCount = max(0, tracker.replayCount - 1)
-    }
-
-    // MARK: - Backends
-
-    private func receive(_ answer: StoredRequest.Answer, _ event: StoredEvent) throws(Violation) {
-        record("event \(event.id) is answered \(answer.status) \(answer.body)")
-        switch answer.status {
-        case 200:
-            (event.isAnswered, event.mayBeLost) = (true, false)
-            guard let position = answer.position(on: event.channel) else { return }
-            try model.see(event.id, at: position)
-            event.position = position
-            guard let condition = event.condition, !answer.body.contains("repeated") else { return }
-            guard condition.stream == position.stream, condition.serial + 1 == position.serial
-            else {
-                throw Violation(
-                    .answers,
-                    "event \(event.id) is at \(position), and was to be behind \(condition)"
-                )
-            }
-        case 412 where event.condition != nil, 503: break
-        default: throw Violation(.answers, "event \(event.id): \(answer.status) \(answer.body)")
-        }
-    }
-
-    // MARK: - End
-
-    private func check() throws {
-        for tracker in trackers where tracker.replayCount > 0 {
-            throw Violation(
-                .recovery,
-                "device \(tracker.number) waits for \(tracker.replayCount) messages of a replay"
-            )
-        }
-        guard archive.unstoredByteCount == 0 else {
-            throw Violation(.budgets, "\(archive.unstoredByteCount) bytes wait for the archive")
-        }
-        let sizes = broker.tableSizes()
-        for table in ["events that wait for the archive", "requests that wait for the archive"]
-        where sizes[table] > 0 {
-            throw Violation(.budgets, "\(sizes[table]) \(table)")
-        }
-        for channel in Self.channels { try checkHistory(of: channel) }
-    }
-
-    private func checkHistory(of channel: String) throws {
-        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
-        try broker.accept(FileDescriptor(end, from: "socketpair"), on: number(shardCount))
-        let query = StoredRequest(
-            historyOf: channel,
-            pipe,
-            unixTime: Self.epoch + Int64(clock.milliseconds / 1_000)
-        )
-        requests.append(query)
-        try settle()
-        guard let answer = query.answer, answer.status == 200, let page = answer.history else {
-            throw Violation(
-                .answers,
-                "the history of \(channel): \(String(describing: query.answer))"
-            )
-        }
-        try model.check(page.messages, of: channel, at: page.position)
-        for tracker in trackers where tracker.channel == channel {
-            guard tracker.position == page.position else {
-                throw Violation(
-                    .recovery,
-                    "device \(tracker.number) is at \(String(describing: tracker.position)), and \(channel) at \(page.position)"
-                )
-            }
-        }
     }
 }

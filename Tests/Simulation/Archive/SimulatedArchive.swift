@@ -7,15 +7,15 @@ final class SimulatedArchive: MessageArchive {
     private nonisolated(unsafe) let writer: ArchiveWriter
     private nonisolated(unsafe) var requests: [ArchiveRequest] = []
     private nonisolated(unsafe) var byteCount = 0
-    private let releasesEarly: Bool
+    private let variant: ArchiveVariant?
     /// Sends a reply to a shard.
     nonisolated(unsafe) var send: (Int, ArchiveReply) -> Void = { _, _ in }
 
-    init(_ disk: SimulatedDisk, shardCount: Int, releasesEarly: Bool) throws {
+    init(_ disk: SimulatedDisk, shardCount: Int, _ variant: ArchiveVariant?) throws {
         var settings = ArchiveWriter.Settings()
         settings.retryPeriod = 2_000
         writer = try ArchiveWriter(disk, shardCount: shardCount, settings: settings)
-        self.releasesEarly = releasesEarly
+        self.variant = variant
     }
 
     var isFailing: Bool { writer.isRefusing }
@@ -25,11 +25,14 @@ final class SimulatedArchive: MessageArchive {
 
     var unstoredByteCount: Int { byteCount }
 
-    func addUnstored(_ byteCount: Int) { self.byteCount += byteCount }
+    func addUnstored(_ byteCount: Int) {
+        if variant == .leakedBudget, byteCount < 0 { return }
+        self.byteCount += byteCount
+    }
 
     func post(_ request: ArchiveRequest) {
         requests.append(request)
-        guard releasesEarly, case .commit(let group) = request else { return }
+        guard variant == .releasedEarly, case .commit(let group) = request else { return }
         send(group.shard, .committed(group: group.number))
     }
 

@@ -30,6 +30,19 @@ extension LinkMessage {
         return LinkMessage(message: .granted(address, request, grant))
     }
 
+    /// Messages in which the replays of grants come behind everything else: the clients join the fan-out before.
+    static func withReplaysLast(_ messages: [LinkMessage]) -> [LinkMessage] {
+        var late: [LinkMessage] = []
+        let rest = messages.map { message in
+            guard case .granted(_, let request, .tracked) = message.message else { return message }
+            return message.withReplay { replay in
+                late += replay.messages.compactMap { $0.message(to: request.socketID) }
+                replay.messages = []
+            }
+        }
+        return rest + late
+    }
+
     /// A replay without its oldest message.
     func withoutFirstOfReplay() -> LinkMessage {
         withReplay { if !$0.messages.isEmpty { $0.messages.removeFirst() } }
@@ -86,5 +99,15 @@ extension LinkMessage {
             guard case .gap = replay.start.continuity else { return }
             replay.start.continuity = .recovered(replay: 0)
         }
+    }
+}
+
+extension ReplayedMessage {
+    /// The message on a way of its own to a connection; `nil` for a number alone.
+    fileprivate func message(to socketID: SocketID) -> LinkMessage? {
+        guard case .frame(let frame) = self, let start = frame.firstIndex(of: UInt8(ascii: "{")),
+            let message = try? ServerMessage.parse(Array(frame[start...]).span)
+        else { return nil }
+        return LinkMessage(message: .reply(message, to: socketID))
     }
 }

@@ -39,13 +39,15 @@ package final class SimulatedBroker {
     ///   - random: The random numbers for socket IDs.
     ///   - batchLengthMax: The maximum size of a fan-out, in bytes; `nil` for the default.
     ///   - archive: The archive of stored channels.
+    ///   - faults: The bugs of the shards.
     /// - Throws: The failed call: no descriptor or memory is left.
     package init(
         _ configuration: Configuration,
         clocks: [LoopClock],
         random: @escaping () -> UInt64,
         batchLengthMax: Int? = nil,
-        archive: (any MessageArchive)? = nil
+        archive: (any MessageArchive)? = nil,
+        faults: InjectedFaults = []
     ) throws(SystemError) {
         settings = ServerSettings(
             configuration,
@@ -74,6 +76,7 @@ package final class SimulatedBroker {
                 ),
                 archive: archive
             )
+            context.faults = faults
             let core = ShardCore(context, random: RandomPool(source: random))
             if let batchLengthMax { reactor.batchLengthMax = batchLengthMax }
             core.watchLiveness()
@@ -213,6 +216,11 @@ package final class SimulatedBroker {
     }
 
     // MARK: - Sizes
+
+    /// What all shards keep for recovery.
+    package func retainedSizes() -> RetainedSizes {
+        stages.map(\.core.retainedSizes).reduce(RetainedSizes()) { $0.merged(with: $1) }
+    }
 
     /// The sizes of all tables that grow with the behaviour of peers.
     package func tableSizes() -> TableSizes {

@@ -24,6 +24,8 @@ final class Device {
         var certainAt: Int
         /// Whether a cached event has to be processed.
         var lacksOpening = false
+        /// Whether a gap has to be told, since the session is certainly unknown.
+        var lacksGap = false
     }
 
     let number: Int
@@ -31,6 +33,7 @@ final class Device {
     let token: String
     /// How far the device's clock is ahead, in milliseconds.
     let skew: Int
+    /// When the token was made.
     let createdAt: Int
     var books: [Int: Book] = [:]
     /// When it first subscribed to each channel: from then on the broker may have a cursor, whatever was processed of its
@@ -39,14 +42,21 @@ final class Device {
     var connection: DeviceConnection?
     /// The socket IDs that have subscribed, and whether that was acknowledged.
     var socketIDs: [(id: String, isCertain: Bool)] = []
-    /// Whether another device uses the token.
-    var isTwin = false
+    /// The device that has the same token: the page was duplicated.
+    weak var twin: Device?
     /// When the session certainly had an owner or was parked by one.
     var contactAt: Int
     /// Whether the broker has certainly known the session.
     var isKnown = false
-    /// Until when a channel may be told to be unknown.
-    var unknownUntil = 0
+    /// Whether the broker may have found the session unknown, and whether it certainly has: each channel that the device
+    /// begins is told so, for as long as the session lives.
+    var mayBeUnknown = false
+    var isCertainlyUnknown = false
+    /// Whether a session that was forgotten may have been taken for new: the device's clock is more than two minutes ahead.
+    var isBeyondPromise = false
+    /// When the connection was opened that was last told that another device uses the token: the session has been shared for
+    /// less long.
+    var sharedAt: Int?
 
     init(number: Int, kind: Kind, token: String, skew: Int, at now: Int) {
         self.number = number
@@ -63,9 +73,13 @@ final class Device {
         Violation(invariant, "\(name) \(text)")
     }
 
-    /// Whether an event excludes one of the device's connections.
+    /// Whether another device uses the token, or has used it.
+    var sharesToken: Bool { twin?.socketIDs.isEmpty == false }
+
+    /// Whether an event excludes one of the connections that have used the token.
     func isExcluded(from event: SessionEvent) -> Bool {
-        event.excluded.map { id in socketIDs.contains { $0.id == id } } ?? false
+        guard let id = event.excluded else { return false }
+        return (socketIDs + (twin?.socketIDs ?? [])).contains { $0.id == id }
     }
 
     /// Whether the broker must know that an event excludes the device.
@@ -89,10 +103,17 @@ final class DeviceConnection {
     var blockedAt: Int?
     /// Whether nothing gets through in either direction.
     var isDead = false
+    /// Whether the device reads nothing from its socket, so that the broker's queue grows.
+    var isStalled = false
     /// Whether the device has given the connection up.
     var isAbandoned = false
-    /// Whether the session may have been forgotten when the connection claimed it; `nil` before its first grant.
-    var mayBeUnknown: Bool?
+    /// Whether a subscription was granted, and so the session claimed.
+    var hasClaimed = false
+    var claimedAt = 0
+    /// Whether the device was told that another one uses its token.
+    var isShared = false
+    /// The channels on which a gap was told.
+    var gaps: Set<Int> = []
     /// The subscriptions that are requested (false) and granted (true).
     var subscriptions: [Int: Bool] = [:]
     /// The channels of which the last number was seen, for the order within the connection.
@@ -122,5 +143,7 @@ struct SessionEvent {
     let step: Int
     let time: Int
     let excluded: String?
+    /// The length of its data, in bytes.
+    var length = 0
     var isAccepted = false
 }

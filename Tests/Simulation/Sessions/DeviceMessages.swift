@@ -56,7 +56,7 @@ extension SessionWorld {
 
     /// Transfers up to `count` bytes each way; what is received waits for the page.
     func transfer(_ device: Device, _ count: Int) throws -> Int {
-        guard let connection = device.connection else { return 0 }
+        guard let connection = device.connection, !connection.isStalled else { return 0 }
         if variant == .confirmedAtWriting { send("pusher:pong", "", on: connection) }
         let pushed = connection.transport.pipe.push(count)
         let (read, frames) = try connection.transport.read(count)
@@ -102,7 +102,8 @@ extension SessionWorld {
             case .message(let message): try receive(message, device, connection)
             case .ping, .pong: break
             case .close(let code):
-                // 4201: a superseded connection that seemed dead.
+                // 4201: a superseded connection that seemed dead. 4100: one that reads too slowly.
+                reach(.close(code ?? 0))
                 guard code == 4201 || code == 4100 else {
                     throw device.broken(.closing, "was closed with \(code ?? 0)")
                 }
@@ -121,8 +122,10 @@ extension SessionWorld {
         switch message {
         case .connectionEstablished(let id, _, _):
             connection.socketID = id.description
-            // As stock clients do: an unknown session is told on the channels first subscribed to within a minute.
-            for channel in device.books.keys.sorted() { subscribe(device, channel) }
+            // As stock clients do. The authorization of some channels takes long, or fails at first.
+            for channel in device.books.keys.sorted() where random.happens(85) {
+                subscribe(device, channel)
+            }
         case .ping:
             guard device.kind == .page, variant != .confirmedByPongFrames else { return }
             send("pusher:pong", "", on: connection)
@@ -140,7 +143,7 @@ extension SessionWorld {
                 throw device.broken(.answers, "was refused \(channel)")
             }
             connection.refusals[channel] = count - 1
-            if device.books[channel] != nil { subscribe(device, channel) }
+            if device.books[channel] != nil, random.happens(50) { subscribe(device, channel) }
         case .event(let event):
             let channel = try index(event.channel ?? "")
             guard !connection.leaving.contains(channel) else { return }
@@ -148,13 +151,16 @@ extension SessionWorld {
                 throw device.broken(.audience, "received \(event.name) on \(channel)")
             }
             if event.name == "pusher:gap" {
-                try receive(gap: event.data ?? "", of: channel, device)
+                try receive(gap: event.data ?? "", of: channel, device, connection)
             } else {
                 try receive(event, of: channel, device, connection)
             }
         case .cacheMiss: break
-        case .error(let code, let message):
-            if message.hasSuffix("has no recovery") { connection.isWithoutRecovery = true }
+        case .error(nil, let text) where text.hasPrefix("Two clients use one session token"):
+            try receiveShared(device, connection)
+        case .error(nil, let text) where text.contains("this connection has no recovery"):
+            connection.isWithoutRecovery = true
+        case .error(let code, _):
             guard code == nil || code == .pongNotReceived || code == .overCapacity else {
                 throw device.broken(.answers, "received error \(code?.rawValue ?? 0)")
             }
@@ -181,9 +187,12 @@ extension SessionWorld {
         }
         connection.subscriptions[channel] = true
         if let last = device.socketIDs.indices.last { device.socketIDs[last].isCertain = true }
-        connection.mayBeUnknown = connection.mayBeUnknown ?? mayBeUnknown(device)
+        if !connection.hasClaimed { claimed(device, connection) }
         device.contactAt = now
         let isRecovered = data.contains(#""recovered":true"#)
+        if isRecovered, resumesNothing(device) {
+            throw device.broken(.answers, "was resumed on \(channel), and shares its token")
+        }
         connection.replayCounts[channel] =
             data.firstMatch(of: /"replay":(\d+)/).flatMap { Int($0.1) }
         if device.books[channel] == nil {
@@ -191,11 +200,13 @@ extension SessionWorld {
             var book = Device.Book(beganAt: step, certainAt: askedAt)
             book.lacksOpening =
                 channel == SessionScenario.cacheChannel && isCached && !isRecovered
+                && !device.sharesToken
+            book.lacksGap = device.isCertainlyUnknown && !device.sharesToken
             device.books[channel] = book
             reach(.tracked)
         } else if isRecovered {
             reach(data.contains(#""replay":0"#) ? .recoveredNothing : .recovered)
-        } else if connection.mayBeUnknown == true {
+        } else if device.mayBeUnknown {
             // The gap follows. If it is not processed, it is told again to a session that is known by then.
             device.books[channel]?.gapMark = processedCount
         }
@@ -221,8 +232,10 @@ extension SessionWorld {
         device.contactAt = now
         device.books[channel]?.lacksOpening = false
         guard let serial = event.serial else {
-            // A channel without a stream, or what a cache channel holds, which may be replayed as well.
-            if connection.isWithoutRecovery { device.books[channel]?.received.insert(id) }
+            // A cached event; or the channel has no stream, since nobody follows it whose position is kept.
+            if connection.isShared || connection.isWithoutRecovery {
+                device.books[channel]?.received.insert(id)
+            }
             return
         }
         let name = SessionScenario.channels[channel]
@@ -239,66 +252,15 @@ extension SessionWorld {
         if isReplayed { connection.replayCounts[channel]? -= 1 }
         let isForOthers =
             events[id].excluded == connection.socketID && connection.socketID != nil
-            || isReplayed && device.isCertainlyExcluded(from: events[id])
-        guard !isForOthers || device.isTwin else {
+            || isReplayed && !device.sharesToken && device.isCertainlyExcluded(from: events[id])
+        guard !isForOthers else {
             throw device.broken(.exclusion, "received event \(id) on \(name)")
         }
         guard let book = device.books[channel] else { return }
-        guard !book.certain.contains(id) || device.isTwin else {
+        guard !book.certain.contains(id) || device.sharesToken else {
             throw device.broken(.repeats, "got event \(id) on \(name) again, and had confirmed it")
         }
         reach(book.received.contains(id) ? .repeated : .event)
         device.books[channel]?.received.insert(id)
-    }
-
-    // MARK: - Gaps
-
-    private func receive(gap data: String, of channel: Int, _ device: Device) throws {
-        let isEncrypted = SessionScenario.channels[channel].hasPrefix("private-encrypted-")
-        let reason = data.firstMatch(of: /"reason":"(\w+)"/).map { String($0.1) }
-        guard isEncrypted ? data == "{}" : reason != nil else {
-            throw device.broken(.answers, "received the gap \(data)")
-        }
-        if let reason { reach(.gap(reason)) }
-        guard let book = device.books[channel] else { return }
-        try check(reason, channel, book, device)
-        device.books[channel]?.beganAt = step
-        device.books[channel]?.certainAt = now
-        device.books[channel]?.gapMark = processedCount
-    }
-
-    /// Checks that a gap is told only where something may be missing.
-    private func check(
-        _ reason: String?,
-        _ channel: Int,
-        _ book: Device.Book,
-        _ device: Device
-    ) throws {
-        let missed = events.count { $0.channel == channel && $0.time >= book.certainAt }
-        let seconds = (now - book.certainAt) / 1_000
-        let isTruncated =
-            missed > SessionScenario.messagesMax || seconds >= SessionScenario.messageAgeMax - 1
-        let isTooMuch = missed > SessionScenario.replayMessagesMax
-        let isUnknown = device.connection?.mayBeUnknown == true || mayBeUnknown(device)
-        let isTrue =
-            switch reason {
-            case "truncated": isTruncated
-            case "too_much": isTooMuch
-            case "unknown_session": isUnknown
-            case "shared_session": device.isTwin
-            case nil: isTruncated || isTooMuch || isUnknown || device.isTwin
-            default: false
-            }
-        guard isTrue || book.gapMark != nil || device.isTwin else {
-            throw device.broken(
-                .honesty,
-                "was told of a gap on \(SessionScenario.channels[channel]), \(reason ?? "encrypted"), "
-                    + "with \(missed) events in \(seconds) seconds"
-            )
-        }
-        // So are later the channels that were begun meanwhile, as long as nothing was confirmed behind the minute.
-        if isUnknown, reason == nil || reason == "unknown_session" {
-            device.unknownUntil = .max
-        }
     }
 }

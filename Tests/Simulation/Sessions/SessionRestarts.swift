@@ -13,9 +13,10 @@ extension SessionWorld {
         sessionsMax: Int,
         _ disk: SimulatedDisk,
         _ shardCount: Int,
-        _ environment: World.Environment
+        _ environment: World.Environment,
+        _ variant: SessionVariant?
     ) throws -> (SimulatedArchive, SimulatedBroker) {
-        let archive = try SimulatedArchive(disk, shardCount: shardCount, releasesEarly: false)
+        let archive = try SimulatedArchive(disk, shardCount: shardCount, nil)
         let clocks = (0..<shardCount).map { _ in
             LoopClock(
                 now: {
@@ -28,7 +29,8 @@ extension SessionWorld {
             SessionScenario.configuration(sessionsMax: sessionsMax),
             clocks: clocks,
             random: { environment.random.next() },
-            archive: archive
+            archive: archive,
+            faults: variant?.faults ?? []
         )
         archive.send = { [unowned broker] shard, reply in broker.send(reply, to: shard) }
         return (archive, broker)
@@ -62,8 +64,11 @@ extension SessionWorld {
                 device.books[channel]?.certain = []
                 device.books[channel]?.certainAt = 0
                 device.books[channel]?.gapMark = processedCount
+                device.books[channel]?.lacksGap = false
             }
             device.isKnown = false
+            // So may what was shared, or was told to be unknown.
+            (device.isCertainlyUnknown, device.sharedAt) = (false, nil)
         }
         closeAllAbandoned()
         if variant != .crashTakenForStop { (isComplete, startedAt) = (false, now) }
@@ -85,10 +90,11 @@ extension SessionWorld {
 
     private func restart(with sessions: StoredSessions, _ streams: SpooledState) throws {
         (archive, broker) = try Self.start(
-            sessionsMax: sessionsMax,
+            sessionsMax: sessionsMax + (variant == .oneSessionMore ? shardCount : 0),
             disk,
             shardCount,
-            environment
+            environment,
+            variant
         )
         broker.restore(streams)
         broker.restore(sessions)

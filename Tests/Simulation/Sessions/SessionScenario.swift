@@ -10,6 +10,15 @@ enum SessionScenario {
     static let sessionAge = 60
     /// The delay of the removal of expired sessions, in seconds.
     static let expiryInterval = 15
+    /// The milliseconds for which a session without a connection is certainly kept.
+    static let certainAge = (sessionAge - expiryInterval) * 1_000
+    /// The limit of one client's send queue, in bytes, and that of a replay: more than any of the small events.
+    static let queuedBytesMax = 16_000
+    static let replayBytesMax = queuedBytesMax / 4
+    /// The requests of a flood, and the length of their events, which together are longer than a queue and its socket's
+    /// buffer.
+    static let floodCount = 60
+    static let floodLength = 700
     /// How far a device's clock may be ahead, in milliseconds.
     static let clockTolerance = 120_000
 
@@ -28,6 +37,7 @@ enum SessionScenario {
         app.recovery.sessionsMax = sessionsMax
         app.recovery.sessionAge = sessionAge
         configuration.apps = [app]
+        configuration.queuedBytesMax = queuedBytesMax
         return configuration
     }
 }

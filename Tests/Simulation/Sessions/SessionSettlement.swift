@@ -1,23 +1,38 @@
+import Broker
+
 /// Checks of what devices have got, once everything is delivered.
 extension SessionWorld {
     /// Connects all devices, delivers everything, and checks what they have processed.
     func settle() throws {
         for device in devices {
             device.connection?.isBlocked = false
-            if device.connection == nil { try connect(device) }
+            device.connection?.isStalled = false
         }
-        try runUntilIdle()
-        for device in devices {
-            for channel in device.books.keys.sorted() { resubscribe(device, channel) }
+        // A connection may turn out to be closed by the broker, or by its age.
+        try connectAll()
+        try connectAll()
+        if devices.contains(where: \.sharesToken) {
+            // A connection that another one has superseded is asked after two seconds whether its client lives.
+            try advance(4)
+            try connectAll()
         }
-        try runUntilIdle()
         reach(.settlement)
         for device in devices { try check(device) }
+        try checkBudgets()
         settledCount = events.count
         // Everything is confirmed within two seconds: by a round, and by a ping for what was still in its interval.
         try advance(3)
         try runUntilIdle()
         for device in devices { confirm(device) }
+    }
+
+    private func connectAll() throws {
+        for device in devices where device.connection == nil { try connect(device) }
+        try runUntilIdle()
+        for device in devices {
+            for channel in device.books.keys.sorted() { resubscribe(device, channel) }
+        }
+        try runUntilIdle()
     }
 
     private func resubscribe(_ device: Device, _ channel: Int) {
@@ -27,18 +42,18 @@ extension SessionWorld {
     }
 
     private func check(_ device: Device) throws {
-        guard let connection = device.connection else { return }
-        // A forgotten session of a device whose clock is over two minutes ahead may be taken for new: that is not promised.
-        let isPromised =
-            device.skew <= SessionScenario.clockTolerance
-            || !hasEvicted && device.unknownUntil == 0
+        guard let connection = device.connection else {
+            throw device.broken(.closing, "cannot stay connected")
+        }
+        try checkShared(device)
         for (channel, isGranted) in connection.subscriptions {
             let name = SessionScenario.channels[channel]
             guard isGranted else {
                 throw device.broken(.answers, "has no answer to its subscription to \(name)")
             }
-            guard let book = device.books[channel], !device.isTwin, isPromised else {
-                continue
+            guard let book = device.books[channel], isPromised(device) else { continue }
+            if book.lacksGap {
+                throw device.broken(.answers, "was not told that its session is unknown on \(name)")
             }
             for event in events
             where event.channel == channel && event.isAccepted && event.step > book.beganAt {
@@ -50,15 +65,37 @@ extension SessionWorld {
                     "has never got event \(event.id) on \(name), which it follows since step \(book.beganAt)"
                 )
             }
-            if book.lacksOpening {
+            // A cached event that excludes the device is in its replay, left out.
+            let isExcluded = events.contains {
+                $0.channel == channel && device.isExcluded(from: $0)
+            }
+            if book.lacksOpening, !isExcluded {
                 throw device.broken(.cache, "has never got what \(name) holds")
             }
         }
     }
 
+    /// Checks that the broker keeps no more than the limits allow.
+    private func checkBudgets() throws {
+        let sizes = broker.retainedSizes()
+        guard sizes.sessions <= sessionsMax else {
+            throw Violation(
+                .budgets,
+                "the broker has \(sizes.sessions) sessions, and may have \(sessionsMax)"
+            )
+        }
+        try sizes.check(messagesMax: SessionScenario.messagesMax)
+    }
+
+    /// Whether the device loses nothing untold: not while it shares a token with one that it has not met.
+    private func isPromised(_ device: Device) -> Bool {
+        guard device.sharesToken else { return !device.isBeyondPromise }
+        return device.connection?.hasClaimed == true && device.twin?.connection?.hasClaimed == true
+    }
+
     /// Notes what the broker certainly knows to be confirmed.
     private func confirm(_ device: Device) {
-        guard let connection = device.connection, !device.isTwin, variant != .confirmedAtWriting
+        guard let connection = device.connection, !device.sharesToken, variant != .confirmedAtWriting
         else { return }
         for (channel, received) in connection.answered {
             device.books[channel]?.certain.formUnion(received)
@@ -69,7 +106,7 @@ extension SessionWorld {
                 device.books[channel]?.certainAt = now
             }
         }
-        if connection.mayBeUnknown != nil {
+        if connection.hasClaimed {
             device.contactAt = now
             device.isKnown = true
         }

@@ -1,6 +1,4 @@
-import Broker
 import FanfareServer
-import PusherProtocol
 
 /// A broker with an injected bug of sessions, for testing that their simulation detects it.
 package enum SessionVariant: String, CaseIterable, Sendable {
@@ -24,81 +22,35 @@ package enum SessionVariant: String, CaseIterable, Sendable {
     case cursorTooHigh, storedTooHigh
     /// Behind a kill, the sessions that were written are taken for all.
     case crashTakenForStop
+    /// What waits for the next fan-out pass counts as handed over.
+    case waitingTakenForHandedOver
+    /// What is dropped with the queue of a connection that reads too slowly counts as confirmed.
+    case droppedTakenForConfirmed
+    /// An unknown session is told for a minute only.
+    case unknownForAMinute
+    /// That two living clients share a token is not told.
+    case sharedUntold
+    /// A home keeps more sessions than its limit.
+    case oneSessionMore
+
+    /// The bug that a shard has by itself.
+    var faults: InjectedFaults { self == .waitingTakenForHandedOver ? .marksWaiting : [] }
 
     /// The invariants, at least one of which must be violated.
     package var breaks: Set<Invariant> {
         switch self {
-        case .confirmedAtWriting, .confirmedByPongFrames, .unknownTakenForNew, .evictionUntold,
-            .owedGapForgotten, .cursorTooHigh, .storedTooHigh, .crashTakenForStop:
+        case .unknownTakenForNew: [.recovery, .answers]
+        case .confirmedAtWriting, .confirmedByPongFrames, .evictionUntold, .owedGapForgotten,
+            .cursorTooHigh, .storedTooHigh, .crashTakenForStop, .waitingTakenForHandedOver,
+            .droppedTakenForConfirmed, .unknownForAMinute:
             [.recovery]
+        case .sharedUntold: [.answers]
+        case .oneSessionMore: [.budgets]
         case .lostYield: [.answers]
         case .latePark: [.repeats, .recovery, .honesty]
         case .owedOpeningForgotten: [.cache]
         case .forgottenExclusion: [.exclusion]
         case .resumeWithoutAuthorization: [.authorisation]
         }
-    }
-}
-
-/// The state of an injected bug.
-struct SessionFault {
-    let variant: SessionVariant
-    private var firstHandovers: [SessionKey: [SessionCursor]] = [:]
-
-    init(_ variant: SessionVariant) { self.variant = variant }
-
-    /// Applies the bug to a message in transit; `nil` if it does not arrive.
-    mutating func tamper(_ message: LinkMessage, hasEvicted: Bool) -> LinkMessage? {
-        switch message.message {
-        case .sessions(.handOver(let handover)):
-            tamper(handover).map { LinkMessage(message: .sessions(.handOver($0))) }
-        case .sessions(.answer(.owned(var resumption), let address, let id)):
-            {
-                let isUntold =
-                    variant == .unknownTakenForNew && !hasEvicted
-                    || variant == .evictionUntold && hasEvicted
-                if isUntold { resumption.unknownUntil = .min }
-                return LinkMessage(
-                    message: .sessions(.answer(.owned(resumption), address, to: id))
-                )
-            }()
-        case .subscribeFrom(var position, let address, let request, let member)
-        where variant == .forgottenExclusion:
-            {
-                position.formerSocketIDs = []
-                return LinkMessage(
-                    message: .subscribeFrom(position, address, request, member)
-                )
-            }()
-        default: message
-        }
-    }
-
-    private mutating func tamper(_ handover: SessionHandover) -> SessionHandover? {
-        var handover = handover
-        switch variant {
-        case .lostYield: return nil
-        case .latePark:
-            let key = handover.address.key
-            if let first = firstHandovers[key] {
-                handover.cursors = first
-            } else {
-                firstHandovers[key] = handover.cursors
-            }
-        case .owedGapForgotten:
-            for index in handover.cursors.indices { handover.cursors[index].owedGap = nil }
-        case .owedOpeningForgotten:
-            for index in handover.cursors.indices { handover.cursors[index].owesOpening = false }
-        case .cursorTooHigh:
-            for index in handover.cursors.indices {
-                let position = handover.cursors[index].position
-                handover.cursors[index].position = ChannelPosition(
-                    stream: position.stream,
-                    serial: position.serial + 1
-                )
-            }
-        default: break
-        }
-        return handover
     }
 }

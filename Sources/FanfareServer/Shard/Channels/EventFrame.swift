@@ -12,7 +12,7 @@ package struct EventFrame: Sendable {
     /// The maximum delay in which a notice may share its send with others, in milliseconds; 0 for events.
     var delayMax: UInt16 = 0
     /// The number of the message in the channel's stream; 0 if it has none.
-    let serial: UInt64
+    package let serial: UInt64
 
     /// Encodes an event, in one allocation.
     ///

@@ -60,6 +60,7 @@ extension ChannelService {
         }
         let app = keepsAlways ? context.registry.apps[address.app] : nil
         guard let channel else {
+            guard !context.faults.contains(.skipsVacantStreams) else { return nil }
             let stream = state.stream(ofVacant: address, app, at: context.milliseconds)
             startTimers()
             return stream

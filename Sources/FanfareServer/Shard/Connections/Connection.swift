@@ -271,7 +271,8 @@ final class Connection: StreamDelegate {
         on channel: ChannelName,
         receiptOf key: IdempotencyKey?
     ) -> [UInt8] {
-        let serial = frame.serial != 0 && session.tracks(channel) ? frame.serial : nil
+        let isTold = !context.faults.contains(.withholdsNumbers)
+        let serial = isTold && frame.serial != 0 && session.tracks(channel) ? frame.serial : nil
         guard serial != nil || key != nil else { return [] }
         var bytes: [UInt8] = []
         append(.position(channel: channel.text, serial: serial, key: key?.text), to: &bytes)

@@ -130,9 +130,11 @@ final class Confirmations: TimerTarget {
 
     private func note(_ connection: Connection, _ walk: inout Walk) {
         let channel = walk.channel
+        let countsWaiting = context.faults.contains(.marksWaiting)
+        let mark = countsWaiting ? channel.lastSerial : channel.mark(of: connection)
         // It may have left meanwhile.
         guard channel.confirming[connection.socketID] === connection,
-            let handed = connection.handOver(channel.mark(of: connection), on: channel.name)
+            let handed = connection.handOver(mark, on: channel.name)
         else { return }
         if handed < channel.lastSerial { walk.isBehind = true }
         if connection.hasUnasked { connections[connection.socketID] = connection }

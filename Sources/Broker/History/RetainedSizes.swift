@@ -1,0 +1,40 @@
+/// How much is kept for recovery, for checks of the limits: summed over the streams.
+package struct RetainedSizes: Sendable {
+    /// The size of all kept messages, in bytes, as counted for the budgets.
+    package var countedByteCount = 0
+    /// The size of all kept messages, in bytes.
+    package var byteCount = 0
+    /// The most messages that a channel keeps.
+    package var channelMessages = 0
+    /// The most bytes that a channel keeps.
+    package var channelBytes = 0
+    /// The sessions of stock clients, parked ones included.
+    package var sessions = 0
+
+    package init() {}
+
+    /// The sizes of two shards together.
+    package func merged(with other: RetainedSizes) -> RetainedSizes {
+        var merged = self
+        merged.countedByteCount += other.countedByteCount
+        merged.byteCount += other.byteCount
+        merged.channelMessages = max(channelMessages, other.channelMessages)
+        merged.channelBytes = max(channelBytes, other.channelBytes)
+        merged.sessions += other.sessions
+        return merged
+    }
+}
+
+extension Streams {
+    /// What the streams keep.
+    package var retainedSizes: RetainedSizes {
+        var sizes = RetainedSizes()
+        sizes.countedByteCount = byteCount
+        for stream in streams.compactMap(\.self) {
+            sizes.byteCount += stream.retainedByteCount
+            sizes.channelMessages = max(sizes.channelMessages, stream.retainedCount)
+            sizes.channelBytes = max(sizes.channelBytes, stream.retainedByteCount)
+        }
+        return sizes
+    }
+}
