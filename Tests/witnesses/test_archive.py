@@ -15,11 +15,13 @@ import sqlite3
 import threading
 import time
 
+import pytest
 import websocket
 
 from programs import START_TIME_MAX, Broker, await_true, run
 
 CHANNELS = ["stored-orders", "stored-news"]
+KILLS = int(os.environ.get("KILLS", 20))
 
 
 def configuration(folder, **settings):
@@ -173,8 +175,8 @@ def check_file(database, answered):
                 assert f'"{data}"' in frame, (data, position, frame)
 
 
+@pytest.mark.timeout(120 + 2 * KILLS)
 def test_kills_lose_nothing_and_repeat_nothing(tmp_path):
-    kills = int(os.environ.get("KILLS", 20))
     file = configuration(tmp_path)
     broker = Broker(configuration=file)
     port = broker.port
@@ -182,7 +184,7 @@ def test_kills_lose_nothing_and_repeat_nothing(tmp_path):
     await_true(lambda: all(tracker.connections for tracker in trackers), "all have subscribed")
     load = Load(port)
     try:
-        for _ in range(kills):
+        for _ in range(KILLS):
             time.sleep(random.uniform(0.05, 0.6))
             broker.kill()
             broker = Broker(port=port, configuration=file)
@@ -203,8 +205,8 @@ def test_kills_lose_nothing_and_repeat_nothing(tmp_path):
             assert tracker.events == sorted(answered, key=lambda data: answered[data]["serial"])
         resumes = sum(tracker.connections - 1 for tracker in trackers)
         total = sum(map(len, load.answered.values()))
-        print(f"{kills} kills, {total} events at {load.rate:.0f} a second, {resumes} resumes")
-        assert resumes >= kills
+        print(f"{KILLS} kills, {total} events at {load.rate:.0f} a second, {resumes} resumes")
+        assert resumes >= KILLS
     finally:
         load.stop()
         for tracker in trackers:
