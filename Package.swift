@@ -75,6 +75,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "HTTP1", dependencies: ["Primitives"], swiftSettings: strict),
+        .target(name: "RESP", dependencies: ["Primitives"], swiftSettings: strict),
         .target(
             name: "PusherProtocol",
             dependencies: ["Digests", "Primitives"],
@@ -387,7 +388,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "WebSocket", "HTTP1", "PusherProtocol", "Primitives", "Broker", "TestRandom",
+                "WebSocket", "HTTP1", "RESP", "PusherProtocol", "Primitives", "Broker",
+                "TestRandom",
             ],
             path: "Tests/Fuzz/Targets",
             swiftSettings: strict
@@ -448,6 +450,11 @@ let package = Package(
         .testTarget(
             name: "WebSocketTests",
             dependencies: ["WebSocket", "Primitives", "TestRandom"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RESPTests",
+            dependencies: ["RESP", "TestRandom"],
             swiftSettings: strict
         ),
         .testTarget(
