@@ -104,6 +104,12 @@ let package = Package(
         ),
         .target(name: "HTTPServer", dependencies: ["Net", "HTTP1"], swiftSettings: strict),
         .target(
+            name: "Redis",
+            dependencies: ["RESP", "Net", "Digests", "Primitives"],
+            resources: [.embedInCode("Scripts/Lua")],
+            swiftSettings: strict
+        ),
+        .target(
             name: "Webhooks",
             dependencies: [
                 "Broker", "PusherProtocol", "Primitives", "HTTPClient", "Net", "SQLite", "CSQLite",
@@ -375,6 +381,13 @@ let package = Package(
         ),
         // A scripted HTTP server.
         .target(name: "TestHTTPServer", path: "Tests/TestHTTPServer", swiftSettings: strict),
+        // A Redis server of a test's own, and values as trees.
+        .target(
+            name: "TestRedis",
+            dependencies: ["RESP", "Net"],
+            path: "Tests/TestRedis",
+            swiftSettings: strict
+        ),
         // Seeded random numbers.
         .target(name: "TestRandom", path: "Tests/TestRandom", swiftSettings: strict),
         // A simulated network between a list's writer and its clients.
@@ -454,7 +467,12 @@ let package = Package(
         ),
         .testTarget(
             name: "RESPTests",
-            dependencies: ["RESP", "TestRandom"],
+            dependencies: ["RESP", "TestRedis"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RedisTests",
+            dependencies: ["Redis", "RESP", "Net", "TestRedis"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,4 +1,5 @@
 import RESP
+import TestRedis
 import Testing
 
 @Suite("Reading RESP3") struct RESPParserTests {

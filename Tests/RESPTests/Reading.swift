@@ -1,22 +1,5 @@
 import RESP
-
-/// A value as a tree, for comparisons.
-indirect enum Value: Equatable {
-    case text(RESPKind, String)
-    case null
-    case list(RESPKind, [Value])
-
-    init(_ view: borrowing RESPView) {
-        switch view.kind {
-        case .null: self = .null
-        case let kind where kind.isAggregate:
-            var elements: [Value] = []
-            view.forEach { elements.append(Value($0)) }
-            self = .list(kind, elements)
-        case let kind: self = .text(kind, view.text)
-        }
-    }
-}
+import TestRedis
 
 /// The values in a stream that arrives in pieces, the first error, and the number of bytes that are left.
 struct Reading: Equatable {

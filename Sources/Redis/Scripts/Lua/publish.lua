@@ -1,0 +1,3 @@
+-- Numbers, stores and announces messages: see publishing.lua.
+
+return publishAll(false)

@@ -1,0 +1,97 @@
+import Net
+import Redis
+import TestRedis
+import Testing
+
+/// A connection to a server, whose turns the test runs on its own thread.
+final class LiveRedis {
+    let owner = Owner()
+    let reactor: Reactor
+    let connection: RedisConnection
+
+    init(
+        _ address: SocketAddress,
+        tls: (TLSContext, serverName: String)? = nil,
+        _ settings: RedisSettings = .init(openTimeout: .seconds(20), answerTimeout: .seconds(20))
+    ) throws {
+        reactor = try Reactor(loop: EventLoop(name: "test"))
+        connection = try RedisConnection.connect(
+            to: address,
+            tls: tls,
+            settings: settings,
+            on: reactor,
+            delegate: owner
+        )
+    }
+
+    /// A connection that is open.
+    static func opened(
+        _ redis: RedisProcess,
+        scripts: [RedisScript] = []
+    ) throws -> LiveRedis {
+        let settings = RedisSettings(
+            scripts: scripts,
+            openTimeout: .seconds(20),
+            answerTimeout: .seconds(20)
+        )
+        let live = try LiveRedis(redis.address, settings)
+        live.run { !live.owner.events.isEmpty }
+        try #require(live.owner.takeEvents() == [.opened])
+        return live
+    }
+
+    /// Runs turns until the condition holds; records an issue after 20 s.
+    func run(location: SourceLocation = #_sourceLocation, until condition: () -> Bool) {
+        let deadline = MonotonicTime.current.advanced(by: .seconds(20))
+        while !condition() {
+            guard MonotonicTime.current < deadline else {
+                Issue.record("no event; \(owner.events)", sourceLocation: location)
+                return
+            }
+            reactor.poll(atMost: .milliseconds(100))
+            reactor.flush()
+        }
+    }
+
+    /// Waits for the reply to a call; pushes stay in the owner's events.
+    func reply(to call: CallID) throws -> Value {
+        var value: Value?
+        run {
+            for event in owner.events {
+                if case .reply(call.number, let reply) = event { value = reply }
+            }
+            return value != nil || owner.fault != nil
+        }
+        return try #require(value, "\(owner.events)")
+    }
+
+    /// Calls a command and waits for its reply.
+    @discardableResult
+    func call(_ arguments: String...) throws -> Value {
+        let call = try connection.call(argumentCount: arguments.count) { writer in
+            for argument in arguments { writer.argument(argument) }
+        }
+        return try reply(to: call)
+    }
+
+    /// Calls a script and waits for its reply.
+    func evaluate(
+        _ script: RedisScript,
+        _ keys: [String],
+        _ arguments: [String]
+    ) throws -> Value {
+        try reply(to: connection.evaluate(script, keys: keys, arguments))
+    }
+
+    /// Removes and returns the payloads of the published messages.
+    func takeMessages() throws -> [String] {
+        // What was published before is pushed before this reply.
+        try call("PING")
+        return owner.takeEvents().compactMap { event in
+            guard case .push(let push) = event, push.elements.first?.text == "message" else {
+                return nil
+            }
+            return push.elements[2].text
+        }
+    }
+}
