@@ -1,3 +1,4 @@
+import RESP
 import Redis
 import TestRedis
 import Testing

@@ -1,4 +1,5 @@
 import Net
+import RESP
 import Redis
 import TestRedis
 import Testing

@@ -10,7 +10,8 @@ final class ScriptedRedis {
     let owner = Owner()
     private(set) var connection: RedisConnection
     let reactor: Reactor
-    private let peer: FileDescriptor
+    private var peer: FileDescriptor?
+    private let fd: Int32
     private let clock: Clock
     private var kept: [UInt8] = []
 
@@ -28,7 +29,8 @@ final class ScriptedRedis {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         _ = socketpair(AF_UNIX, kind, 0, &ends)
-        peer = try FileDescriptor(ends[1], from: "socketpair")
+        fd = ends[1]
+        peer = try FileDescriptor(fd, from: "socketpair")
         connection = try RedisConnection.adopt(
             FileDescriptor(ends[0], from: "socketpair"),
             settings: settings,
@@ -65,21 +67,26 @@ final class ScriptedRedis {
     func send(_ text: String) { send(Array(text.utf8)) }
 
     func send(_ bytes: [UInt8]) {
-        Glibc.send(peer.raw, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        Glibc.send(fd, bytes, bytes.count, Int32(MSG_NOSIGNAL))
         settle()
     }
 
     func endWriting() {
-        shutdown(peer.raw, Int32(SHUT_WR))
+        shutdown(fd, Int32(SHUT_WR))
         settle()
+    }
+
+    /// Sends bytes and closes, before the connection has read them.
+    func sendAndClose(_ text: String) {
+        Glibc.send(fd, text, text.utf8.count, Int32(MSG_NOSIGNAL))
+        peer = nil
     }
 
     /// The commands that have arrived.
     func commands() -> [String] {
         settle()
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while case let count = recv(peer.raw, &buffer, buffer.count, Int32(MSG_DONTWAIT)), count > 0
-        {
+        while case let count = recv(fd, &buffer, buffer.count, Int32(MSG_DONTWAIT)), count > 0 {
             kept += buffer[..<count]
             settle()
         }

@@ -329,6 +329,9 @@ extension RedisConnection: StreamDelegate, TimerTarget {
     /// Ends the connection: whatever is unanswered stays so.
     public func streamReachedEnd(_ stream: Stream) { fail(.closedByServer) }
 
+    /// A server that ends may have answered: what it has sent is read first.
+    public func readsAfterFailedWrite(_ stream: Stream) -> Bool { fault == nil }
+
     /// Notifies the delegate.
     public func streamClosed(_ stream: Stream, error: StreamError?) {
         phase = .closed
