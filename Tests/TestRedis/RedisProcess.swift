@@ -75,6 +75,8 @@ package final class RedisProcess {
                 "--port", "0", "--unixsocket", path("redis.sock"), "--dir", folder.path(),
                 "--save", "", "--logfile", path("log"),
             ] + arguments
+        // Without the libraries that a sanitizer preloads.
+        process.environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"]
         process.standardInput = standardInput
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
