@@ -11,19 +11,21 @@ final class LiveRedis {
     let connection: RedisConnection
 
     init(
-        _ address: SocketAddress,
-        tls: (TLSContext, serverName: String)? = nil,
+        _ url: RedisURL,
+        tls: TLSContext? = nil,
         _ settings: RedisSettings = .init(openTimeout: .seconds(20), answerTimeout: .seconds(20))
     ) throws {
         reactor = try Reactor(loop: EventLoop(name: "test"))
-        connection = try RedisConnection.connect(
-            to: address,
+        connection = RedisConnection.connect(
+            to: url,
             tls: tls,
             settings: settings,
             on: reactor,
             delegate: owner
         )
     }
+
+    deinit { reactor.shutDown() }
 
     /// A connection that is open.
     static func opened(
@@ -35,7 +37,7 @@ final class LiveRedis {
             openTimeout: .seconds(20),
             answerTimeout: .seconds(20)
         )
-        let live = try LiveRedis(redis.address, settings)
+        let live = try LiveRedis(redis.url, settings)
         live.run { !live.owner.events.isEmpty }
         try #require(live.owner.takeEvents() == [.opened])
         return live

@@ -33,20 +33,50 @@ import Testing
         )
         defer { redis.stop() }
         let trust = try TLSContext.client(trust: .pem(certificate))
-        for (port, tls) in [(plain, nil), (secure, (trust, serverName: "localhost"))] {
-            let address = try #require(SocketAddress(ip: "127.0.0.1", port: port))
-            let live = try LiveRedis(address, tls: tls)
+        let urls = [
+            "redis://127.0.0.1:\(plain)", "redis://localhost:\(plain)",
+            "rediss://localhost:\(secure)/0",
+        ]
+        for url in urls {
+            let live = try LiveRedis(RedisURL(url), tls: trust)
             live.run { !live.owner.events.isEmpty }
-            #expect(live.owner.events == [.opened])
+            #expect(live.owner.events == [.opened], "\(url)")
             #expect(try live.call("PING") == .text(.simpleString, "PONG"))
         }
-        let address = try #require(SocketAddress(ip: "127.0.0.1", port: secure))
+        // Another certificate, and another host.
         let other = try TLSContext.client(
             trust: .pem(DevelopmentCertificate.make(hosts: ["localhost"]).certificatePEM)
         )
-        let untrusting = try LiveRedis(address, tls: (other, serverName: "localhost"))
-        untrusting.run { untrusting.owner.fault != nil }
-        #expect(untrusting.owner.fault?.reason == "tls")
+        for (host, tls) in [("localhost", other), ("127.0.0.1", trust)] {
+            let untrusting = try LiveRedis(RedisURL("rediss://\(host):\(secure)"), tls: tls)
+            untrusting.run { untrusting.owner.fault != nil }
+            #expect(untrusting.owner.fault?.reason == "tls")
+        }
+    }
+
+    @Test func namesAHostThatCannotBeResolved() throws {
+        let live = try LiveRedis(RedisURL("redis://no-such-host.invalid"))
+        live.run { live.owner.fault != nil }
+        #expect(live.owner.fault?.reason == "name")
+        #expect(live.owner.fault?.description.contains("no-such-host.invalid") == true)
+        #expect(live.owner.events.count == 1)
+    }
+
+    @Test func canBeClosedWhileTheNameIsLookedUp() throws {
+        let live = try LiveRedis(RedisURL("redis://no-such-host.invalid"))
+        live.connection.close()
+        #expect(live.owner.events.isEmpty)
+        live.run { live.owner.fault != nil }
+        #expect(live.owner.events == [.closed(.closedByOwner, unanswered: 1..<1)])
+        live.run { live.reactor.timerCount == 0 }
+    }
+
+    @Test func takesTheCredentialsOfTheAddress() throws {
+        let redis = try RedisProcess(["--requirepass", "a b/c"])
+        let url = try RedisURL("redis+unix://:a%20b%2Fc@\(redis.socket)")
+        let live = try LiveRedis(url, RedisSettings(password: "another one"))
+        live.run { !live.owner.events.isEmpty }
+        #expect(live.owner.events == [.opened])
     }
 
     @Test func authenticates() throws {
@@ -61,7 +91,7 @@ import Testing
             (RedisSettings(), .noAuthentication),
         ]
         for (settings, code) in settings {
-            let live = try LiveRedis(redis.address, settings)
+            let live = try LiveRedis(redis.url, settings)
             live.run { !live.owner.events.isEmpty }
             if case .refused(let error) = live.owner.fault {
                 #expect(error.code == code)
@@ -115,7 +145,7 @@ import Testing
         redis.stop()
         live.run { live.owner.fault != nil }
         #expect(live.owner.events == [.closed(.closedByServer, unanswered: 1..<1)])
-        let late = try LiveRedis(redis.address)
+        let late = try LiveRedis(redis.url)
         late.run { late.owner.fault != nil }
         #expect(late.owner.fault?.reason == "connection")
     }
@@ -129,7 +159,7 @@ import Testing
         try live.connection.evaluate(Self.increment, keys: ["a"], [])
         live.run { live.owner.fault != nil }
         #expect(live.owner.fault?.reason == "readonly")
-        let late = try LiveRedis(redis.address)
+        let late = try LiveRedis(redis.url)
         late.run { !late.owner.events.isEmpty }
         #expect(late.owner.fault == .replica)
     }
@@ -191,4 +221,11 @@ private func freePort() throws -> UInt16 {
 private final class Refusing: StreamDelegate {
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int { bytes.count }
     func streamClosed(_ stream: Stream, error: StreamError?) {}
+}
+
+extension RedisProcess {
+    /// The address of the server's socket.
+    var url: RedisURL {
+        get throws { try RedisURL("redis+unix://\(socket)") }
+    }
 }

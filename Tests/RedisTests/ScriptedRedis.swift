@@ -79,6 +79,8 @@ final class ScriptedRedis {
     /// Sends bytes and closes, before the connection has read them.
     func sendAndClose(_ text: String) {
         Glibc.send(fd, text, text.utf8.count, Int32(MSG_NOSIGNAL))
+        // A program that another test starts may have the socket for a moment.
+        shutdown(fd, Int32(SHUT_RDWR))
         peer = nil
     }
 

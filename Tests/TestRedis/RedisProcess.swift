@@ -1,5 +1,5 @@
 import Foundation
-package import Net
+import Glibc
 
 /// A Redis server that listens on a socket in a temporary folder, and stops with this object.
 package final class RedisProcess {
@@ -38,8 +38,8 @@ package final class RedisProcess {
     /// The path of a file in the folder.
     package func path(_ name: String) -> String { folder.appending(path: name).path() }
 
-    /// The address of the server's socket.
-    package var address: SocketAddress { .unix(path: path("redis.sock")) }
+    /// The path of the server's socket.
+    package var socket: String { path("redis.sock") }
 
     /// Finds the program.
     ///
@@ -72,11 +72,13 @@ package final class RedisProcess {
         process.arguments =
             ["-c", script, "sh", program.path()]
             + [
-                "--port", "0", "--unixsocket", path("redis.sock"), "--dir", folder.path(),
+                "--port", "0", "--unixsocket", socket, "--dir", folder.path(),
                 "--save", "", "--logfile", path("log"),
             ] + arguments
         // Without the libraries that a sanitizer preloads.
-        process.environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"]
+        process.environment = [
+            "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        ]
         process.standardInput = standardInput
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
@@ -93,11 +95,11 @@ package final class RedisProcess {
     }
 
     private var isListening: Bool {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         var name = sockaddr_un()
         name.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path("redis.sock").utf8) }
+        withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: socket.utf8) }
         return withUnsafePointer(to: &name) { name in
             name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0

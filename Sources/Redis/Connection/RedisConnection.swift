@@ -1,5 +1,5 @@
 public import Net
-public import RESP
+import RESP
 
 /// A connection to a Redis server, by RESP3: calls in a pipeline, and published messages between their replies.
 ///
@@ -13,25 +13,39 @@ public final class RedisConnection {
     /// The settings.
     public let settings: RedisSettings
     /// The time between the last answered call and its answer; nil before the first.
-    public private(set) var lastRoundTrip: Duration?
+    public internal(set) var lastRoundTrip: Duration?
 
-    private let reactor: Reactor
-    // Weak: it outlives its owner until the reactor has closed the stream.
-    private weak var delegate: (any RedisConnectionDelegate)?
-    private var stream: Stream?
-    private var parser: RESPParser
-    private var phase: Phase
-    private var unanswered = UnansweredCalls()
+    let reactor: Reactor
+    // Weak: the connection may outlive its owner, until the reactor has closed the stream.
+    weak var delegate: (any RedisConnectionDelegate)?
+    var stream: Stream?
+    var parser: RESPParser
+    var phase = Phase.connecting
+    var unanswered = UnansweredCalls()
     /// The reason of the end, once it is known.
-    private var fault: RedisFault?
+    var fault: RedisFault?
     /// The deadline of opening, or the time to look at the oldest call.
-    private var timer: TimerID?
+    var timer: TimerID?
+    private var lookup: HostLookup?
+    /// The addresses that have not been tried.
+    private var addresses: ArraySlice<SocketAddress> = []
+    private var tls: (TLSContext, serverName: String)?
 
-    private enum Phase {
+    enum Phase {
         case connecting
         case greeting(Greeting)
         case open
         case closed
+    }
+
+    /// The purpose of a timer.
+    enum Alarm: Int {
+        /// The connection, or the oldest call, may have taken too long.
+        case deadline
+        /// The name servers may have answered.
+        case lookup
+        /// There is no stream whose end the reactor could notify of.
+        case end
     }
 
     private init(
@@ -43,37 +57,46 @@ public final class RedisConnection {
         self.reactor = reactor
         self.delegate = delegate
         parser = RESPParser(limits: settings.limits)
-        phase = .connecting
+        timer = reactor.schedule(after: settings.openTimeout, self, tag: Alarm.deadline.rawValue)
     }
 
-    // MARK: Opening and closing
+    // MARK: Opening
 
     /// Connects to a server.
     ///
+    /// A name is looked up on another thread; its addresses are tried one after the other.
+    ///
     /// - Parameters:
-    ///   - address: The server's address.
-    ///   - tls: The encryption and the host to verify; nil for none.
+    ///   - url: The server's address. Its credentials take precedence over those of the settings.
+    ///   - tls: The accepted certificates; necessary for a secure address.
     ///   - settings: The settings.
     ///   - reactor: The reactor of the loop.
     ///   - delegate: Not retained. Its `opened` or `closed` is called with the result, never from inside this call.
     /// - Returns: The connection, not open yet.
-    /// - Throws: A call that failed before anything was sent, for example for lack of descriptors.
     public static func connect(
-        to address: SocketAddress,
-        tls: (TLSContext, serverName: String)? = nil,
+        to url: RedisURL,
+        tls: TLSContext? = nil,
         settings: RedisSettings,
         on reactor: Reactor,
         delegate: any RedisConnectionDelegate
-    ) throws(SystemError) -> RedisConnection {
+    ) -> RedisConnection {
+        precondition(!url.isSecure || tls != nil, "a secure address without accepted certificates")
+        var settings = settings
+        if let password = url.password {
+            (settings.username, settings.password) = (url.username, password)
+        }
         let connection = RedisConnection(settings, on: reactor, delegate: delegate)
-        connection.stream = try reactor.connect(
-            to: address,
-            tls: tls,
-            timeout: settings.openTimeout,
-            limits: connection.streamLimits,
-            delegate: connection
-        )
-        connection.awaitOpening()
+        switch url.location {
+        case .unix(let path): connection.connect(to: [.unix(path: path)])
+        case .host(let host, let port):
+            if url.isSecure, let tls { connection.tls = (tls, serverName: host) }
+            if let address = SocketAddress(ip: host, port: port) {
+                connection.connect(to: [address])
+            } else {
+                connection.lookup = HostLookup(host: host, port: port)
+                connection.awaitLookup()
+            }
+        }
         return connection
     }
 
@@ -93,23 +116,18 @@ public final class RedisConnection {
         delegate: any RedisConnectionDelegate
     ) throws(SystemError) -> RedisConnection {
         let connection = RedisConnection(settings, on: reactor, delegate: delegate)
-        connection.stream = try reactor.adopt(
-            descriptor,
-            limits: connection.streamLimits,
-            delegate: connection
-        )
-        connection.awaitOpening()
+        do throws(SystemError) {
+            connection.stream = try reactor.adopt(
+                descriptor,
+                limits: connection.streamLimits,
+                delegate: connection
+            )
+        } catch {
+            connection.cancelTimer()
+            throw error
+        }
         return connection
     }
-
-    /// Whether calls are possible.
-    public var isOpen: Bool { if case .open = phase { fault == nil } else { false } }
-
-    /// The bytes of the calls that wait for their answers.
-    public var unansweredBytes: Int { unanswered.byteCount }
-
-    /// Ends the connection at once; the delegate's `closed` follows at the end of the turn.
-    public func close() { fail(.closedByOwner) }
 
     /// The queue is bounded by the unanswered calls; the greeting comes before them.
     private var streamLimits: StreamLimits {
@@ -119,238 +137,69 @@ public final class RedisConnection {
         )
     }
 
-    private func awaitOpening() {
-        timer = reactor.schedule(after: settings.openTimeout, self)
+    /// Looks every few milliseconds whether the name servers have answered; that happens once per connection.
+    private func awaitLookup() {
+        reactor.schedule(after: .milliseconds(5), self, tag: Alarm.lookup.rawValue)
     }
 
-    private func fail(_ fault: RedisFault) {
+    func continueLookup() {
+        guard fault == nil else { return }
+        switch lookup?.result {
+        case .success(let addresses): connect(to: addresses)
+        case .failure(let error): fail(.unresolvable(error))
+        case nil: awaitLookup()
+        }
+    }
+
+    private func connect(to addresses: [SocketAddress]) {
+        self.addresses = addresses[...]
+        _ = tryNextAddress(after: nil)
+    }
+
+    /// Connects to the next address, if one is left and the last one has only not let itself be reached.
+    func tryNextAddress(after error: StreamError?) -> Bool {
+        guard fault == nil, let address = addresses.popFirst() else { return false }
+        if case .tls = error { return false }
+        do throws(SystemError) {
+            stream = try reactor.connect(
+                to: address,
+                tls: tls,
+                timeout: settings.openTimeout,
+                limits: streamLimits,
+                delegate: self
+            )
+        } catch {
+            stream = nil
+            fail(.stream(.system(error)))
+        }
+        return true
+    }
+
+    // MARK: Closing
+
+    /// Ends the connection at once; the delegate's `closed` follows in this turn or the next.
+    public func close() { fail(.closedByOwner) }
+
+    func fail(_ fault: RedisFault) {
         guard self.fault == nil else { return }
         self.fault = fault
-        stream?.abort()
-    }
-
-    // MARK: Calls
-
-    /// Sends a command.
-    ///
-    /// It is sent with everything else that is written in this turn.
-    ///
-    /// - Parameters:
-    ///   - argumentCount: The number of arguments, the command's name included.
-    ///   - write: Writes them.
-    /// - Returns: The call, which the reply refers to.
-    /// - Throws: The reason why nothing was sent.
-    @discardableResult
-    public func call(
-        argumentCount: Int,
-        _ write: (inout RESPWriter) -> Void
-    ) throws(RedisCallError) -> CallID {
-        var writer = RESPWriter()
-        writer.begin(argumentCount: argumentCount)
-        write(&writer)
-        return try send(writer, answer: .reply)
-    }
-
-    /// Sends a command with arguments in UTF-8.
-    @discardableResult
-    public func call(_ arguments: String...) throws(RedisCallError) -> CallID {
-        try call(argumentCount: arguments.count) { writer in
-            for argument in arguments { writer.argument(argument) }
+        if let stream {
+            stream.abort()
+        } else {
+            reactor.schedule(after: .zero, self, tag: Alarm.end.rawValue)
         }
     }
 
-    /// Calls a script of ``RedisSettings/scripts``.
-    ///
-    /// - Parameters:
-    ///   - script: The script.
-    ///   - keyCount: The number of keys.
-    ///   - argumentCount: The number of further arguments.
-    ///   - write: Writes the keys, then the arguments.
-    /// - Returns: The call, which the reply refers to.
-    /// - Throws: The reason why nothing was sent.
-    @discardableResult
-    public func evaluate(
-        _ script: RedisScript,
-        keyCount: Int,
-        argumentCount: Int,
-        _ write: (inout RESPWriter) -> Void
-    ) throws(RedisCallError) -> CallID {
-        try call(argumentCount: 3 + keyCount + argumentCount) { writer in
-            writer.argument(literal: "EVALSHA")
-            writer.argument(script.digest)
-            writer.argument(keyCount)
-            write(&writer)
-        }
-    }
-
-    /// Calls a script of ``RedisSettings/scripts`` with keys and arguments in UTF-8.
-    @discardableResult
-    public func evaluate(
-        _ script: RedisScript,
-        keys: [String],
-        _ arguments: [String]
-    ) throws(RedisCallError) -> CallID {
-        try evaluate(script, keyCount: keys.count, argumentCount: arguments.count) { writer in
-            for argument in keys + arguments { writer.argument(argument) }
-        }
-    }
-
-    /// Subscribes to channels; Redis answers with a push for each.
-    ///
-    /// - Parameters:
-    ///   - channels: At least one.
-    ///   - isSharded: Whether to use `SSUBSCRIBE`: all channels must belong to one slot of a Redis Cluster.
-    /// - Returns: The call, which an error refers to.
-    /// - Throws: The reason why nothing was sent.
-    @discardableResult
-    public func subscribe(
-        to channels: [String],
-        isSharded: Bool = false
-    ) throws(RedisCallError) -> CallID {
-        try send(isSharded ? .ssubscribe : .subscribe, channels)
-    }
-
-    /// Ends subscriptions; Redis answers with a push for each.
-    ///
-    /// - Parameters:
-    ///   - channels: At least one.
-    ///   - isSharded: Whether they were made by `SSUBSCRIBE`.
-    /// - Returns: The call, which an error refers to.
-    /// - Throws: The reason why nothing was sent.
-    @discardableResult
-    public func unsubscribe(
-        from channels: [String],
-        isSharded: Bool = false
-    ) throws(RedisCallError) -> CallID {
-        try send(isSharded ? .sunsubscribe : .unsubscribe, channels)
-    }
-
-    private func send(
-        _ command: SubscriptionCommand,
-        _ channels: [String]
-    ) throws(RedisCallError) -> CallID {
-        precondition(!channels.isEmpty, "no channels")
-        var writer = RESPWriter()
-        writer.begin(argumentCount: 1 + channels.count)
-        writer.argument(literal: command.name)
-        for channel in channels { writer.argument(channel) }
-        return try send(writer, answer: .confirmations(command, channels.count))
-    }
-
-    private func send(
-        _ writer: consuming RESPWriter,
-        answer: UnansweredCalls.Answer
-    ) throws(RedisCallError) -> CallID {
-        precondition(writer.isComplete, "the command lacks arguments")
-        guard isOpen, let stream else { throw .notOpen }
-        let length = writer.bytes.count
-        let total = unanswered.byteCount + length
-        guard total <= settings.unansweredBytesMax else {
-            throw .tooManyBytes(count: total, limit: settings.unansweredBytesMax)
-        }
-        let sentAt = reactor.timerTime
-        let id = unanswered.append(.init(answer: answer, length: length, sentAt: sentAt))
-        stream.write(writer.bytes)
-        if timer == nil { timer = reactor.schedule(after: settings.answerTimeout, self) }
-        return id
-    }
-
-    // MARK: Replies
-
-    private func receive(_ view: borrowing RESPView) {
-        switch phase {
-        case .open: view.kind == .push ? receive(push: view) : receive(reply: view)
-        case .greeting(var greeting):
-            guard view.kind != .push else { return }
-            do throws(RedisFault) {
-                let server = try greeting.receive(view)
-                phase = server == nil ? .greeting(greeting) : .open
-                guard let server else { return }
-                cancelTimer()
-                delegate?.opened(self, server: server)
-            } catch {
-                fail(error)
-            }
-        case .connecting, .closed: fail(.unexpectedReply)
-        }
-    }
-
-    private func receive(reply: borrowing RESPView) {
-        guard !unanswered.isEmpty else { return fail(.unexpectedReply) }
-        if let error = RedisError(reply) {
-            if error.endsConnection { return fail(.refused(error)) }
-        } else if unanswered.first?.answer != .reply {
-            return fail(.unexpectedReply)
-        }
-        delegate?.received(reply, to: answered(), on: self)
-    }
-
-    private func receive(push: borrowing RESPView) {
-        // Before the delegate, which may call.
-        let command = SubscriptionCommand.allCases.first { push[0].equals($0.name) }
-        if let command, unanswered.confirm(command) { _ = answered() }
-        delegate?.received(push: push, on: self)
-    }
-
-    private func answered() -> CallID {
-        if let call = unanswered.first {
-            lastRoundTrip = call.sentAt.duration(to: reactor.timerTime)
-        }
-        return unanswered.removeFirst()
-    }
-
-    private func cancelTimer() {
-        if let timer = timer.take() { reactor.cancel(timer) }
-    }
-}
-
-// MARK: - Stream and timer
-
-extension RedisConnection: StreamDelegate, TimerTarget {
-    /// Sends the greeting.
-    public func streamOpened(_ stream: Stream) {
-        phase = .greeting(Greeting(settings))
-        stream.write(Greeting.commands(settings))
-    }
-
-    /// Passes on the values that are complete.
-    public func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
-        let bytes = bytes.span
-        var index = 0
-        do throws(RESPError) {
-            // The delegate may have closed the connection.
-            while fault == nil, try parser.next(in: bytes, from: &index, { receive($0) }) {}
-        } catch {
-            fail(.malformed(error))
-        }
-        return index
-    }
-
-    /// Ends the connection: whatever is unanswered stays so.
-    public func streamReachedEnd(_ stream: Stream) { fail(.closedByServer) }
-
-    /// A server that ends may have answered: what it has sent is read first.
-    public func readsAfterFailedWrite(_ stream: Stream) -> Bool { fault == nil }
-
-    /// Notifies the delegate.
-    public func streamClosed(_ stream: Stream, error: StreamError?) {
+    /// Notifies the delegate of the end.
+    func end(_ fault: RedisFault) {
         phase = .closed
         cancelTimer()
-        self.stream = nil
-        let fault = fault ?? error.map { .stream($0) } ?? .closedByServer
+        stream = nil
         self.fault = fault
         delegate?.closed(self, fault, unanswered: unanswered.ids)
     }
 
-    /// Ends the connection if it was not opened, or a call not answered, in time.
-    public func timerFired(tag: Int) {
-        timer = nil
-        guard isOpen else { return fail(.openTimedOut(settings.openTimeout)) }
-        guard let call = unanswered.first else { return }
-        let age = call.sentAt.duration(to: reactor.timerTime)
-        guard age < settings.answerTimeout else {
-            return fail(.answerTimedOut(settings.answerTimeout))
-        }
-        timer = reactor.schedule(after: settings.answerTimeout - age, self)
+    func cancelTimer() {
+        if let timer = timer.take() { reactor.cancel(timer) }
     }
 }

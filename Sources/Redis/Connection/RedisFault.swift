@@ -7,6 +7,8 @@ public enum RedisFault: Error, Hashable, Sendable, CustomStringConvertible {
     case closedByOwner
     /// The server has closed it: it stops, or this side has read too slowly.
     case closedByServer
+    /// The name of the host cannot be resolved.
+    case unresolvable(ResolveError)
     /// The connection, or its encryption, has failed.
     case stream(StreamError)
     /// No connection within this time, greeting included.
@@ -31,6 +33,7 @@ public enum RedisFault: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .closedByOwner: "owner"
         case .closedByServer: "closed"
+        case .unresolvable: "name"
         case .stream(.connectTimedOut), .stream(.handshakeTimedOut), .openTimedOut: "open_timeout"
         case .stream(.tls): "tls"
         case .stream: "connection"
@@ -48,6 +51,7 @@ public enum RedisFault: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .closedByOwner: "closed"
         case .closedByServer: "the server has closed the connection"
+        case .unresolvable(let error): error.description
         case .stream(let error): error.description
         case .openTimedOut(let limit): "no greeting within \(limit)"
         case .answerTimedOut(let limit): "no answer within \(limit)"
