@@ -17,7 +17,7 @@ package final class RedisProcess {
     ///
     /// - Parameters:
     ///   - arguments: Further options, such as `["--maxmemory", "1mb"]`.
-    ///   - name: `redis-server` or `redis-sentinel`.
+    ///   - name: `redis-server`, or `redis-sentinel`, which needs `sentinel.conf` among the files.
     ///   - files: Files to write into the folder first, by name.
     /// - Throws: A `Failure` if the program is not installed, or does not listen within 20 s.
     package init(
@@ -71,6 +71,7 @@ package final class RedisProcess {
         let script = "\"$@\" & cat > /dev/null; kill -KILL $!"
         process.arguments =
             ["-c", script, "sh", program.path()]
+            + (program.lastPathComponent == "redis-sentinel" ? [path("sentinel.conf")] : [])
             + [
                 "--port", "0", "--unixsocket", socket, "--dir", folder.path(),
                 "--save", "", "--logfile", path("log"),
