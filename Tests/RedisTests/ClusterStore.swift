@@ -6,173 +6,147 @@ import Testing
 /// One partition of a cluster in a real Redis server, and the calls of its scripts.
 final class ClusterStore {
     static let scripts = ClusterScripts(isSharded: false)
+    static let keys = PartitionKeys.all(prefix: "f", count: 1)[0]
     let redis: RedisProcess
     let live: LiveRedis
+    private let scripts: ClusterScripts
 
-    init(_ arguments: [String] = [], scripts: ClusterScripts = scripts) throws {
-        redis = try RedisProcess(arguments)
-        live = try LiveRedis.opened(redis, scripts: scripts.all)
+    convenience init(_ arguments: [String] = [], scripts: ClusterScripts = scripts) throws {
+        try self.init(RedisProcess(arguments), scripts: scripts)
     }
 
-    /// A key of the partition.
-    static func key(_ name: String) -> String { "f:{p-0}:\(name)" }
+    init(_ redis: RedisProcess, scripts: ClusterScripts = scripts) throws {
+        self.redis = redis
+        self.scripts = scripts
+        live = try LiveRedis.opened(redis, scripts: scripts.all)
+    }
 
     /// The run ID of an imaginary server.
     static func runID(_ digit: Character) -> String { String(repeating: digit, count: 40) }
 
-    /// What `register` returns.
-    struct Registration {
-        var since, clean, wasRegistered, counter, time: Int
+    static func channel(_ name: String) -> ClusterChannel { ClusterChannel(app: "1", name: name) }
 
-        init(_ reply: Value) throws {
-            let numbers = reply.elements.compactMap { Int($0.text) }
-            try #require(numbers.count == 5, "\(reply)")
-            (since, clean, wasRegistered) = (numbers[0], numbers[1], numbers[2])
-            (counter, time) = (numbers[3], numbers[4])
-        }
+    func calls(of node: String) -> PartitionCalls {
+        PartitionCalls(node: node, keys: Self.keys, scripts: scripts)
     }
 
+    @discardableResult
     func register(
         _ node: String = "a",
         run: Character = "1",
-        known: Int = 0,
-        mode: String = "primary",
-        layout: Int = ClusterScripts.layout
-    ) throws -> Value {
-        try live.evaluate(
-            Self.scripts.register,
-            ["g", "nodes", "i:\(node)", "c"].map(Self.key),
-            [node, Self.runID(run), "\(known)", mode, "\(layout)"]
-        )
-    }
-
-    /// Registers a node and returns the epoch's `since`.
-    @discardableResult
-    func registered(
-        _ node: String = "a",
-        run: Character = "1",
-        known: Int = 0,
-        mode: String = "primary"
+        known: UInt64 = 0,
+        _ acknowledgement: Acknowledgement = .primary
     ) throws -> Registration {
-        try Registration(register(node, run: run, known: known, mode: mode))
+        let call = try calls(of: node).register(
+            runID: Self.runID(run),
+            known: known,
+            acknowledgement,
+            on: live.connection
+        )
+        return try #require(live.reply(to: call) { Registration($0) })
     }
 
-    /// What `heartbeat` returns.
-    struct Heartbeat {
-        var since, clean, isRegistered, counter, leads, time: Int
-        var dead: [String]
-
-        init(_ reply: Value) throws {
-            let numbers = reply.elements.dropLast().compactMap { Int($0.text) }
-            try #require(numbers.count == 6, "\(reply)")
-            (since, clean, isRegistered) = (numbers[0], numbers[1], numbers[2])
-            (counter, leads, time) = (numbers[3], numbers[4], numbers[5])
-            dead = reply.elements.last?.elements.map(\.text) ?? []
-        }
-    }
-
+    @discardableResult
     func heartbeat(
         _ node: String = "a",
-        lease: Int = 10_000,
-        mode: String = "primary"
+        _ acknowledgement: Acknowledgement = .primary
     ) throws -> Heartbeat {
-        try Heartbeat(
-            live.evaluate(
-                Self.scripts.heartbeat,
-                ["g", "nodes", "i:\(node)", "c", "leader"].map(Self.key),
-                [node, "\(lease)", mode]
-            )
+        let call = try calls(of: node).heartbeat(
+            lease: 10_000,
+            acknowledgement,
+            on: live.connection
+        )
+        return try #require(live.reply(to: call) { Heartbeat($0) })
+    }
+
+    /// A message on the channel `x`.
+    static func message(
+        on name: String = "x",
+        in stream: ClusterMessage.Stream = .unknown,
+        lengthMax: Int = 100,
+        _ entry: String = "e - 1 {}",
+        idempotency: (key: String, digest: String)? = nil,
+        isCached: Bool = false
+    ) -> ClusterMessage {
+        ClusterMessage(
+            on: channel(name),
+            in: stream,
+            lengthMax: lengthMax,
+            entry: Array(entry.utf8),
+            idempotency: idempotency.map { .init(key: $0.key, digest: $0.digest, age: 60) },
+            cacheLifetime: isCached ? 60 : nil
         )
     }
 
-    /// A message to publish.
-    struct Message {
-        var channel = "x"
-        /// The stream that the caller knows; `-` for none, empty for a plain channel.
-        var stream = "-"
-        var lengthMax = 100
-        var entry = "e - 1 {}"
-        var idempotency: (key: String, digest: String)?
-        var isCached = false
-    }
-
-    /// Publishes messages by one of the two scripts.
-    func publish(_ messages: Message..., opens: Bool = false) throws -> [Value] {
+    func publish(_ messages: ClusterMessage..., opens: Bool = false) throws -> [PublishOutcome] {
         try publish(messages, opens: opens)
     }
 
-    func publish(_ messages: [Message], opens: Bool = false) throws -> [Value] {
-        var keys = ["c", "g"]
-        var arguments: [String] = []
-        for message in messages {
-            keys += ["h:\(message.channel)", "m:\(message.channel)"]
-            arguments += [
-                (message.idempotency == nil ? "" : "i") + (message.isCached ? "k" : ""),
-                message.stream, "\(message.lengthMax)", message.entry,
-            ]
-            if let (key, digest) = message.idempotency {
-                keys.append("x:\(key)")
-                arguments += [digest, "60"]
-            }
-            if message.isCached {
-                keys.append("k:\(message.channel)")
-                arguments.append("60")
-            }
+    func publish(_ messages: [ClusterMessage], opens: Bool = false) throws -> [PublishOutcome] {
+        let call = try calls(of: "a").publish(messages, opens: opens, on: live.connection)
+        let outcomes = try live.reply(to: call) { reply in
+            var outcomes: [PublishOutcome?] = []
+            reply.forEach { outcomes.append(PublishOutcome($0)) }
+            return outcomes
         }
-        let script = opens ? Self.scripts.open : Self.scripts.publish
-        return try live.evaluate(script, keys.map(Self.key), arguments).elements
+        try #require(outcomes.count == messages.count && !outcomes.contains(nil))
+        return outcomes.compactMap(\.self)
     }
 
-    func attach(
-        _ channel: String = "x",
-        by node: String = "a",
-        count: Int = 1,
-        flags: String = ""
-    ) throws -> Value {
-        let keys = [
-            "g", "i:\(node)", "n:\(channel)", "o", "h:\(channel)", "m:\(channel)", "k:\(channel)",
-            "q:\(channel)",
-        ]
-        return try live.evaluate(
-            Self.scripts.attach,
-            keys.map(Self.key),
-            [node, "c:\(channel)", channel, "\(count)", flags]
-        )
-    }
-
-    func detach(_ channel: String = "x", by node: String = "a") throws -> Value {
-        try live.evaluate(
-            Self.scripts.detach,
-            ["i:\(node)", "n:\(channel)", "o"].map(Self.key),
-            [node, "c:\(channel)", channel]
-        )
-    }
-
-    func call(_ command: String, _ key: String, _ arguments: String...) throws -> Value {
-        let call = try live.connection.call(argumentCount: 2 + arguments.count) { writer in
-            for argument in [command, Self.key(key)] + arguments { writer.argument(argument) }
+    /// Publishes a message by `open`, and returns its position.
+    func open(_ message: ClusterMessage = message()) throws -> StreamPosition {
+        guard case .placed(let position) = try publish(message, opens: true).first else {
+            throw Unplaced()
         }
-        return try live.reply(to: call)
-    }
-
-    func subscribe(to channel: String = "x") throws {
-        try live.connection.subscribe(to: [Self.key("m:\(channel)")])
-    }
-}
-
-/// A position, as a stream and a serial.
-struct Position: Equatable {
-    var stream, serial: Int
-
-    init(_ value: Value) throws {
-        let parts = value.text.split(separator: "-").compactMap { Int($0) }
-        try #require(parts.count == 2, "\(value) is no position")
-        (stream, serial) = (parts[0], parts[1])
-    }
-
-    func with(serial: Int) -> Position {
-        var position = self
-        position.serial = serial
         return position
     }
+
+    struct Unplaced: Error {}
+
+    func attach(
+        to name: String = "x",
+        by node: String = "a",
+        count: Int = 1,
+        _ interests: PartitionCalls.Interests = []
+    ) throws -> ChannelAttachment {
+        let call = try calls(of: node).attach(
+            to: Self.channel(name),
+            count: count,
+            interests,
+            on: live.connection
+        )
+        return try #require(live.reply(to: call) { ChannelAttachment($0) })
+    }
+
+    func detach(from name: String = "x", by node: String = "a") throws -> ChannelDetachment {
+        let call = try calls(of: node).detach(from: Self.channel(name), on: live.connection)
+        return try #require(live.reply(to: call) { ChannelDetachment($0) })
+    }
+
+    /// Calls a command with a key as its first argument.
+    @discardableResult
+    func call(_ command: String, _ key: RedisKey, _ arguments: String...) throws -> Value {
+        let call = try live.connection.call(argumentCount: 2 + arguments.count) { writer in
+            writer.argument(command)
+            writer.argument(key)
+            for argument in arguments { writer.argument(argument) }
+        }
+        return try live.reply(to: call) { Value($0) }
+    }
+
+    /// Subscribes to the announcements of the channel `x`.
+    func subscribe() throws {
+        let name = Self.keys.announcements(Self.channel("x")).description
+        try live.connection.subscribe(to: [name])
+    }
+
+    /// The keys of the channel `x`.
+    var messages: RedisKey { Self.keys.messages(Self.channel("x")) }
+    var subscriptions: RedisKey { Self.keys.subscriptions(Self.channel("x")) }
+    var cachedEvent: RedisKey { Self.keys.cachedEvent(Self.channel("x")) }
+    var occupied: RedisKey { Self.keys.occupied("1") }
+}
+
+extension StreamPosition {
+    func with(serial: UInt64) -> StreamPosition { StreamPosition(stream: stream, serial: serial) }
 }

@@ -56,16 +56,15 @@ final class LiveRedis {
         }
     }
 
-    /// Waits for the reply to a call; pushes stay in the owner's events.
-    func reply(to call: CallID) throws -> Value {
-        var value: Value?
-        run {
-            for event in owner.events {
-                if case .reply(call.number, let reply) = event { value = reply }
-            }
-            return value != nil || owner.fault != nil
-        }
-        return try #require(value, "\(owner.events)")
+    /// Waits for the reply to a call and reads it.
+    func reply<Reply>(
+        to call: CallID,
+        _ read: @escaping (borrowing RESPView) -> Reply
+    ) throws -> Reply {
+        var reply: Reply?
+        owner.onReply[call] = { reply = read($0) }
+        run { reply != nil || owner.fault != nil }
+        return try #require(reply, "\(owner.events)")
     }
 
     /// Calls a command and waits for its reply.
@@ -74,7 +73,7 @@ final class LiveRedis {
         let call = try connection.call(argumentCount: arguments.count) { writer in
             for argument in arguments { writer.argument(argument) }
         }
-        return try reply(to: call)
+        return try reply(to: call) { Value($0) }
     }
 
     /// Calls a script and waits for its reply.
@@ -83,7 +82,7 @@ final class LiveRedis {
         _ keys: [String],
         _ arguments: [String]
     ) throws -> Value {
-        try reply(to: connection.evaluate(script, keys: keys, arguments))
+        try reply(to: connection.evaluate(script, keys: keys, arguments)) { Value($0) }
     }
 
     /// Removes and returns the payloads of the published messages.

@@ -14,6 +14,8 @@ final class Owner: RedisConnectionDelegate {
 
     private(set) var events: [Event] = []
     private(set) var server: RedisServer?
+    /// Called with the replies to these calls, which are no events then.
+    var onReply: [CallID: (borrowing RESPView) -> Void] = [:]
     /// Called after each reply or push.
     var onReceived: ((RedisConnection) -> Void)?
 
@@ -31,6 +33,7 @@ final class Owner: RedisConnectionDelegate {
     }
 
     func received(_ reply: borrowing RESPView, to call: CallID, on connection: RedisConnection) {
+        if let read = onReply.removeValue(forKey: call) { return read(reply) }
         events.append(.reply(call.number, Value(reply)))
         onReceived?(connection)
     }

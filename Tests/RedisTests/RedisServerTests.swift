@@ -210,7 +210,7 @@ import Testing
 }
 
 /// A port that no process listens on.
-private func freePort() throws -> UInt16 {
+func freePort() throws -> UInt16 {
     let reactor = try Reactor(loop: EventLoop(name: "test"))
     let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
     let listener = try reactor.listen(on: address) { _ in Refusing() }

@@ -4,105 +4,122 @@ import TestRedis
 import Testing
 
 @Suite("Scripts: nodes and epochs") struct RegisterScriptTests {
+    private let keys = ClusterStore.keys
+
     @Test func beginsTheFirstEpoch() throws {
         let store = try ClusterStore()
-        let first = try store.registered()
-        #expect(first.since > 1_700_000_000_000 && first.since == first.time + 1)
-        #expect(first.clean == 0 && first.wasRegistered == 0 && first.counter == 0)
-        let second = try store.registered()
-        #expect(second.since == first.since && second.wasRegistered == 1)
-        let other = try store.registered("b")
-        #expect(other.since == first.since && other.wasRegistered == 0)
-        #expect(try store.call("SMEMBERS", "i:a") == .list(.set, [.bulk(".")]))
-        #expect(try store.call("ZCARD", "nodes") == .integer(2))
+        let first = try store.register()
+        #expect(first.time > 1_700_000_000_000 && first.epoch.since == UInt64(first.time) + 1)
+        #expect(!first.epoch.isClean && !first.wasRegistered && first.counter == 0)
+        let second = try store.register()
+        #expect(second.epoch == first.epoch && second.wasRegistered)
+        let other = try store.register("b")
+        #expect(other.epoch == first.epoch && !other.wasRegistered)
+        #expect(try store.call("SMEMBERS", keys.items(of: "a")) == .list(.set, [.bulk(".")]))
+        #expect(try store.call("ZCARD", keys.nodes) == .integer(2))
     }
 
     @Test func beginsAnEpochWithAnotherProcess() throws {
         let store = try ClusterStore()
-        let first = try store.registered()
-        let future = first.time + 1_000_000
+        let future = UInt64(try store.register().time) + 1_000_000
         // The clock of the promoted server may be behind.
-        let second = try store.registered(run: "2", known: future)
-        #expect(second.since == future + 1 && second.clean == 0)
-        // The old process again, with an even later ID before it: never less than before.
-        #expect(try store.registered(run: "1").since == future + 2)
-        let same = try store.registered("b", run: "1", known: future + 50)
-        #expect(same.since == future + 51)
-        #expect(try store.heartbeat().since == future + 51)
+        let second = try store.register(run: "2", known: future)
+        #expect(second.epoch.since == future + 1 && !second.epoch.isClean)
+        // The old process again: never less than before.
+        #expect(try store.register(run: "1").epoch.since == future + 2)
+        #expect(try store.register("b", run: "1", known: future + 50).epoch.since == future + 51)
+        #expect(try store.heartbeat().epoch.since == future + 51)
+        #expect(try store.register("c", run: "1", known: future).epoch.since == future + 51)
     }
 
     @Test(
         "An epoch is clean if all replicas had every acknowledged message of the one before",
         arguments: [
-            (["all"], 1), (["replica"], 0), (["primary"], 0), (["all", "all"], 1),
-            (["all", "replica"], 0),
-            (["replica", "all"], 0),
-        ]
+            ([.all], true), ([.replica], false), ([.primary], false), ([.all, .all], true),
+            ([.all, .replica], false), ([.replica, .all], false),
+        ] as [([Acknowledgement], Bool)]
     )
-    func isClean(modes: [String], clean: Int) throws {
+    func isClean(acknowledgements: [Acknowledgement], isClean: Bool) throws {
         let store = try ClusterStore()
-        for (index, mode) in modes.enumerated() { try store.registered("\(index)", mode: mode) }
-        #expect(try store.registered("z", run: "2", mode: "all").clean == clean)
-        #expect(try store.heartbeat("z", mode: "all").clean == clean)
-        // A heartbeat can take the promise back.
-        _ = try store.heartbeat("z", mode: "replica")
-        #expect(try store.registered("z", run: "3").clean == 0)
+        for (index, acknowledgement) in acknowledgements.enumerated() {
+            try store.register("\(index)", acknowledgement)
+        }
+        #expect(try store.register("z", run: "2", .all).epoch.isClean == isClean)
+        #expect(try store.heartbeat("z", .all).epoch.isClean == isClean)
+        // A heartbeat can take the promise back, but not give it.
+        try store.heartbeat("z", .replica)
+        try store.heartbeat("z", .all)
+        #expect(try store.register("z", run: "3").epoch.isClean == false)
     }
 
     @Test func refusesAnotherLayout() throws {
         let store = try ClusterStore()
-        try store.registered()
-        let error = RedisError(try store.register("b", layout: 2).text)
-        #expect(error.text == "LAYOUT the data has layout 1, and the node has layout 2")
-        #expect(try store.call("EXISTS", "i:b") == .integer(0))
+        try store.register()
+        try store.call("HSET", keys.epoch, "layout", "2")
+        let call = try store.calls(of: "b").register(
+            runID: ClusterStore.runID("1"),
+            known: 0,
+            .primary,
+            on: store.live.connection
+        )
+        let error = try store.live.reply(to: call) { RedisError($0) }
+        #expect(error?.text == "LAYOUT the data has layout 2, and the node has layout 1")
+        #expect(try store.call("EXISTS", keys.items(of: "b")) == .integer(0))
     }
 
     @Test func renewsNodeAndLeadership() throws {
         let store = try ClusterStore()
-        try store.registered("a")
-        try store.registered("b")
-        #expect(try store.heartbeat("a").leads == 1)
+        try store.register("a")
+        try store.register("b")
+        #expect(try store.heartbeat("a").leads)
         let other = try store.heartbeat("b")
-        #expect(other.leads == 0 && other.isRegistered == 1 && other.dead.isEmpty)
-        #expect(try store.call("PTTL", "leader").text.count >= 4)
-        _ = try store.call("DEL", "leader")
-        #expect(try store.heartbeat("b").leads == 1)
-        #expect(try store.heartbeat("a").leads == 0)
+        #expect(!other.leads && other.isRegistered && other.dead.isEmpty)
+        let lease = try #require(Int(store.call("PTTL", keys.leader).text))
+        #expect(1...10_000 ~= lease)
+        try store.call("DEL", keys.leader)
+        #expect(try store.heartbeat("b").leads)
+        #expect(try store.heartbeat("a").leads == false)
     }
 
     @Test func namesNodesWhoseLeaseIsOver() throws {
         let store = try ClusterStore()
-        for node in ["a", "b", "c"] { try store.registered(node) }
+        for node in ["a", "b", "c"] { try store.register(node) }
         let time = try store.heartbeat("a").time
-        _ = try store.call("ZADD", "nodes", "\(time - 10_001)", "b", "\(time - 9_000)", "c")
+        try store.call("ZADD", keys.nodes, "\(time - 10_001)", "b", "\(time - 5_000)", "c")
         #expect(try store.heartbeat("a").dead == ["b"])
-        _ = try store.call("ZADD", "nodes", "0", "c")
-        #expect(try store.heartbeat("a").dead.sorted() == ["b", "c"])
+        try store.call("ZADD", keys.nodes, "0", "c")
+        #expect(try store.heartbeat("a").dead == ["c", "b"])
     }
 
     @Test func doesNotRenewANodeThatWasRemoved() throws {
         let store = try ClusterStore()
-        try store.registered("a")
-        _ = try store.call("DEL", "i:a")
-        _ = try store.call("ZREM", "nodes", "a")
+        try store.register("a")
+        try store.call("DEL", keys.items(of: "a"))
+        try store.call("ZREM", keys.nodes, "a")
         let fenced = try store.heartbeat("a")
-        #expect(fenced.isRegistered == 0 && fenced.leads == 0)
-        #expect(try store.call("ZCARD", "nodes") == .integer(0))
+        #expect(!fenced.isRegistered && !fenced.leads)
+        #expect(try store.call("ZCARD", keys.nodes) == .integer(0))
         // All data is gone.
-        _ = try store.live.call("FLUSHALL")
+        try store.live.call("FLUSHALL")
         let empty = try store.heartbeat("a")
-        #expect(empty.isRegistered == 0 && empty.since == 0)
-        #expect(try store.registered("a").wasRegistered == 0)
+        #expect(!empty.isRegistered && empty.epoch.since == 0)
+        #expect(try store.register("a").wasRegistered == false)
     }
 
     @Test func worksWithoutMemory() throws {
         let store = try ClusterStore()
-        try store.registered()
-        _ = try store.attach()
-        _ = try store.live.call("CONFIG", "SET", "maxmemory", "1")
-        #expect(try store.heartbeat().isRegistered == 1)
-        #expect(try store.registered("b").wasRegistered == 0)
-        #expect(RedisError(try store.attach("y").text).code == .outOfMemory)
-        #expect(try store.detach() == .list(.array, [.integer(0), .integer(1)]))
+        try store.register()
+        #expect(try store.attach().wasVacant)
+        try store.live.call("CONFIG", "SET", "maxmemory", "1")
+        #expect(try store.heartbeat().isRegistered)
+        #expect(try store.register("b").wasRegistered == false)
+        let call = try store.calls(of: "a").attach(
+            to: ClusterStore.channel("y"),
+            count: 1,
+            [],
+            on: store.live.connection
+        )
+        #expect(try store.live.reply(to: call) { RedisError($0) }?.code == .outOfMemory)
+        #expect(try store.detach().becameVacant)
     }
 }

@@ -7,7 +7,7 @@
 -- cached events; `p` it has members.
 --
 -- Returns: subscriptions on all nodes; whether the channel was vacant; the newest message's ID or nil; the ID of the
--- oldest message that is kept or nil; the cached event or nil; users and infos by turns. FENCED: see common.lua.
+-- oldest message that is kept or nil; the cached event or nil; users and infos by turns. FENCED: the node is not registered.
 
 local epoch, items, subscriptions, occupied = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local messages, announcements, cached, infos = KEYS[5], KEYS[6], KEYS[7], KEYS[8]

@@ -3,7 +3,7 @@
 -- KEYS  the node's items, subscriptions, occupied channels
 -- ARGV  node, the channel in items, the channel in the list of occupied ones
 --
--- Returns: subscriptions on all nodes; whether the channel became vacant. FENCED: see common.lua.
+-- Returns: subscriptions on all nodes; whether the channel became vacant. FENCED: the node is not registered.
 
 local items, subscriptions, occupied = KEYS[1], KEYS[2], KEYS[3]
 local node, item, name = ARGV[1], ARGV[2], ARGV[3]

@@ -2,6 +2,8 @@
 ///
 /// Each file describes its keys, arguments and result. All keys of a call belong to one partition, so they have one hash
 /// tag (Redis Cluster specification). All but `publish` and `open` without an idempotency key can be repeated.
+///
+/// They begin with a shebang: so Redis refuses a script without memory, or on a replica, before its first command.
 public struct ClusterScripts: Sendable {
     /// Makes a node known, and begins an epoch if the primary is another than before.
     public let register: RedisScript
@@ -28,26 +30,54 @@ public struct ClusterScripts: Sendable {
     ///
     /// - Parameter isSharded: Whether messages are announced by `SPUBLISH`, as a Redis Cluster needs it.
     public init(isSharded: Bool) {
+        typealias Lua = PackageResources
         func script(
             _ name: String,
             _ parts: [UInt8]...,
+            opens: Bool = false,
             allowsOutOfMemory: Bool = false
         ) -> RedisScript {
-            // With the shebang, Redis refuses before the first command instead of in the middle.
-            let first = "#!lua" + (allowsOutOfMemory ? " flags=allow-oom" : "")
-            let command = "local PUBLISH = '\(isSharded ? "SPUBLISH" : "PUBLISH")'"
-            let lines = Array("\(first)\n\(command)\n".utf8)
-            return RedisScript(
-                name: name,
-                source: lines + (PackageResources.common_lua + parts.joined())
-            )
+            let first = """
+                #!lua\(allowsOutOfMemory ? " flags=allow-oom" : "")
+                local PUBLISH = '\(isSharded ? "SPUBLISH" : "PUBLISH")'
+                local OPENS = \(opens)
+
+                """
+            return RedisScript(name: name, source: Array(first.utf8) + parts.joined())
         }
-        // What keeps a node known and frees memory works without memory, too.
-        register = script("register", PackageResources.register_lua, allowsOutOfMemory: true)
-        heartbeat = script("heartbeat", PackageResources.heartbeat_lua, allowsOutOfMemory: true)
-        publish = script("publish", PackageResources.publishing_lua, PackageResources.publish_lua)
-        open = script("open", PackageResources.publishing_lua, PackageResources.open_lua)
-        attach = script("attach", PackageResources.attach_lua)
-        detach = script("detach", PackageResources.detach_lua, allowsOutOfMemory: true)
+        // What keeps a node known, or frees memory, works without memory too.
+        register = script(
+            "register",
+            Lua.common_lua,
+            Lua.time_lua,
+            Lua.register_lua,
+            allowsOutOfMemory: true
+        )
+        heartbeat = script(
+            "heartbeat",
+            Lua.common_lua,
+            Lua.time_lua,
+            Lua.nodes_lua,
+            Lua.heartbeat_lua,
+            allowsOutOfMemory: true
+        )
+        publish = script("publish", Lua.common_lua, Lua.publish_lua)
+        open = script(
+            "open",
+            Lua.common_lua,
+            Lua.time_lua,
+            Lua.opening_lua,
+            Lua.publish_lua,
+            opens: true
+        )
+        attach = script(
+            "attach",
+            Lua.common_lua,
+            Lua.time_lua,
+            Lua.nodes_lua,
+            Lua.opening_lua,
+            Lua.attach_lua
+        )
+        detach = script("detach", Lua.nodes_lua, Lua.detach_lua, allowsOutOfMemory: true)
     }
 }
