@@ -8,14 +8,7 @@ medians. Needs 20,000 descriptors (ulimit -Hn). Exits with 1 when a row misses w
 """
 
 import argparse
-import atexit
-import functools
-import json
-import os
-import re
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,61 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-PORT = 18150
-URL = f"ws://127.0.0.1:{PORT}"
+from local_broker import CPU, Broker
+
 CLIENTS, RESTARTED, PACED = 10_000, 19_000, 5_000
 RETAINED = 100_000
-
-
-@functools.cache
-def load_generator(program: str) -> str:
-    """A copy of the program: memory that the broker shared with it would count by half."""
-    folder = tempfile.mkdtemp()
-    atexit.register(shutil.rmtree, folder)
-    return shutil.copy(program, folder)
-
-
-class Broker:
-    """A broker on loopback for one measurement."""
-
-    def __init__(self, program: str, loops: int, settings: dict[str, str]):
-        self._load_generator = load_generator(program)
-        self.environment = {
-            **os.environ,
-            # All clients have one address.
-            "FANFARE_LIMITS_CONNECTIONS_PER_ADDRESS_MAX": "100000",
-            **{f"FANFARE_{name}": value for name, value in settings.items()},
-        }
-        self.arguments = [program, "serve", "--port", str(PORT), "--loops", str(loops), "--log-level", "error"]
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def bench(self, name: str, *arguments: object, server: bool = True) -> dict:
-        """Runs `fanfare bench`; returns its JSON object."""
-        command = [self._load_generator, "bench", name, "--url", URL, "--json", "-", *map(str, arguments)]
-        command += [] if server else ["--", *self.arguments]
-        result = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=300)
-        if not result.stdout:
-            raise SystemExit(f"{' '.join(command)}\n{result.stderr}")
-        return json.loads(result.stdout)
-
-    @property
-    def memory(self) -> int:
-        """Bytes, with shared pages divided among their processes."""
-        text = Path(f"/proc/{self._process.pid}/smaps_rollup").read_text()
-        return 1024 * int(re.search(r"^Pss:\s+(\d+)", text, re.M)[1])
-
-    def __enter__(self) -> "Broker":
-        self._process = subprocess.Popen(self.arguments, env=self.environment, stdout=subprocess.DEVNULL)
-        for _ in range(200):
-            if subprocess.run([self._load_generator, "bench", "churn", "--url", URL, "--cycles", "1"],
-                              capture_output=True).returncode == 0:
-                return self
-            time.sleep(0.05)
-        raise SystemExit("The broker does not start.")
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        self._process.wait(60)
+APP = {"APPS_0_ID": "1", "APPS_0_KEY": "app-key", "APPS_0_SECRET": "app-secret"}
 
 
 @dataclass(frozen=True)
@@ -138,8 +81,7 @@ def idle(program: str, recovery: str) -> float:
 
 def retained(program: str) -> float:
     settings = {
-        "APPS_0_ID": "1", "APPS_0_KEY": "app-key", "APPS_0_SECRET": "app-secret",
-        "APPS_0_RECOVERY_MESSAGES_MAX": str(2 * RETAINED), "APPS_0_RECOVERY_BYTES_MAX": "1024 MiB",
+        **APP, "APPS_0_RECOVERY_MESSAGES_MAX": str(2 * RETAINED), "APPS_0_RECOVERY_BYTES_MAX": "1024 MiB",
     }
     with Broker(program, 1, settings) as broker:
         # The first ones let the process grow for other reasons.
@@ -161,6 +103,86 @@ def confirmation(program: str) -> float:
     return costs[1] - costs[0]
 
 
+def stored(folder: str) -> dict[str, str]:
+    """Settings that keep every channel in an SQLite file."""
+    return {
+        **APP, "APPS_0_RECOVERY_RULES_0_CHANNEL_PREFIX": "fanfare-bench", "APPS_0_RECOVERY_RULES_0_STORE": "sqlite",
+        "RECOVERY_DATABASE": f"{folder}/messages.sqlite",
+    }
+
+
+@dataclass(frozen=True)
+class FileCost:
+    """The same run without and with the file."""
+
+    memory: dict
+    file: dict
+    memory_cpu: CPU
+    file_cpu: CPU
+
+
+def file_cost(program: str, *arguments: object) -> FileCost:
+    runs, costs = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for settings in (APP, stored(folder)):
+            with Broker(program, 1, settings) as broker:
+                before = broker.cpu
+                runs.append(broker.bench("fanout", "--recovery", "position", *arguments))
+                costs.append(broker.cpu - before)
+    return FileCost(*runs, *costs)
+
+
+def stored_fanout(program: str) -> float:
+    cost = file_cost(program, "--subscribers", 1_000, "--messages", 1_000, "--window", 1)
+    return cost.file_cpu.loops / cost.memory_cpu.loops
+
+
+def stored_publish(program: str) -> tuple[float, float]:
+    """What an event of 100 bytes costs more with the file, on the loop and on the file's thread, in microseconds."""
+    cost = file_cost(program, "--subscribers", 1, "--messages", RETAINED, "--window", 256, "--size", 100)
+    loop = cost.file_cpu.loops - cost.memory_cpu.loops
+    thread = cost.file_cpu.others - cost.memory_cpu.others
+    return loop / RETAINED * 1e6, thread / RETAINED * 1e6
+
+
+def stored_pace(program: str) -> float:
+    cost = file_cost(program, "--subscribers", 1, "--messages", RETAINED, "--window", 256, "--size", 100)
+    return 1e6 / cost.file["deliveries_per_s"]
+
+
+def stored_delay(program: str, percentile: str) -> float:
+    cost = file_cost(program, "--subscribers", 1, "--messages", 10_000, "--rate", 1_000, "--size", 100)
+    return (cost.file["latency_us"][percentile] - cost.memory["latency_us"][percentile]) / 1e3
+
+
+def growth(broker: Broker, work: Callable[[int], None]) -> float:
+    """Bytes by which the broker grows in the third of three equal rounds: the others warm up."""
+    work(1)
+    work(2)
+    before = broker.memory
+    work(3)
+    return broker.memory - before
+
+
+def parked(program: str) -> float:
+    def park(_: int) -> None:
+        broker.bench("idle", "--connections", CLIENTS, "--seconds", 1, "--recovery", "token")
+        time.sleep(2)
+
+    with Broker(program, 1, APP) as broker:
+        return growth(broker, park) / CLIENTS
+
+
+def vacant(program: str) -> float:
+    def vacate(round_: int) -> None:
+        broker.bench("channels", "--channels", CLIENTS, "--subscribers", 1, "--messages", CLIENTS, "--window", 64,
+                     "--recovery", "position", "--channel", f"vacant-{round_}")
+        time.sleep(5)
+
+    with Broker(program, 1, {**APP, "APPS_0_RECOVERY_AGE_MAX": "1"}) as broker:
+        return growth(broker, vacate) / CLIENTS
+
+
 ROWS = [
     Row("10,000 clients away for 2 s, 10 messages a second, positions: p99 of what was missed", "s", 3, None,
         lambda program: offline(program, "position")),
@@ -170,11 +192,20 @@ ROWS = [
     Row("10,000 back at once, 100 missed each, 2 loops: all recovered", "s", 3, 1.5, back_at_once),
     Row("a replayed message", "µs", 0.4, 0.25, replayed),
     Row("a retained message, beside its frame", "B", 80, 64, retained, 0),
+    Row("a parked session of one channel", "B", 208, None, parked, 0),
+    Row("the position of a channel that was left, name included", "B", 160, None, vacant, 0),
     Row("an idle connection", "B", 500, 300, lambda program: idle(program, "none"), 0),
     Row("an idle connection with a position", "B", None, None, lambda program: idle(program, "position"), 0),
     Row("what a token adds to it, with one channel", "B", 380, None,
         lambda program: idle(program, "token") - idle(program, "none"), 0),
     Row("a confirmation: ping and pong", "µs", 12, 8, confirmation),
+    Row("fan-out of 1,000 with SQLite, one at a time: CPU of the loop, against memory", "", 1.03, 1.01, stored_fanout),
+    Row("an event of 100 bytes with SQLite, against memory: on the loop", "µs", 2, 1, lambda program: stored_publish(program)[0]),
+    Row("an event of 100 bytes with SQLite: on the thread of the file", "µs", 20, 8, lambda program: stored_publish(program)[1]),
+    Row("events of 100 bytes with SQLite at full speed, HTTP and digests included: time of one", "µs", 33, 10, stored_pace),
+    Row("delay of 1,000 events a second with SQLite, against memory: p50", "ms", 1, 0.5,
+        lambda program: stored_delay(program, "p50")),
+    Row("the same: p99", "ms", 10, 3, lambda program: stored_delay(program, "p99")),
 ]
 
 

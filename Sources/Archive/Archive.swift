@@ -36,6 +36,8 @@ package final class Archive: MessageArchive {
         package var unstoredBytes = 0
         /// The size of the file's used pages, in bytes.
         package var fileBytes = 0
+        /// The number of sessions that could not be read at the start.
+        package var damagedSessions = 0
 
         /// Creates the reading of an archive that has written nothing.
         package init() {}
@@ -115,6 +117,7 @@ package final class Archive: MessageArchive {
             )
             confined.file = file
             let contents = try file.contents(at: unixTime)
+            tally.withLock { $0.damagedSessions = contents.sessions.damagedCount }
             if file.mayLackEnd {
                 log.warning(
                     "the machine has ended without closing the archive: its streams go on under other IDs",
@@ -147,12 +150,14 @@ package final class Archive: MessageArchive {
     }
 
     /// Writes what was posted, and closes the file; called when no shard posts any more.
-    package func close() async {
+    ///
+    /// - Parameter sessions: The sessions of stock clients with a token; `nil` if they were never read.
+    package func close(keeping sessions: StoredSessions?) async {
         await onQueue { archive in
             archive.perform(archive.inbox.withLock { exchange(&$0.requests, with: []) })
             guard let file = archive.confined.file else { return }
             (archive.confined.file, archive.confined.writer) = (nil, nil)
-            do { try file.close() } catch {
+            do { try file.close(keeping: sessions) } catch {
                 archive.log.error("the archive cannot be closed", metadata: ["reason": "\(error)"])
             }
             archive.confined.lock = nil
@@ -280,6 +285,7 @@ package final class Archive: MessageArchive {
             tally.withLock { $0.fileBytes = size }
             if hasMore { queue.async { self.timerFired() } }
         }
+        if writer.hasUnwrittenSessions { return perform([]) }
         setTimer()
     }
 }

@@ -35,6 +35,8 @@ package final class ArchiveFile {
     package private(set) var life: Int64 = 1
     /// Whether the last run did not close the file, and the machine was started anew since.
     package private(set) var mayLackEnd = false
+    /// Whether the last run has written all of its sessions.
+    private var hasAllSessions = false
     private var isSynced: Bool
 
     /// Opens or creates the file, readable by its owner alone, because events may be confidential.
@@ -82,6 +84,7 @@ package final class ArchiveFile {
         var former: (life: Int64, bootID: String, isClosed: Bool, isSynced: Bool) = (
             1, "", true, true
         )
+        hasAllSessions = try connection.integer("SELECT has_all_sessions FROM life") == 1
         try connection.forEachRow("SELECT * FROM life") { row throws(SQLiteError) in
             former = (
                 row.integer("life"), row.text("boot_id"), row.integer("is_closed") != 0,
@@ -91,7 +94,10 @@ package final class ArchiveFile {
         mayLackEnd = !former.isClosed && !former.isSynced && former.bootID != settings.bootID
         life = former.life + (mayLackEnd ? 1 : 0)
         try connection.execute(
-            "UPDATE life SET life = ?, boot_id = ?, is_closed = 0, is_synced = ?",
+            """
+            UPDATE life
+            SET life = ?, boot_id = ?, is_closed = 0, is_synced = ?, has_all_sessions = 0
+            """,
             [.integer(life), .text(settings.bootID), .integer(settings.syncsAlways ? 1 : 0)]
         )
         try setSynced(settings.syncsAlways)
@@ -104,10 +110,21 @@ package final class ArchiveFile {
     }
 
     /// Closes the file after its last transaction, so that the next run trusts its end.
-    package func close() throws {
+    ///
+    /// - Parameter sessions: The sessions at the end; `nil` if they are not known.
+    /// - Throws: A ``SQLiteError``.
+    package func close(keeping sessions: StoredSessions? = nil) throws {
         try setSynced(true)
+        let written = Result {
+            guard let sessions else { return }
+            try connection.transaction {
+                try SessionRows(connection: connection).writeAll(sessions)
+            }
+        }
+        // The messages are complete, whatever became of the sessions.
         try connection.execute("UPDATE life SET is_closed = 1")
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        try written.get()
     }
 
     // MARK: - The contents
@@ -120,12 +137,14 @@ package final class ArchiveFile {
         package var keys: [(row: Int64, serial: UInt64, key: StoredKey)] = []
         /// The first number that no stream has had.
         package var nextRow: Int64 = 1
+        /// The sessions of stock clients with a token.
+        package var sessions = StoredSessions()
 
         /// Creates the contents of an empty file.
         package init() {}
     }
 
-    /// Reads the streams and keys.
+    /// Reads the streams, keys and sessions.
     ///
     /// - Parameter now: The time, in milliseconds since 1970; expired keys are left out.
     /// - Returns: The contents.
@@ -167,6 +186,7 @@ package final class ArchiveFile {
             contents.keys.append((row.integer("stream"), UInt64(row.integer("serial")), stored))
         }
         contents.nextRow = try connection.integer("SELECT next_stream FROM life") ?? 1
+        contents.sessions = try SessionRows(connection: connection).read(isComplete: hasAllSessions)
         return contents
     }
 
@@ -203,6 +223,11 @@ extension ArchiveFile: ArchiveStorage {
             for (row, growth) in growth { try record(growth, row) }
             try statements.setLast.run([.integer(Int64(number))])
         }
+    }
+
+    package func write(_ sessions: [SessionChange]) throws {
+        try setSynced(settings.syncsAlways)
+        try connection.transaction { try SessionRows(connection: connection).write(sessions) }
     }
 
     /// What a transaction adds to a stream.

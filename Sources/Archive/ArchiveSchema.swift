@@ -5,9 +5,12 @@ enum ArchiveSchema {
     /// The version of the tables, as stored in the file (`PRAGMA user_version`).
     ///
     /// A released version never changes: a new one gets its own number and statements.
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
-    private static let statements = [
+    /// The statements of each version, which make its tables of the former version's.
+    private static let versions = [tables, sessions]
+
+    private static let tables = [
         """
         CREATE TABLE streams (
             id INTEGER PRIMARY KEY,
@@ -82,15 +85,37 @@ enum ArchiveSchema {
         "INSERT INTO life VALUES (1, '', 1, 1, 0, 1)",
     ]
 
-    /// Creates the tables of a new file.
+    private static let sessions = [
+        // Nothing was ever written to it.
+        "DROP TABLE sessions",
+        // Sessions of clients with tokens; see SessionCoding.
+        """
+        CREATE TABLE sessions (
+            app TEXT NOT NULL,
+            key BLOB NOT NULL,
+            -- When the session's last connection ended; NULL while it has one.
+            parked_ms INTEGER,
+            record BLOB NOT NULL,
+            PRIMARY KEY (app, key)
+        ) WITHOUT ROWID
+        """,
+        // Until when an app may have had sessions that were forgotten before their time, or all apps ('').
+        "CREATE TABLE session_bounds (app TEXT PRIMARY KEY, before_ms INTEGER NOT NULL) WITHOUT ROWID",
+        // Whether a stop has written all sessions, and no run has begun since.
+        "ALTER TABLE life ADD COLUMN has_all_sessions INTEGER NOT NULL DEFAULT 0",
+    ]
+
+    /// Creates the tables of a new file, and those that an older one lacks.
     ///
     /// - Throws: A ``SQLiteError``, or ``ArchiveError/unknownVersion(_:)``.
     static func prepare(_ connection: SQLiteConnection) throws {
         let found = try connection.integer("PRAGMA user_version") ?? 0
         guard found != version else { return }
-        guard found == 0 else { throw ArchiveError.unknownVersion(found) }
+        guard found < version else { throw ArchiveError.unknownVersion(found) }
         try connection.transaction {
-            for statement in statements { try connection.execute(statement) }
+            for statements in versions[Int(found)...] {
+                for statement in statements { try connection.execute(statement) }
+            }
             try connection.execute("PRAGMA user_version = \(version)")
         }
     }

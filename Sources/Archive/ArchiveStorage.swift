@@ -16,6 +16,9 @@ package protocol ArchiveStorage: AnyObject {
     /// - Throws: Any error; then the transaction's number says whether it was performed.
     func perform(_ changes: [ArchiveChange], number: UInt64, isDurable: Bool) throws
 
+    /// Writes sessions, in a transaction of their own, without a number: to repeat it changes nothing.
+    func write(_ sessions: [SessionChange]) throws
+
     /// Deletes what the changes have added, where nobody knows whether they were performed.
     func revert(_ changes: [ArchiveChange]) throws
 

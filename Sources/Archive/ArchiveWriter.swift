@@ -14,6 +14,8 @@ package final class ArchiveWriter {
         package var retryPeriod: Int64 = 5_000
         /// The time between two attempts, in milliseconds.
         package var retryPause: Int64 = 200
+        /// The time between two attempts to write sessions, in milliseconds.
+        package var sessionRetryPause: Int64 = 1_000
 
         /// Creates the defaults.
         package init() {}
@@ -35,12 +37,17 @@ package final class ArchiveWriter {
     /// When the attempts began to fail; `nil` while they succeed.
     private var failingSince: Int64?
     private var nextAttempt: Int64 = 0
+    /// The sessions to write; one portion of each shard at most.
+    private var sessions: [(shard: Int, changes: [SessionChange])] = []
+    private var nextSessionAttempt = Int64.min
+    private var sessionError: (any Error)?
     /// Whether new groups are refused without an attempt.
     package private(set) var isRefusing = false
     /// The number of transactions, and of failed attempts.
     package private(set) var counts = (transactions: 0, failures: 0)
     /// The last error; `nil` after a success.
-    package private(set) var error: (any Error)?
+    package var error: (any Error)? { commitError ?? sessionError }
+    private var commitError: (any Error)?
 
     /// Creates a writer that has written nothing.
     ///
@@ -75,6 +82,8 @@ package final class ArchiveWriter {
             waiting.append(group)
         }
         write(at: now, &replies)
+        for case .sessions(let changes, let shard) in requests { sessions.append((shard, changes)) }
+        if failingSince == nil { writeSessions(at: now, &replies) }
         // What was committed before a query is read by it.
         for case .read(let query, let shard, let number) in requests {
             let page = try? storage.messages(query)
@@ -94,7 +103,7 @@ package final class ArchiveWriter {
         var replies: [Reply] = []
         attempted = nil
         refuse(&replies)
-        (failingSince, error, isRefusing) = (nil, nil, false)
+        (failingSince, commitError, isRefusing) = (nil, nil, false)
         return replies + epochs.indices.map { ($0, .renewed) }
     }
 
@@ -115,9 +124,9 @@ package final class ArchiveWriter {
                 )
                 confirm(&replies)
             }
-            (failingSince, error, isRefusing) = (nil, nil, false)
+            (failingSince, commitError, isRefusing) = (nil, nil, false)
         } catch {
-            self.error = error
+            commitError = error
             counts.failures += 1
             let since = failingSince ?? now
             failingSince = since
@@ -125,6 +134,23 @@ package final class ArchiveWriter {
             // A full disk, for example: the transaction is known not to be performed.
             try? resolve(&replies)
             if now - since >= settings.retryPeriod { refuse(&replies) }
+        }
+    }
+
+    /// Whether sessions could not be written, so that ``perform(_:at:)`` is to be called now and then.
+    package var hasUnwrittenSessions: Bool { !sessions.isEmpty }
+
+    /// Writes sessions behind the messages; those that cannot be written wait, and their shards with them.
+    private func writeSessions(at now: Int64, _ replies: inout [Reply]) {
+        guard !sessions.isEmpty, now >= nextSessionAttempt else { return }
+        do {
+            try storage.write(sessions.flatMap(\.changes))
+            replies += sessions.map { ($0.shard, .sessionsWritten) }
+            (sessions, sessionError) = ([], nil)
+        } catch {
+            sessionError = error
+            counts.failures += 1
+            nextSessionAttempt = now + settings.sessionRetryPause
         }
     }
 

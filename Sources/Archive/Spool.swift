@@ -78,7 +78,7 @@ package struct Spool: Sendable {
                 .integer(Int64(bitPattern: spooled.key.digest)), .integer(spooled.key.expiry),
             ])
         }
-        // Sessions of clients with tokens go here.
+        try SessionRows(connection: connection).writeAll(state.sessions)
         try connection.execute(
             "UPDATE life SET last = ?",
             [.integer(Clock.unixMilliseconds)]
@@ -117,6 +117,8 @@ package struct Spool: Sendable {
 
     private func read(_ connection: SQLiteConnection, at now: Int64) throws -> SpooledState {
         var state = SpooledState()
+        let hasAllSessions = try connection.integer("SELECT has_all_sessions FROM life") == 1
+        state.sessions = try SessionRows(connection: connection).read(isComplete: hasAllSessions)
         var places: [Int64: (address: ChannelAddress, id: StreamID?)] = [:]
         var messages: [Int64: [StoredMessage]] = [:]
         try connection.forEachRow("SELECT * FROM messages ORDER BY stream, serial") {

@@ -1,4 +1,4 @@
-/// A file for web pages that the program contains: the browser client, its types, and the add-on for pusher-js.
+/// A file for web pages that the program contains: the browser client, the add-on for pusher-js, and their types.
 package struct BrowserFile: Sendable {
     /// The name in URLs, such as `fanfare.js`.
     package let name: String
@@ -49,6 +49,11 @@ package struct BrowserFile: Sendable {
             name: "fanfare.d.ts",
             contentType: "application/typescript; charset=utf-8",
             bytes: PackageResources.fanfare_d_ts
+        ),
+        BrowserFile(
+            name: "fanfare-pusher.d.ts",
+            contentType: "application/typescript; charset=utf-8",
+            bytes: PackageResources.fanfare_pusher_d_ts
         ),
     ]
 }

@@ -28,8 +28,7 @@ extension BrokerServer {
         await drainClients(at: order.pace, until: end)
         // While the loops still run, so that ``waitUntilStopped()`` includes it.
         await webhookService.stop(within: max(.zero, end - ContinuousClock.now))
-        await archive?.close()
-        await writeSpool()
+        await keepState()
         for shard in shards { await shard.stop() }
         await waitUntilStopped()
     }

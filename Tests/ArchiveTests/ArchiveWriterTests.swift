@@ -49,6 +49,24 @@ import Testing
         #expect(storage.durableCount == 1)
     }
 
+    @Test("Sessions are written behind messages; those that cannot be wait, and hold up no message")
+    func sessions() {
+        let changes = [SessionChange.keep(session(1)), .remove(session(2).address)]
+        let request = ArchiveRequest.sessions(changes, shard: 1)
+        #expect(perform([request, group(1)], at: 0) == ["0 committed 1", "1 sessions written"])
+        #expect(storage.sessions == changes && storage.number == 1)
+        storage.keepsSessions = false
+        #expect(perform([group(2), request], at: 100) == ["0 committed 2"])
+        #expect(writer.hasUnwrittenSessions && writer.error != nil && writer.nextDue == nil)
+        storage.keepsSessions = true
+        #expect(perform([group(3)], at: 1_099) == ["0 committed 3"])
+        #expect(perform(at: 1_100) == ["1 sessions written"])
+        #expect(!writer.hasUnwrittenSessions && writer.error == nil && writer.counts.failures == 1)
+        storage.outcomes = [.fails]
+        #expect(perform([group(4), request], at: 2_000) == [], "messages come first")
+        #expect(perform(at: 2_100) == ["0 committed 4", "1 sessions written"])
+    }
+
     @Test("A failed transaction is repeated, with what has gathered meanwhile") func repeats() {
         storage.outcomes = [.fails, .fails]
         #expect(perform([group(1)], at: 0) == [])
@@ -132,6 +150,7 @@ extension ArchiveReply {
         case .committed(let group): "committed \(group)"
         case .failed(let epoch): "failed \(epoch)"
         case .renewed: "renewed"
+        case .sessionsWritten: "sessions written"
         case .page(let page, let number): "page \(number) \(page?.oldest ?? 0)"
         }
     }

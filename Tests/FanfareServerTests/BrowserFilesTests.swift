@@ -9,6 +9,10 @@ import Testing
             ("/fanfare.js", "text/javascript; charset=utf-8", "export class Fanfare "),
             ("/fanfare-pusher.js", "text/javascript; charset=utf-8", "globalThis.fanfareRecovery"),
             ("/fanfare.d.ts", "application/typescript; charset=utf-8", "export class Fanfare "),
+            (
+                "/fanfare-pusher.d.ts", "application/typescript; charset=utf-8",
+                "function fanfareRecovery("
+            ),
         ]
     )
     func pagesOfAnyOriginLoad(path: String, type: String, text: String) async throws {
@@ -28,14 +32,16 @@ import Testing
     func versions() async throws {
         try await TestBroker.run { broker in
             let wire = try Wire(port: broker.port)
-            let present = try await wire.get("/fanfare.js?v=\(BrowserFile.version)")
-            #expect(present.field("cache-control") == "public, max-age=31536000, immutable")
-            let other = try await wire.get("/fanfare.js?v=0.1.0")
-            #expect(other.status == 200)
-            #expect(other.field("cache-control") == "no-cache")
-            #expect(other.body == present.body)
+            for file in BrowserFile.all {
+                let present = try await wire.get("/\(file.name)?v=\(BrowserFile.version)")
+                #expect(present.field("cache-control") == "public, max-age=31536000, immutable")
+                let other = try await wire.get("/\(file.name)?v=0.1.0")
+                #expect(other.status == 200)
+                #expect(other.field("cache-control") == "no-cache")
+                #expect(other.body == present.body)
+            }
             let version = "export const VERSION = \"\(BrowserFile.version)\";"
-            #expect(present.body.contains(version))
+            #expect(try await wire.get("/fanfare.js").body.contains(version))
         }
     }
 

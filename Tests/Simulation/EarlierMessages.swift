@@ -8,6 +8,8 @@ final class EarlierMessages {
     private(set) var missing: Set<UInt64> = []
     /// The number of messages that have arrived.
     private(set) var count = 0
+    /// Whether one has arrived that came behind the subscription: earlier ones precede it.
+    private var isLive = false
 
     /// Adds the next message.
     ///
@@ -18,6 +20,17 @@ final class EarlierMessages {
         last = serial
         count += 1
         return true
+    }
+
+    /// Whether a message may have come ahead of the subscription.
+    ///
+    /// - Parameters:
+    ///   - began: The step in which its request began.
+    ///   - granted: The step in which the client saw its grant.
+    /// - Returns: Whether none has arrived that came behind it.
+    func mayBeEarlier(began: Int, granted: Int) -> Bool {
+        if began > granted { isLive = true }
+        return !isLive
     }
 }
 
@@ -41,7 +54,7 @@ extension ClientModel {
                 "got number \(serial) on \(name) behind \(earlier.last ?? 0)"
             )
         }
-        return publication.step <= subscription.grantedAt ?? 0
+        return earlier.mayBeEarlier(began: publication.step, granted: subscription.grantedAt ?? 0)
     }
 }
 

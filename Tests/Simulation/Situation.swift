@@ -56,5 +56,8 @@ package struct Situation: Hashable, CustomStringConvertible, Sendable {
     package static let twin = Situation("twin")
     /// A device has opened a connection before it has closed the former one.
     package static let overlap = Situation("overlap")
+    /// The broker was stopped, or killed, and started again.
+    package static let stop = Situation("stop of the broker")
+    package static let kill = Situation("kill of the broker")
     package static let settlement = Situation("settlement")
 }

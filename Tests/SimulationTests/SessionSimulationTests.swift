@@ -17,7 +17,7 @@ import Testing
         let expected: [Situation] = [
             .tracked, .recoveredNothing, .recovered, .event, .repeated, .confirmation, .twin,
             .overlap, .settlement, .gap("truncated"), .gap("too_much"), .gap("unknown_session"),
-            .gap("shared_session"),
+            .gap("shared_session"), .stop, .kill,
         ]
         for situation in expected { #expect(situations[situation] ?? 0 > 0, "\(situation)") }
     }

@@ -45,12 +45,16 @@ class FrameLine:
         while True:
             try:
                 near, _ = self._listener.accept()
-                if not self._is_open:
-                    near.close()
-                    continue
-                far = socket.create_connection(("127.0.0.1", self._target))
             except OSError:
                 return
+            try:
+                far = socket.create_connection(("127.0.0.1", self._target)) if self._is_open else None
+            except OSError:
+                # The broker is away.
+                far = None
+            if far is None:
+                near.close()
+                continue
             threading.Thread(target=self._carry_up, args=(near, far), daemon=True).start()
             threading.Thread(target=self._carry_down, args=(near, far), daemon=True).start()
             with self._lock:

@@ -6,7 +6,7 @@ from programs import await_true
 
 # Signs in the page itself, as no app may: the secret of the development app is known to everyone.
 OPEN = """
-    const [pusherJS, addOn, port, secret, more] = given;
+    const [pusherJS, addOn, port, secret, { userID = "ann", sharedSecrets, ...more }] = given;
     for (const src of [pusherJS, addOn]) {
         await new Promise((resolve, reject) => {
             const script = Object.assign(document.createElement("script"), { src, onload: resolve, onerror: reject });
@@ -22,11 +22,14 @@ OPEN = """
     }
     async function signed({ socketId, channelName }) {
         if (!channelName) {
-            const user_data = JSON.stringify({ id: "ann" });
+            const user_data = JSON.stringify({ id: userID });
             return { auth: await sign(`${socketId}::user::${user_data}`), user_data };
         }
+        if (channelName.startsWith("private-encrypted-")) {
+            return { auth: await sign(`${socketId}:${channelName}`), shared_secret: sharedSecrets[channelName] };
+        }
         if (!channelName.startsWith("presence-")) return { auth: await sign(`${socketId}:${channelName}`) };
-        const channel_data = JSON.stringify({ user_id: "ann", user_info: {} });
+        const channel_data = JSON.stringify({ user_id: userID, user_info: {} });
         return { auth: await sign(`${socketId}:${channelName}:${channel_data}`), channel_data };
     }
     const customHandler = (request, callback) => signed(request).then((data) => callback(null, data), callback);
@@ -49,7 +52,10 @@ OPEN = """
 
 
 class PusherPage:
-    """One page; `port` is the broker's, or that of a line to it."""
+    """One page; `port` is the broker's, or that of a line to it.
+
+    The options are those of pusher-js, `userID`, and `sharedSecrets` of encrypted channels by their names.
+    """
 
     def __init__(self, page, site, pusher_js, broker, port, **options):
         self._page = page

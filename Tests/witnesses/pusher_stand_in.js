@@ -29,7 +29,8 @@ window.Pusher = class Pusher {
 
   constructor(key, options) {
     if (options.cluster === undefined) throw new Error("Options object must provide a cluster");
-    this.#url = `ws://${options.wsHost}:${options.wsPort}/app/${key}?protocol=7&client=js&version=8.4.0`;
+    const path = `${options.wsPath ?? ""}/app/${key}?protocol=7&client=js&version=8.4.0`;
+    this.#url = `ws://${options.wsHost}:${options.wsPort}${path}`;
     this.#authorize = options.channelAuthorization?.customHandler;
     Pusher.instances.push(this);
     this.connection.bind("message", (event) => this.#handle(event));

@@ -10,13 +10,14 @@ import http.client
 import json
 import os
 import random
+import re
 import sqlite3
 import threading
 import time
 
 import websocket
 
-from programs import START_TIME_MAX, Broker, await_true
+from programs import START_TIME_MAX, Broker, await_true, run
 
 CHANNELS = ["stored-orders", "stored-news"]
 
@@ -210,6 +211,28 @@ def test_kills_lose_nothing_and_repeat_nothing(tmp_path):
             tracker.close()
         broker.stop()
     check_file(tmp_path / "history.sqlite", load.answered)
+
+
+def test_why_tells_of_messages_that_only_the_file_has(tmp_path):
+    file = configuration(tmp_path)
+    deadline = time.monotonic() + 60
+
+    def why(serial, *arguments):
+        told = run("fanfare", "why", "stored-orders", serial, "--url", broker.url, *arguments)
+        assert told.returncode == 0, told.stderr
+        return told.stdout.splitlines()
+
+    with Broker(configuration=file) as broker:
+        backend = Backend(broker.port)
+        for number in range(3):
+            backend.trigger("stored-orders", f"{number}", f"k{number}", deadline)
+        here = why(2)
+        assert re.fullmatch(r"2 was published at \d\d:\d\d:\d\d\.\d{3} and is kept\.", here[0])
+    # Nothing of the channel is in memory: nobody has subscribed since the start.
+    with Broker(configuration=file) as broker:
+        assert why(2) == here
+        assert why(4) == ["4 was never published: the last message is 3."]
+        assert why(2, "--socket", "1.1") == [here[0], "No record of 1.1 is kept."]
 
 
 def test_a_spool_keeps_what_is_in_memory(tmp_path):

@@ -6,6 +6,7 @@ Pages with pusher-js run with the stand-in, and with the unmodified bundle where
 import json
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -43,8 +44,23 @@ def script(request):
     return SCRIPTS[request.param]
 
 
+def page_with_token():
+    """AWAY.md's page for pusher-js, with its lines for a token in place of the add-on."""
+    page = page_with("fanfare-pusher.js", "AWAY.md")
+    creation = re.search(r'^  const pusher = new Pusher\("app-key", {\n(.*?)\n  }\);$', page, re.S | re.M)
+    lines = re.search(r"^```js\n(const token = .*?)^```", (ROOT / "AWAY.md").read_text(), re.S | re.M)[1]
+    assert lines.count("/* … as above */") == 1
+    page = page.replace(creation[0], lines.replace("/* … as above */", creation[1]))
+    return re.sub(r"^<script src=.*fanfare-pusher.js.*\n", "", page, flags=re.M)
+
+
 def body(page):
     return page.text("body")
+
+
+def events_in(page):
+    """The events that a page shows, in order."""
+    return re.findall(r"(?:Ann|Event )\d+\.", body(page))
 
 
 def trigger(broker, document, number):
@@ -59,11 +75,8 @@ def shown(document, count):
 
 
 def await_shown(page, expected):
-    def seen():
-        return re.findall(r"(?:Ann|Event )\d+\.", body(page))
-
-    await_true(lambda: len(seen()) >= len(expected), "all events", seconds=40, told=lambda: body(page))
-    assert seen() == expected
+    await_true(lambda: len(events_in(page)) >= len(expected), "all events", seconds=40, told=lambda: body(page))
+    assert events_in(page) == expected
 
 
 def await_subscriber(broker, document):
@@ -86,6 +99,36 @@ def test_the_page_with_pusher_js_misses_nothing_behind_a_cut(browsers, script, d
                 trigger(broker, document, number)
             line.open()
             await_shown(browser, shown(document, 11))
+
+
+def test_the_page_with_a_token_misses_nothing_behind_a_cut(browsers, script):
+    browser = browsers[0]
+    # A device whose clock is nearly two minutes ahead: a broker that has just started cannot have forgotten its session.
+    clock = "<script>{ const now = Date.now; Date.now = () => now() + 119_000; }</script>"
+    page = page_with_token().replace("<!doctype html>", "<!doctype html>\n" + clock)
+    assert "fanfare-pusher" not in page and "crypto.randomUUID()" in page
+    with Broker() as broker, FrameLine(broker.port) as line:
+        # So long that the tokens' time is two minutes behind the start.
+        time.sleep(1.5)
+        with site_of(page, line.port, script) as site:
+            browser.open(site.url)
+            await_subscriber(broker, "AWAY.md")
+            trigger(broker, "AWAY.md", 0)
+            await_shown(browser, shown("AWAY.md", 1))
+            line.close()
+            for number in range(1, 11):
+                trigger(broker, "AWAY.md", number)
+            line.open()
+            await_true(lambda: "Event 10." in body(browser), "the last event", seconds=40, told=lambda: body(browser))
+            # What it had not confirmed may come again.
+            assert list(dict.fromkeys(events_in(browser))) == shown("AWAY.md", 11)
+            assert "missing" not in body(browser)
+            # Behind another cut, from what it has got since.
+            line.cut()
+            trigger(broker, "AWAY.md", 11)
+            await_true(lambda: "Event 11." in body(browser), "one more", seconds=40, told=lambda: body(browser))
+            assert list(dict.fromkeys(events_in(browser))) == shown("AWAY.md", 12)
+            assert "missing" not in body(browser)
 
 
 def test_the_page_with_fanfare_js_misses_nothing_behind_a_cut(browsers):

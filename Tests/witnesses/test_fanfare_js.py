@@ -1,12 +1,14 @@
 """The browser client in three browsers, loaded from the broker as any page would."""
 
+import base64
+import hashlib
 import json
 import re
-import urllib.request
 
 import pusher
 import pytest
 
+from declarations import events_of, members_of, read
 from frame_line import FrameLine
 from programs import Broker, await_true, broker_with_recovery
 from static_site import EMPTY_PAGE, StaticSite
@@ -480,11 +482,54 @@ def test_the_backend_signs_at_its_own_address(browsers, broker, line):
     assert {form["x-token"] for form in forms} == {"t"}
 
 
-def test_the_types_name_what_there_is_and_nothing_else(ann, broker):
-    def read(name):
-        return urllib.request.urlopen(f"{broker.url}/{name}", timeout=10).read().decode()
+@pytest.mark.parametrize("name, kind", [("fanfare.js", "module"), ("fanfare-pusher.js", "text/javascript")])
+def test_a_page_may_name_the_digest_of_a_script(browsers, site, broker, name, kind):
+    page = browsers[0]
+    page.open(site)
+    script = read(broker, name)
+    load = """
+        const [src, type, integrity] = given;
+        return new Promise((resolve) => {
+            document.head.append(Object.assign(document.createElement("script"), {
+                src, type, integrity, crossOrigin: "anonymous",
+                onload: () => resolve(true), onerror: () => resolve(false),
+            }));
+        });
+    """
+    for text, is_loaded in [(script, True), (script + " ", False)]:
+        digest = base64.b64encode(hashlib.sha384(text.encode()).digest()).decode()
+        url = f"{broker.url}/{name}?{len(text)}"
+        assert page.run(load, url, kind, f"sha384-{digest}") is is_loaded
 
-    types, script = read("fanfare.d.ts"), read("fanfare.js")
+
+def test_the_scripts_work_under_a_strict_policy(browsers, broker):
+    page = browsers[0]
+    at = f"127.0.0.1:{broker.port}"
+    policy = f"default-src 'none'; script-src 'self' http://{at}; connect-src ws://{at}"
+    html = (
+        f"""<!doctype html><meta http-equiv="Content-Security-Policy" content="{policy}"><body>"""
+        f"""<script src="http://{at}/fanfare-pusher.js"></script><script type="module" src="/page.js"></script>"""
+    )
+    code = f"""
+        import {{ Fanfare }} from "http://{at}/fanfare.js";
+        const fanfare = new Fanfare("app-key");
+        fanfare.subscribe("news").bind("new", (data) => document.body.append(data));
+        fanfare.connect();
+        if (typeof fanfareRecovery === "function") document.body.append("add-on ");
+    """
+    with StaticSite({"/": html, "/page.js": code}) as site:
+        page.open(site.url)
+
+        def shows_event():
+            backend_of(broker).trigger("news", "new", "event")
+            return "event" in page.text("body")
+
+        await_true(shows_event, "the event")
+        assert page.text("body").startswith("add-on")
+
+
+def test_the_types_name_what_there_is_and_nothing_else(ann, broker):
+    types, script = read(broker, "fanfare.d.ts"), read(broker, "fanfare.js")
     # What a page can reach: the exports, and what instances of the two classes have.
     reached = ann.run(
         """
@@ -503,14 +548,7 @@ def test_the_types_name_what_there_is_and_nothing_else(ann, broker):
         assert members_of("class " + name, types) == set(reached[name]) - {"constructor"}, name
     for option in members_of("interface Options", types) | members_of("interface SubscribeOptions", types):
         assert re.search(rf"\b{option}\b", script), f"fanfare.js has no option {option}"
-    for event in re.findall(r'^  "(pusher:\w+)"', types, re.M):
+    for event in events_of(types):
         assert event in script or event == "pusher:cache_miss", f"fanfare.js has no event {event}"
     for state in members_of("interface StateDetails", types):
         assert f'onstate("{state}"' in script, f"fanfare.js has no state {state}"
-
-
-def members_of(declaration, types):
-    """The names that a class or an interface of a .d.ts file declares."""
-    body = re.search(rf"^export {declaration}\b.*?{{\n(.*?)^}}", types, re.S | re.M)[1]
-    names = re.findall(r"^  (?:readonly |get )?(\w+)\??(?=[(:<])", body, re.M)
-    return set(names) - {"constructor"}

@@ -6,13 +6,15 @@ LARAVEL_ECHO is its.
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pusher
 import pytest
 
+from declarations import events_of, members_of, read
 from frame_line import FrameLine
-from programs import Broker, await_true, broker_with_recovery
+from programs import Broker, await_true, broker_with_recovery, run
 from pusher_page import PusherPage
 from static_site import StaticSite
 
@@ -213,6 +215,52 @@ def test_an_unasked_acknowledgement_moves_the_page_to_another_stream(page, line,
     assert page.position("news") == {"stream": "another", "serial": 8}
 
 
+def test_a_purge_of_a_presence_channel_leaves_members_right(page, browsers, site, script, broker, line, backend):
+    """The broker acknowledges the subscription again, unasked, with the members."""
+    if not page.run("return 'signin' in pusher"):
+        pytest.skip("the stand-in tells of no members")
+    name = "presence-purged"
+    page.follow(name, "new", "pusher:gap", "pusher:subscription_succeeded", "pusher:member_added", "pusher:member_removed")
+    bob = PusherPage(browsers[1], site, script, broker, broker.port, userID="bob")
+    bob.follow(name, "new", "pusher:gap")
+
+    def await_members(*ids):
+        def members():
+            return page.run("return Object.keys(pusher.channel(given[0]).members.members)", name)
+
+        await_true(lambda: sorted(members()) == sorted(ids), f"the members {ids}", told=members)
+
+    def count_of(event):
+        return len(page.heard_of(event))
+
+    await_true(lambda: count_of("pusher:member_added") == 1, "that bob has come")
+    backend.trigger(name, "new", 1)
+    page.await_new([1])
+    former = page.position(name)
+    purged = run("fanfare", "history", name, "--purge", "--url", broker.url)
+    assert purged.returncode == 0, purged.stderr
+    backend.trigger(name, "new", 2)
+    for each in (page, bob):
+        each.await_new([1, 2])
+        assert [gap["reason"] for gap in each.heard_of("pusher:gap")] == ["unknown_stream"]
+    assert count_of("pusher:subscription_succeeded") == 2
+    await_members("ann", "bob")
+    assert page.run("const { count, me } = pusher.channel(given[0]).members; return [count, me.id]", name) == [2, "ann"]
+    position = page.position(name)
+    assert position["stream"] != former["stream"] and position["serial"] == 1
+    # Comings and goings are told as before, each once.
+    bob.run("pusher.unsubscribe(given[0])", name)
+    await_true(lambda: count_of("pusher:member_removed") == 1, "that bob has left")
+    bob.follow(name, "new")
+    await_true(lambda: count_of("pusher:member_added") == 2, "that bob has come back")
+    # The other stream is resumed as the first one was.
+    line.cut()
+    backend.trigger(name, "new", 3)
+    page.await_new([1, 2, 3])
+    assert count_of("pusher:gap") == 1 and page.run("return errors") == []
+    await_members("ann", "bob")
+
+
 def test_two_clients_on_a_page_have_positions_of_their_own(page, line, backend):
     page.follow("news", "new")
     page.run(
@@ -271,6 +319,44 @@ def test_laravel_echo_recovers_as_pusher_js_does(page, line, backend):
         backend.trigger("private-news", "new", number)
     page.await_new([1, 2, 3, 4, 5])
     assert page.heard_of("pusher:continuity") == [{"kind": "began"}, {"kind": "resumed", "replayed": 4}]
+
+
+def test_the_types_name_what_the_add_on_adds_and_nothing_else(browsers, site, script, broker):
+    types, add_on = read(broker, "fanfare-pusher.d.ts"), read(broker, "fanfare-pusher.js")
+    added = browsers[0]
+    added.open(site)
+    added = added.run(
+        """
+        const load = (src) => new Promise((resolve, reject) => {
+            document.head.append(Object.assign(document.createElement("script"), { src, onload: resolve, onerror: reject }));
+        });
+        const options = { wsHost: "127.0.0.1", wsPort: 9, forceTLS: false, cluster: "" };
+        const names = () => Object.getOwnPropertyNames(new Pusher("app-key", options).subscribe("news"));
+        await load(given[0]);
+        const before = { page: Object.keys(globalThis), channel: names() };
+        await load(given[1]);
+        const without = (known, found) => found.filter((name) => !known.includes(name));
+        return {
+            page: without(before.page, Object.keys(globalThis)),
+            channel: without(before.channel, names()),
+            client: ["subscribe", "channel"].filter((name) => name in Pusher.prototype),
+            class: ["Runtime", "instances", "prototype"].filter((name) => name in Pusher),
+        };
+        """,
+        script,
+        f"{broker.url}/fanfare-pusher.js",
+    )
+    assert re.findall(r"^  function (\w+)\(", types, re.M) == added["page"]
+    # `bind` is that of pusher-js, with two events more.
+    assert members_of("interface ChannelRecovery", types) == {*added["channel"], "bind"}
+    assert members_of("interface ClientRecovery", types) == set(added["client"])
+    assert members_of("interface PusherClass", types) == set(added["class"])
+    assert events_of(types) == {"pusher:gap", "pusher:continuity"}
+    for name in events_of(types) | members_of("interface SubscriptionSucceeded", types):
+        assert name in add_on, f"fanfare-pusher.js has no {name}"
+    shared = re.search(r"^export type {(.*)} from \"./fanfare.js\";", types, re.M)[1].split(",")
+    for name in shared:
+        assert re.search(rf"^export (?:type|interface) {name.strip()}\b", read(broker, "fanfare.d.ts"), re.M), name
 
 
 # State that is joined to the stream

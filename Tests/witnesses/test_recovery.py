@@ -7,7 +7,7 @@ import pytest
 
 from recovery.checker import Findings, check
 from recovery.clients import ADD_ON, FANFARE_JS, PYSHER, SDK, STOCK, TOKEN, Site
-from recovery.faults import MEMORY, SQLITE, Fault
+from recovery.faults import MEMORY, SPOOL, SQLITE, Fault
 from recovery.ledger import Ledger
 from recovery.relay import KINDS, RESET
 from recovery.run import NOTICED, Run, Size, damaged
@@ -124,3 +124,24 @@ def test_a_restart_is_told_where_messages_are_in_memory(number, browsers, site):
 def test_a_restart_loses_nothing_where_messages_are_in_a_file(number, browsers, site):
     fault = Fault("restart", network=KINDS, signal=number, store=SQLITE)
     await_kept(outcomes(fault, {SDK: 10, FANFARE_JS: 2}, site, browsers))
+
+
+# Tokens: sessions are in the file as well, those of a killed broker as they were up to five seconds before.
+KEEPING = pytest.mark.parametrize(
+    "number, store",
+    [(signal.SIGTERM, SQLITE), (signal.SIGTERM, SPOOL), (signal.SIGKILL, SQLITE)],
+    ids=["stop, sqlite", "stop, spool", "kill, sqlite"],
+)
+
+
+@KEEPING
+def test_a_restart_loses_nothing_with_pysher_and_a_token(number, store):
+    fault = Fault("restart", network=KINDS, signal=number, store=store)
+    await_kept(outcomes(fault, {PYSHER: 4}, deliveries=1_500, faults=10, first_restart=6.0))
+
+
+@needs_pusher_js
+@KEEPING
+def test_a_restart_loses_nothing_with_pusher_js(number, store, browsers, site):
+    fault = Fault("restart", network=KINDS, signal=number, store=store)
+    await_kept(outcomes(fault, {ADD_ON: 3, TOKEN: 3}, site, browsers, deliveries=1_500, faults=10, first_restart=6.0))

@@ -3,6 +3,7 @@
 pusher-js is not part of the project: its tests run with PUSHER_JS=PATH of a bundle, `dist/web/pusher.min.js` of its package.
 """
 
+import json
 import os
 import secrets
 import threading
@@ -18,6 +19,7 @@ import pytest
 from line import Line
 from programs import Broker, await_true
 from pysher_client import Subscriber
+from test_archive import Backend
 
 GAP = "pusher:gap"
 
@@ -81,6 +83,82 @@ def test_pysher_loses_nothing(own_broker, trigger):
             assert len(received) < 2 * 240
 
 
+class Restarting:
+    """A broker that keeps messages and sessions over a restart, on one port; what is published goes on meanwhile."""
+
+    # Sessions are written every five seconds; then a killed broker's clients resume.
+    WRITTEN = 6
+
+    def __init__(self, folder, store):
+        recovery = {"database": str(folder / "history.sqlite")} if store == "sqlite" else {"spool": str(folder / "spool")}
+        rule = {"channel_prefix": "", "keep": "always", "store": "sqlite" if store == "sqlite" else "memory"}
+        # pusher-js may take a quarter of a minute to come back to a port on which nobody has listened.
+        rule.update(messages_max=100_000, bytes_max="64 MiB")
+        kept = {"rules": [rule], "replay_messages_max": 100_000, "replay_bytes_max": "64 MiB"}
+        app = {"id": Broker.app_id, "key": Broker.key, "secret": Broker.secret, "recovery": kept}
+        self._file = folder / "fanfare.json"  # JSON is YAML as well.
+        self._file.write_text(json.dumps({"apps": [app], "recovery": recovery, "loops": 2}))
+        self._broker = Broker(configuration=self._file)
+        self.key, self.port, self.secret = Broker.key, self._broker.port, Broker.secret
+        self.last = 0
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._publish)
+        # By the tokens' clock it has been running for two minutes.
+        time.sleep(1.5)
+
+    def begin(self):
+        """Begins to publish 1, 2, 3 … on channel `orders`, each until it is answered with 200."""
+        self._thread.start()
+
+    def _publish(self):
+        backend = Backend(self.port)
+        while not self._is_over.wait(0.005):
+            assert backend.trigger("orders", str(self.last + 1), f"{self.last + 1}", time.monotonic() + 60)
+            self.last += 1
+
+    def restart(self, end):
+        """Stops or kills the broker, and starts it again."""
+        if end == "stop":
+            assert self._broker.stop() == 0
+        else:
+            self._broker.kill()
+        self._broker = Broker(port=self.port, configuration=self._file)
+
+    def finish(self):
+        """Ends the publishing; returns the number of events."""
+        self._is_over.set()
+        self._thread.join()
+        return self.last
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._is_over.set()
+        self._broker.stop()
+
+
+ENDS = pytest.mark.parametrize("end, store", [("stop", "sqlite"), ("stop", "spool"), ("kill", "sqlite")])
+
+
+@ENDS
+def test_pysher_loses_nothing_while_the_broker_is_restarted(tmp_path, end, store):
+    with Restarting(tmp_path, store) as broker:
+        address = SimpleNamespace(key=f"{broker.key}/r/{make_token()}", port=broker.port, secret=broker.secret)
+        with Subscriber(address, "orders", events=("e", GAP)) as subscriber:
+            broker.begin()
+            time.sleep(Restarting.WRITTEN if end == "kill" else 1)
+            for _ in range(3):
+                broker.restart(end)
+                time.sleep(1.5)
+            last, received = broker.finish(), []
+            while last not in received:
+                _, event, data = subscriber.next()
+                assert event == "e", f"{event} {data} behind {received[-1:]}"
+                received.append(int(data))
+            assert in_order(received) == list(range(1, last + 1))
+
+
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
@@ -120,7 +198,7 @@ CONNECT = """
     });
     pusher.connection.bind("state_change", ({ current }) => states.push(current));
     const channel = pusher.subscribe("orders");
-    channel.bind("greeting", (data) => got.push(Number(data)));
+    for (const event of ["greeting", "e"]) channel.bind(event, (data) => got.push(Number(data)));
     channel.bind("pusher:gap", (data) => gaps.push(data));
     await new Promise((resolve) => channel.bind("pusher:subscription_succeeded", (data) => {
         acknowledgements.push(data);
@@ -166,6 +244,20 @@ def test_pusher_js_loses_nothing(browsers, own_broker, trigger, bundle, in_key):
         await_true(lambda: len(client.run("return acknowledgements")) == 2, "another acknowledgement")
         last = client.run("return acknowledgements")[-1]
         assert last["recovered"] and last["replay"] >= 10
+
+
+@ENDS
+def test_pusher_js_resumes_while_the_broker_is_restarted(browsers, tmp_path, bundle, end, store):
+    with Restarting(tmp_path, store) as broker:
+        client = Client(browsers[0], broker, bundle, SimpleNamespace(host="127.0.0.1"), False)
+        broker.begin()
+        time.sleep(Restarting.WRITTEN if end == "kill" else 1)
+        broker.restart(end)
+        await_true(lambda: len(client.run("return acknowledgements")) == 2, "another acknowledgement", seconds=40)
+        last = broker.finish()
+        assert in_order(client.await_last(last)) == list(range(1, last + 1))
+        assert client.run("return gaps") == []
+        assert client.run("return acknowledgements")[1]["recovered"]
 
 
 def test_a_blocked_page_loses_nothing_at_a_cut(browsers, own_broker, trigger, bundle):

@@ -5,7 +5,7 @@ from selenium.webdriver.common.keys import Keys
 
 from frame_line import FrameLine
 from line import Line
-from programs import Broker, Demos, await_true, broker_with_recovery, run
+from programs import ROOT, Broker, Demos, await_true, broker_with_recovery, run
 from table_page import OldApp, TablePage, Terminal, order, post
 
 
@@ -288,6 +288,54 @@ def test_a_page_that_was_away_catches_up_without_a_request_and_says_so(browsers,
         await_true(lambda: "12 changes while you were away." in page.notices, "what has happened", seconds=40)
         await_agreement(demos, 13, page)
         assert page.request_count("/table/rows") == loads
+
+
+def test_an_open_page_loses_nothing_while_the_broker_of_make_run_is_restarted(browsers, tmp_path):
+    """With config/demos.yaml, whose messages are in a file: what came before the stop and what came behind the start."""
+    page = TablePage(browsers[0])
+    file = tmp_path / "demos.yaml"
+    configured = (ROOT / "config" / "demos.yaml").read_text()
+    assert "database: var/history.sqlite" in configured
+    file.write_text(configured.replace("var/history.sqlite", str(tmp_path / "history.sqlite")))
+    broker = Broker(configuration=file)
+    address = f"http://127.0.0.1:{broker.port}"
+
+    def add(*numbers):
+        for number in numbers:
+            post(demos, "/add", name=f"Number {number}", deviceId="another")
+
+    def last():
+        told = run("fanfare", "history", "userslist", "--last", "1", "--json", "--url", address)
+        return told.stdout
+
+    with FrameLine(broker.port) as line, Demos(
+        broker.port, database=tmp_path / "list.sqlite", public_broker=f"http://127.0.0.1:{line.port}"
+    ) as demos:
+        page.open(demos.url + "/table/")
+        page.await_live()
+        page.await_names("John Doe")
+        loads = page.request_count("/table/rows")
+        # Nothing is missing: there is nothing to tell, and nothing to load.
+        assert broker.stop() == 0
+        await_true(lambda: "Live updates are paused" in page.problems, "a clear error")
+        with Broker(port=broker.port, configuration=file) as broker:
+            page.await_live()
+            await_true(lambda: page.problems == "", "that the error goes")
+            line.close()
+            await_true(lambda: page.connection == "Reconnecting", "that the connection is gone")
+            add(0, 1, 2)
+            await_true(lambda: "Number 2" in last(), "that the first half is published", told=last)
+        with Broker(port=broker.port, configuration=file):
+            add(3, 4, 5)
+            await_true(lambda: "Number 5" in last(), "that the second half is published", told=last)
+            line.open()
+            told = "6 changes while you were away."
+            await_true(lambda: told in page.notices, "what has happened", seconds=40, told=lambda: page.notices)
+            await_agreement(demos, 7, page)
+            page.add("Here")
+            await_agreement(demos, 8, page)
+            assert page.request_count("/table/rows") == loads
+            assert "expired" not in page.notices
 
 
 def test_a_page_behind_a_gap_loads_anew_and_says_so(browsers, tmp_path):

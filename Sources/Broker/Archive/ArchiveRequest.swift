@@ -162,6 +162,8 @@ public enum ArchiveRequest: Sendable {
     case commit(ArchiveGroup)
     /// Read messages, for the shard's request with this number.
     case read(ArchiveQuery, shard: Int, number: UInt64)
+    /// Write sessions, as soon as possible; the shard posts no more before ``ArchiveReply/sessionsWritten``.
+    case sessions([SessionChange], shard: Int)
 }
 
 /// What the archive tells a shard.
@@ -174,6 +176,8 @@ public enum ArchiveReply: Sendable {
     case renewed
     /// The answer to a request; `nil` if the file could not be read.
     case page(ArchivePage?, number: UInt64)
+    /// The shard's sessions are written.
+    case sessionsWritten
 }
 
 /// The archive, as shards see it.

@@ -127,6 +127,37 @@ extension ChannelStream {
         return ArchiveQuery(row: row, page, bytesMax: 1 << 20)
     }
 
+    /// The query for one message; `nil` if it is in memory, or if the stream has not reached it.
+    public func archiveQuery(forMessage serial: UInt64) -> ArchiveQuery? {
+        guard isStored, serial > 0, serial < ring.firstSerial, serial <= lastSerial else {
+            return nil
+        }
+        var page = HistoryQuery()
+        (page.after, page.before, page.limit) = (serial - 1, serial + 1, 1)
+        return ArchiveQuery(row: row, page, bytesMax: 0)
+    }
+
+    /// What is known of a message from the answer of the archive.
+    ///
+    /// - Parameters:
+    ///   - serial: The message's number.
+    ///   - page: The answer to ``archiveQuery(forMessage:)``.
+    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
+    /// - Returns: The message; without a time if the archive no longer has it.
+    public func trace(
+        _ serial: UInt64,
+        in page: ArchivePage,
+        calendarOffset offset: Int64
+    ) -> TracedMessage {
+        let message = page.messages.first { $0.serial == serial }
+        return TracedMessage(
+            ChannelPosition(stream: id, serial: serial),
+            last: lastSerial,
+            time: message.map { $0.time - offset },
+            except: message?.except
+        )
+    }
+
     /// The answer to a query of a backend from that of the archive.
     public func history(_ page: ArchivePage, headerLength: ([UInt8]) -> Int) -> HistoryPage {
         HistoryPage(

@@ -6,14 +6,21 @@ public struct SpooledState: Sendable {
     public var streams: [SpooledStream]
     /// The idempotency keys; those of an app in the order of their expiry.
     public var keys: [SpooledKey]
+    /// The sessions of stock clients with a token, unless they are in an archive.
+    public var sessions: StoredSessions
 
     /// Creates a state.
-    public init(streams: [SpooledStream] = [], keys: [SpooledKey] = []) {
+    public init(
+        streams: [SpooledStream] = [],
+        keys: [SpooledKey] = [],
+        sessions: StoredSessions = StoredSessions()
+    ) {
         self.streams = streams
         self.keys = keys
+        self.sessions = sessions
     }
 
-    /// The part of one home shard.
+    /// The streams and keys of one home shard.
     public func part(of shard: Int, among shardCount: Int) -> SpooledState {
         SpooledState(
             streams: streams.filter { $0.address.home(among: shardCount) == shard },
@@ -21,7 +28,7 @@ public struct SpooledState: Sendable {
         )
     }
 
-    /// Adds another shard's part.
+    /// Adds another shard's streams and keys.
     public mutating func add(_ other: SpooledState) {
         streams += other.streams
         keys += other.keys

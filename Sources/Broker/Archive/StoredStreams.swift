@@ -61,7 +61,7 @@ extension Streams {
         at now: Int64,
         calendarOffset offset: Int64
     ) {
-        var messages: [(index: Int, message: StoredMessage)] = []
+        var messages: [(time: Int64, index: Int, message: StoredMessage)] = []
         for stream in spooled where indices[stream.address] == nil {
             let address = stream.address
             guard let settings = settings(address.app), settings.isEnabled else { continue }
@@ -74,16 +74,17 @@ extension Streams {
                 lastSerial: stream.messages.first.map { $0.serial - 1 } ?? stream.lastSerial
             )
             let index = insert(restored, isVacant: true, at: now)
-            messages += stream.messages.map { (index, $0) }
+            var time = Int64.min
+            for message in stream.messages {
+                // A calendar that was set back does not change the order of a stream.
+                time = max(time, message.time)
+                messages.append((time, index, message))
+            }
         }
         // The oldest messages of all go first, in the order in which they come.
-        for (index, message) in messages.sorted(by: { $0.message.time < $1.message.time }) {
-            _ = append(
-                message.frame,
-                except: message.except,
-                to: index,
-                at: message.time - offset
-            )
+        let order = messages.indices.sorted { (messages[$0].time, $0) < (messages[$1].time, $1) }
+        for (time, index, message) in order.map({ messages[$0] }) {
+            _ = append(message.frame, except: message.except, to: index, at: time - offset)
         }
     }
 

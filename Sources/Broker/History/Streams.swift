@@ -74,10 +74,11 @@ public struct Streams: Sendable {
     /// The number of streams.
     public var count: Int { indices.count }
 
+    // swift-format-ignore: NeverForceUnwrap
     /// The stream at an index.
     public subscript(index: Int) -> ChannelStream {
-        guard let stream = streams[index] else { preconditionFailure("no stream at \(index)") }
-        return stream
+        // In its place: a copy would retain all that it refers to, for each published event.
+        _read { yield streams[index]! }
     }
 
     /// The index of a channel's stream; `nil` if it has none.

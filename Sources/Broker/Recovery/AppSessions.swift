@@ -4,7 +4,7 @@ import PusherProtocol
 struct AppSessions: Sendable {
     var sessions: [SessionKey: SessionHome.Session] = [:]
     /// When a session was last forgotten before its time, in milliseconds since 1970.
-    var lastEviction: Int64?
+    private(set) var lastEviction: Int64?
     /// The sessions that were forgotten after their time, and when.
     private(set) var forgotten: [SessionKey: Int64] = [:]
     /// The parked sessions in the order in which they were parked; some are no longer, or again.
@@ -22,24 +22,36 @@ struct AppSessions: Sendable {
         parkings.removeAll { sessions[$0]?.parkedSince != $1 }
     }
 
-    /// Forgets the session that has been parked longest; false if none is parked.
-    mutating func evictLongestParked() -> Bool {
+    /// Forgets the session that has been parked longest, and returns its key; `nil` if none is parked.
+    mutating func evictLongestParked() -> SessionKey? {
         while let (key, since) = parkings.popFirst() {
             guard sessions[key]?.parkedSince == since else { continue }
             sessions[key] = nil
-            return true
+            return key
         }
-        return false
+        return nil
+    }
+
+    /// Called when a session is forgotten before its time, which is in milliseconds since 1970.
+    mutating func evicted(at time: Int64) { lastEviction = max(lastEviction ?? time, time) }
+
+    /// Remembers that a session was forgotten after its time.
+    mutating func forget(_ key: SessionKey, at now: Int64) {
+        forgotten[key] = now
+        forgettings.append(key, at: now)
     }
 
     /// Forgets the sessions that have been parked for `ageMax` milliseconds, and what is remembered of those.
-    mutating func removeExpired(at moment: SessionHome.Moment, ageMax: Int64) {
+    ///
+    /// - Returns: The keys of the sessions.
+    mutating func removeExpired(at moment: SessionHome.Moment, ageMax: Int64) -> [SessionKey] {
+        var keys: [SessionKey] = []
         while let (key, since) = parkings.first, moment.now - since >= ageMax {
             _ = parkings.popFirst()
             guard sessions[key]?.parkedSince == since else { continue }
             sessions[key] = nil
-            forgotten[key] = moment.now
-            forgettings.append(key, at: moment.now)
+            forget(key, at: moment.now)
+            keys.append(key)
         }
         while let (key, since) = forgettings.first,
             moment.now - since >= SessionHome.clockTolerance
@@ -51,6 +63,7 @@ struct AppSessions: Sendable {
         if let last = lastEviction, moment.calendar - last > SessionHome.clockTolerance + ageMax {
             lastEviction = nil
         }
+        return keys
     }
 }
 
@@ -84,6 +97,11 @@ extension SessionHome {
         var unknownUntil: Int64
         /// Whether the client has answered a `pusher:ping`.
         var answersPings = false
+        /// Whether a channel may be missing, because the session is of before a crash.
+        ///
+        /// A client subscribes to all its channels when it comes back. So one that has no cursor is unknown for a minute
+        /// from each claim on, until a connection has outlived its minute.
+        var mayLackChannels = false
 
         init(unknownUntil: Int64) { self.unknownUntil = unknownUntil }
 
@@ -98,6 +116,13 @@ extension SessionHome {
         mutating func own(_ claim: SessionClaim) {
             remember(claim.socketID)
             state = .owned(Owner(claim))
+        }
+
+        /// Takes what an owner hands over besides its cursors.
+        mutating func take(_ handover: SessionHandover, at now: Int64) {
+            unknownUntil = handover.unknownUntil
+            answersPings = handover.answersPings
+            if now >= handover.unknownUntil { mayLackChannels = false }
         }
 
         mutating func remember(_ socketID: SocketID) {

@@ -40,10 +40,12 @@ public struct SessionHome: Sendable {
     /// The number of socket IDs that a session remembers.
     static let socketIDCountMax = 4
 
-    private var apps: [AppID: AppSessions] = [:]
-    private let shardCount: Int
+    var apps: [AppID: AppSessions] = [:]
+    let shardCount: Int
     /// The calendar time before which sessions may have existed that are not known here; `nil` for none.
-    private var unknownBefore: Int64?
+    var unknownBefore: Int64?
+    /// The sessions that have changed while they have no connection; `nil` if nobody asks.
+    var changed: Set<SessionAddress>?
 
     /// Creates a home without sessions.
     ///
@@ -86,8 +88,12 @@ public struct SessionHome: Sendable {
         case .shared:
             session.state = .shared(since: moment.now)
             sessions.park(key, at: moment.now)
+            note(claim.address)
             effects = [.answer(.shared, claim.address, to: claim.socketID)]
         case .parked(_, let cursors):
+            if session.mayLackChannels {
+                session.unknownUntil = max(session.unknownUntil, moment.now + Self.unknownTime)
+            }
             effects = [
                 .answer(.owned(session.resumption(cursors)), claim.address, to: claim.socketID)
             ]
@@ -121,13 +127,12 @@ public struct SessionHome: Sendable {
         var effects: [Effect] = []
         switch session.state {
         case .owned(let owner) where owner.socketID == handover.socketID:
-            session.unknownUntil = handover.unknownUntil
-            session.answersPings = handover.answersPings
+            session.take(handover, at: now)
             session.state = .parked(since: now, handover.cursors)
             apps[app]?.park(key, at: now)
+            note(handover.address)
         case .yielding(handover.socketID, let next):
-            session.unknownUntil = handover.unknownUntil
-            session.answersPings = handover.answersPings
+            session.take(handover, at: now)
             let answer = SessionAnswer.owned(session.resumption(handover.cursors))
             effects = [.answer(answer, handover.address, to: next.socketID)]
             session.remember(next.socketID)
@@ -155,12 +160,13 @@ public struct SessionHome: Sendable {
         }
         apps[address.app]?.sessions[address.key]?.state = .shared(since: now)
         apps[address.app]?.park(address.key, at: now)
+        note(address)
         return effects
     }
 
     // MARK: - New and unknown sessions
 
-    private func begin(
+    private mutating func begin(
         _ claim: SessionClaim,
         _ sessions: inout AppSessions,
         _ settings: RecoverySettings,
@@ -172,14 +178,15 @@ public struct SessionHome: Sendable {
         let sessionsMax = max(1, settings.sessionsMax / shardCount)
         if sessions.sessions.count >= sessionsMax {
             effects.append(.limitMet(.recoverySessions))
-            sessions.lastEviction = moment.calendar
-            guard sessions.evictLongestParked() else {
+            sessions.evicted(at: moment.calendar)
+            guard let evicted = sessions.evictLongestParked() else {
                 let answer = SessionAnswer.full(
                     sessionsMax: settings.sessionsMax,
                     unknownUntil: unknownUntil
                 )
                 return effects + [.answer(answer, claim.address, to: claim.socketID)]
             }
+            noteForgotten([evicted], of: claim.address.app)
         }
         var session = Session(unknownUntil: unknownUntil)
         let answer = SessionAnswer.owned(session.resumption([]))
@@ -212,88 +219,10 @@ public struct SessionHome: Sendable {
     ///   - ageMax: The limit of an app, in seconds; `nil` for an app that is no longer served.
     public mutating func removeExpired(at moment: Moment, ageMax: (AppID) -> Int?) {
         for app in Array(apps.keys) {
-            apps[app]?.removeExpired(at: moment, ageMax: Int64(ageMax(app) ?? 0) * 1_000)
+            let ageMax = Int64(ageMax(app) ?? 0) * 1_000
+            let forgotten = apps[app]?.removeExpired(at: moment, ageMax: ageMax) ?? []
+            noteForgotten(forgotten, of: app)
             if apps[app]?.isEmpty == true { apps[app] = nil }
         }
-    }
-
-    // MARK: - Storage
-
-    /// A parked session, to be kept over a restart.
-    public struct Parked: Sendable, Equatable {
-        /// The session.
-        public var address: SessionAddress
-        /// When its last connection ended, in milliseconds since 1970.
-        public var parkedAt: Int64
-        /// The confirmed positions.
-        public var cursors: [SessionCursor]
-        /// The last socket IDs of the client.
-        public var formerSocketIDs: [SocketID]
-        /// Whether two living clients have used its token.
-        public var isShared: Bool
-
-        /// Creates a parked session.
-        public init(
-            _ address: SessionAddress,
-            parkedAt: Int64,
-            _ cursors: [SessionCursor],
-            formerSocketIDs: [SocketID],
-            isShared: Bool = false
-        ) {
-            self.address = address
-            self.parkedAt = parkedAt
-            self.cursors = cursors
-            self.formerSocketIDs = formerSocketIDs
-            self.isShared = isShared
-        }
-    }
-
-    /// The parked sessions: all, once every client is disconnected and the messages between shards are read.
-    public func parked(at moment: Moment) -> [Parked] {
-        apps.flatMap { app, sessions in
-            sessions.sessions.compactMap { key, session in
-                let (since, cursors, isShared): (Int64, [SessionCursor], Bool)
-                switch session.state {
-                case .parked(let time, let confirmed):
-                    (since, cursors, isShared) = (time, confirmed, false)
-                case .shared(let time): (since, cursors, isShared) = (time, [], true)
-                case .owned, .yielding: return nil
-                }
-                return Parked(
-                    SessionAddress(app: app, key: key),
-                    parkedAt: moment.calendar - (moment.now - since),
-                    cursors,
-                    formerSocketIDs: session.socketIDs,
-                    isShared: isShared
-                )
-            }
-        }
-    }
-
-    /// Adds sessions of an earlier run, before any connection claims one.
-    ///
-    /// - Parameters:
-    ///   - parked: The sessions whose home is this shard; others are ignored.
-    ///   - shard: The number of this shard.
-    ///   - isComplete: Whether they are all sessions of the earlier run, with all their channels; if not, a token or a
-    ///     channel that is not among them is told ``RecoveryGap/Reason/unknownSession``.
-    ///   - moment: The time.
-    public mutating func restore(
-        _ parked: [Parked],
-        on shard: Int,
-        isComplete: Bool,
-        at moment: Moment
-    ) {
-        for record in parked.sorted(by: { $0.parkedAt < $1.parkedAt })
-        where record.address.home(among: shardCount) == shard {
-            let since = min(moment.now, moment.now - (moment.calendar - record.parkedAt))
-            var session = Session(unknownUntil: isComplete ? .min : .max)
-            session.socketIDs = record.formerSocketIDs
-            session.state =
-                record.isShared ? .shared(since: since) : .parked(since: since, record.cursors)
-            apps[record.address.app, default: AppSessions()].sessions[record.address.key] = session
-            apps[record.address.app]?.park(record.address.key, at: since)
-        }
-        if isComplete { unknownBefore = nil }
     }
 }

@@ -213,7 +213,12 @@ struct TokenCursors: Sendable {
     mutating func confirmed(at end: Int64) -> [SessionCursor] {
         decide(at: end)
         confirmPending(outlivingTo: end)
-        return cursors.map { channel, cursor in
+        return confirmed
+    }
+
+    /// The cursors as they are certainly confirmed by now.
+    var confirmed: [SessionCursor] {
+        cursors.map { channel, cursor in
             SessionCursor(
                 channel,
                 ChannelPosition(stream: cursor.stream, serial: cursor.confirmed),

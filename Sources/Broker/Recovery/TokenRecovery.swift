@@ -133,18 +133,49 @@ struct TokenRecovery: Sendable {
         guard isOwner else { return nil }
         self.state = state
         let live = cursors.confirmed(at: end)
-        let rest = dormant.values.prefix(max(0, cursorsMax - live.count))
-        let isComplete = rest.count == dormant.count
+        let (all, unknownUntil) = adding(live, cursorsMax: cursorsMax)
         dormant = [:]
         requested = [:]
         cursors.removeAll()
         return SessionHandover(
             address,
             from: socketID,
-            live + rest,
-            unknownUntil: isComplete ? unknownUntil : .max,
+            all,
+            unknownUntil: unknownUntil,
             answersPings: cursors.answersPings
         )
+    }
+
+    /// The session as it would be resumed if the broker ended now, by a crash; `nil` if the connection is not the owner.
+    ///
+    /// - Parameters:
+    ///   - socketID: The connection.
+    ///   - cursorsMax: The most cursors.
+    ///   - offset: The milliseconds to add for the time since 1970.
+    func stored(
+        as socketID: SocketID,
+        cursorsMax: Int,
+        calendarOffset offset: Int64
+    ) -> StoredSession? {
+        guard isOwner else { return nil }
+        let (all, unknownUntil) = adding(cursors.confirmed, cursorsMax: cursorsMax)
+        return StoredSession(
+            address,
+            parkedAt: nil,
+            all,
+            socketIDs: formerSocketIDs.suffix(SessionHome.socketIDCountMax - 1) + [socketID],
+            unknownUntil: unknownUntil.shifted(by: offset),
+            answersPings: cursors.answersPings
+        )
+    }
+
+    /// The live cursors and those of channels that the client did not subscribe to, and until when others are unknown.
+    private func adding(
+        _ live: [SessionCursor],
+        cursorsMax: Int
+    ) -> (cursors: [SessionCursor], unknownUntil: Int64) {
+        let rest = dormant.values.prefix(max(0, cursorsMax - live.count))
+        return (live + rest, rest.count == dormant.count ? unknownUntil : .max)
     }
 }
 

@@ -195,6 +195,19 @@ extension Session {
         extras.recovery?.cursors.confirmedPosition(in: channel)
     }
 
+    // MARK: - Storage
+
+    /// The session of the client's token, to be kept over a crash; `nil` if this connection does not own one.
+    ///
+    /// - Parameter offset: The milliseconds to add to the steady clock for the time since 1970.
+    public func storedSession(calendarOffset offset: Int64) -> StoredSession? {
+        extras.recovery?.stored(
+            as: socketID,
+            cursorsMax: app.limits.subscriptionsMax,
+            calendarOffset: offset
+        )
+    }
+
     // MARK: - Other connections of the token
 
     /// Hands the session over to a later connection.

@@ -101,6 +101,9 @@ struct ChannelsCommand: ParsableCommand {
     )
     var channel = "fanfare-bench"
 
+    @Option(help: "How subscribers would get what they missed: position, token or none.")
+    var recovery = Recovery.none
+
     func validate() throws {
         _ = try plan()
     }
@@ -124,7 +127,8 @@ struct ChannelsCommand: ParsableCommand {
             ),
             messageCount: try checked(messages, "--messages", max: 100_000_000),
             dataLength: try checkedSize(size),
-            pace: try pace.pace()
+            pace: try pace.pace(),
+            recovery: recovery
         )
     }
 }

@@ -75,7 +75,7 @@ final class API {
         let app = try head.withPath { (path) throws(APIError) in
             var app = id.flatMap { apps[id: path.extracting($0)] }
             if let id, app == nil {
-                throw APIError(status: 404, message: "No app has the ID \(head.pathText(id))")
+                throw APIError(unknownApp: head.pathText(id))
             }
             try RequestSignature.verifyHead(
                 method: head.method.description,

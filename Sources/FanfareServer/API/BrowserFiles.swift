@@ -4,8 +4,8 @@ import HTTP1
 import HTTPServer
 import Primitives
 
-/// Serves the browser client and the add-on for pusher-js, below the path prefix: `/fanfare.js`, `/fanfare-pusher.js`
-/// and `/fanfare.d.ts`.
+/// Serves the browser client and the add-on for pusher-js, with their types, below the path prefix: `/fanfare.js`,
+/// `/fanfare-pusher.js`, `/fanfare.d.ts` and `/fanfare-pusher.d.ts`.
 ///
 /// The contents are part of the program. Any page may load them, from any origin.
 struct BrowserFiles: Sendable {

@@ -78,7 +78,12 @@ struct ChannelsAPI {
         let query = try HistoryQuery(parameters)
         try app.checkRecovery()
         let address = ChannelAddress(app: app.id, name: name)
-        core.queries.history(query, of: address) { page in
+        core.queries.history(query, of: address) { result in
+            let page: HistoryPage
+            switch result {
+            case .success(let found): page = found
+            case .failure(let failure): return exchange.respond(core.refusal(of: failure, app))
+            }
             let last = app.issuedPosition(page.position, on: name)
             let asked = query.stream.map { ChannelPosition(stream: $0, serial: .max) }
                 .map { app.position(issuedAs: $0, on: name).stream }

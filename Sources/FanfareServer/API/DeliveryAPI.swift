@@ -32,7 +32,12 @@ struct DeliveryAPI {
         let subject = try subject(parameters)
         try app.checkRecovery()
         let address = ChannelAddress(app: app.id, name: name)
-        core.queries.trace(serial, of: address) { message in
+        core.queries.trace(serial, of: address) { result in
+            let message: TracedMessage?
+            switch result {
+            case .success(let found): message = found
+            case .failure(let failure): return exchange.respond(core.refusal(of: failure, app))
+            }
             let report = DeliveryReport(
                 subject: subject,
                 message: message,
@@ -82,16 +87,37 @@ extension App {
 
     /// Refuses a request about kept messages of an app that keeps none.
     func checkRecovery() throws(APIError) {
-        guard recovery.isEnabled else {
-            throw APIError(
-                status: 400,
-                message: "App \(id) keeps no messages: recovery.enabled is false"
+        guard recovery.isEnabled else { throw APIError(withoutRecovery: id) }
+    }
+}
+
+extension ShardCore {
+    /// The response to a query for what a channel keeps that its home cannot answer.
+    func refusal(of failure: QueryFailure, _ app: App) -> Response {
+        switch failure {
+        case .keepsNothing where context.registry.apps[app.id] == nil:
+            Response(refusal: APIError(unknownApp: app.id.text))
+        case .keepsNothing: Response(refusal: APIError(withoutRecovery: app.id))
+        case .isUnreadable:
+            Response(
+                refusal: APIError(
+                    status: 503,
+                    message: "The archive cannot be read at present: try again in a second"
+                )
             )
         }
     }
 }
 
 extension APIError {
+    /// The error of a request for an app that is not served.
+    init(unknownApp id: String) { self.init(status: 404, message: "No app has the ID \(id)") }
+
+    /// The error of a request for kept messages of an app that keeps none.
+    fileprivate init(withoutRecovery id: AppID) {
+        self.init(status: 400, message: "App \(id) keeps no messages: recovery.enabled is false")
+    }
+
     /// The error of a request with a wrong value.
     fileprivate init(invalid message: String) { self.init(status: 400, message: message) }
 }

@@ -96,6 +96,11 @@ actor Gauges {
             to: archive.transactions
         )
         count("fanfare_store_failures_total", from: &lastArchive.failures, to: archive.failures)
+        count(
+            "fanfare_store_damaged_sessions_total",
+            from: &lastArchive.damagedSessions,
+            to: archive.damagedSessions
+        )
     }
 
     private func set(_ name: String, _ value: Int, _ labels: [(String, String)] = []) {

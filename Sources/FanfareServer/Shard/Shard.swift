@@ -84,6 +84,12 @@ actor Shard: LoopResident {
     /// Continues what an earlier run had in memory.
     func restore(_ spooled: SpooledState) { core.restore(spooled) }
 
+    /// The sessions of stock clients whose home is this shard, for the next start.
+    var storedSessions: StoredSessions { core.storedSessions }
+
+    /// Continues sessions of an earlier run.
+    func restore(_ stored: StoredSessions) { core.restore(stored) }
+
     /// Replaces the apps, unless the registry is older than the present one.
     func replaceApps(_ registry: AppRegistry) { core.replaceApps(registry) }
 
@@ -129,14 +135,6 @@ actor Shard: LoopResident {
 
     /// Whether some of them have not confirmed it.
     var awaitsConfirmations: Bool { core.connections.haveUnconfirmed }
-
-    /// The parked sessions of stock clients whose home is this shard.
-    var parkedSessions: [SessionHome.Parked] { core.parkedSessions }
-
-    /// Adds sessions of an earlier run, before the first client connects.
-    func restoreSessions(_ sessions: [SessionHome.Parked], isComplete: Bool) {
-        core.restoreSessions(sessions, isComplete: isComplete)
-    }
 
     /// Closes up to `count` clients; returns the number closed, and whether any stream is still open.
     func drain(upTo count: Int) -> (closedCount: Int, isAnyOpen: Bool) {

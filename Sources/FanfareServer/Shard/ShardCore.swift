@@ -130,12 +130,14 @@ package final class ShardCore: TimerTarget {
         case .congestion(let address, let shard, let isCongested):
             channels.setCongestion(at: address, of: shard, isCongested)
         case .confirm(let address): channels.confirm(address)
-        case .query(let query, let id, let asker): queries.answer(query, id: id, asker: asker)
+        case .query(let query, let id, let asker):
+            queries.answer(query, QueryReply(id: id, asker: asker))
         case .answer(let counts, let id): queries.receive(counts, of: id)
         case .listing(let message): listings.receive(message)
         case .delivery(let message): deliveries.receive(message)
         case .users(let message): users.receive(message)
         case .sessions(let message): sessions.receive(message)
+        case .archive(.sessionsWritten): sessions.checkpoints?.written()
         case .archive(let reply): channels.receive(reply)
         }
     }
@@ -163,6 +165,12 @@ package final class ShardCore: TimerTarget {
 
     /// Continues what an earlier run had in memory; called before anybody connects.
     package func restore(_ spooled: SpooledState) { channels.restore(spooled) }
+
+    /// The sessions of stock clients whose home is this shard, for the next start.
+    package var storedSessions: StoredSessions { sessions.stored }
+
+    /// Continues sessions of an earlier run; called before anybody connects.
+    package func restore(_ stored: StoredSessions) { sessions.restore(stored) }
 
     // MARK: - Apps
 
@@ -248,14 +256,6 @@ package final class ShardCore: TimerTarget {
         connections.closeOrphanedConnections(upTo: count)
     }
 
-    /// Adds parked sessions of an earlier run, before the first client connects; see ``SessionHome``.
-    package func restoreSessions(_ sessions: [SessionHome.Parked], isComplete: Bool) {
-        self.sessions.restore(sessions, isComplete: isComplete)
-    }
-
-    /// The parked sessions of stock clients whose home is this shard.
-    package var parkedSessions: [SessionHome.Parked] { sessions.parked }
-
     /// Asks the clients with session tokens to confirm what they have got, before they are closed.
     package func askForConfirmations() { channels.confirmations.askAll() }
 
@@ -301,6 +301,11 @@ extension ShardCore: ConnectionDelegate {
 
     func connection(_ connection: Connection, hasConfirmed confirmed: [ChannelName]) {
         channels.records.confirmed(confirmed, by: connection)
+        sessions.checkpoints?.changed(connection)
+    }
+
+    func connectionKeepsAnotherPosition(_ connection: Connection) {
+        sessions.checkpoints?.changed(connection)
     }
 
     func connection(_ connection: Connection, isAliveIn session: SessionAddress) {
@@ -312,6 +317,9 @@ extension ShardCore: ConnectionDelegate {
     }
 
     func connection(_ connection: Connection, unsubscribesFrom channel: ChannelName) {
+        if let checkpoints = sessions.checkpoints, connection.hasToken {
+            checkpoints.changed(connection)
+        }
         channels.unsubscribe(connection, from: channel)
     }
 
@@ -357,7 +365,10 @@ extension ShardCore: ConnectionDelegate {
         _ registrations: Session.Registrations,
         _ ending: ConnectionRecord.Ending
     ) {
-        if connection.hasToken { channels.confirmations.remove(connection) }
+        if connection.hasToken {
+            channels.confirmations.remove(connection)
+            sessions.checkpoints?.remove(connection)
+        }
         if let handover = registrations.handover { sessions.park(handover) }
         channels.records.closed(connection, ending) { channel in
             let address = ChannelAddress(app: connection.app.id, name: channel)

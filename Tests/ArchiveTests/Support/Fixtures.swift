@@ -69,6 +69,29 @@ func storedKey(_ text: String, digest: UInt64 = 7, expiry: Int64 = 100_000) -> S
     return StoredKey(key, digest: digest, expiry: expiry)
 }
 
+/// A session with everything that a session may have.
+func session(_ key: UInt64, parkedAt: Int64? = 5_000) -> StoredSession {
+    let owing = SessionCursor(
+        address("news").name,
+        ChannelPosition(stream: StreamID(bits: 1), serial: key),
+        owedGap: RecoveryGap(.truncated, missed: 3),
+        owesOpening: true
+    )
+    let untold = SessionCursor(
+        address("private-encrypted-a").name,
+        ChannelPosition(stream: StreamID(bits: 2), serial: ChannelPosition.serialMax)
+    )
+    return StoredSession(
+        SessionAddress(app: AppID("1"), key: SessionKey(high: .max - key, low: key)),
+        parkedAt: parkedAt,
+        [owing, untold],
+        socketIDs: [SocketID(1, 2), SocketID(.max, 3)],
+        unknownUntil: 9_000,
+        answersPings: true,
+        mayLackChannels: true
+    )
+}
+
 extension ArchiveFile {
     /// Performs changes in the next transaction.
     func perform(_ changes: [ArchiveChange], isDurable: Bool = false) throws {

@@ -19,6 +19,9 @@ final class ScriptedStorage: ArchiveStorage {
     /// Whether the file answers at all.
     var isReadable = true
     private(set) var written: [ArchiveChange] = []
+    private(set) var sessions: [SessionChange] = []
+    /// Whether sessions can be written.
+    var keepsSessions = true
     private(set) var reverted: [ArchiveChange] = []
     private(set) var durableCount = 0
     private(set) var number: UInt64 = 0
@@ -36,6 +39,11 @@ final class ScriptedStorage: ArchiveStorage {
         written += changes
         if isDurable { durableCount += 1 }
         guard outcome == .succeeds else { throw Failure() }
+    }
+
+    func write(_ sessions: [SessionChange]) throws {
+        guard keepsSessions else { throw Failure() }
+        self.sessions += sessions
     }
 
     func revert(_ changes: [ArchiveChange]) throws { reverted += changes }

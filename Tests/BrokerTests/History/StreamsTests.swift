@@ -100,6 +100,30 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
 }
 
 @Suite("Streams of channels") struct StreamsTests {
+    @Test(
+        "A stream keeps its order over a stop, also where the calendar was set back between two messages"
+    )
+    func spooledOrder() throws {
+        let former = Shard()
+        let (stream, other) = (former.open("a"), former.open("b"))
+        for (serial, time) in [(1, 50), (2, 20), (3, 30)] {
+            let frame = former.frame(UInt64(serial))
+            _ = former.streams.append(frame, except: nil, to: stream, at: Int64(time) * 1_000)
+        }
+        former.append(to: other, at: 25)
+        let shard = Shard()
+        shard.streams.restore(
+            former.streams.spooled(calendarOffset: 100),
+            { _ in shard.settings },
+            at: 60_000,
+            calendarOffset: 100
+        )
+        let restored = shard.open("a")
+        #expect(shard.streams[restored].id == former.streams[stream].id)
+        let (continuity, serials) = shard.resume(restored, from: 0)
+        #expect(continuity == .recovered(replay: 3) && serials == [1, 2, 3])
+    }
+
     @Test("All that was missed is replayed, or nothing and the reason is told")
     func replays() {
         let shard = Shard(RecoverySettings(standard: RecoveryRule(messagesMax: 5)))

@@ -1,3 +1,4 @@
+import Broker
 import Glibc
 import Net
 import Simulation
@@ -11,14 +12,19 @@ final class SteppedBroker {
     let broker: SimulatedBroker
     private let shardCount: Int
 
-    init(shards: Int = 1, _ change: (inout Configuration) -> Void = { _ in }) throws {
+    init(
+        shards: Int = 1,
+        archive: (any MessageArchive)? = nil,
+        _ change: (inout Configuration) -> Void = { _ in }
+    ) throws {
         var configuration = Configuration.development
         change(&configuration)
         shardCount = shards
         broker = try SimulatedBroker(
             configuration,
             clocks: (0..<shards).map { _ in .system },
-            random: { .random(in: 0 ... .max) }
+            random: { .random(in: 0 ... .max) },
+            archive: archive
         )
     }
 

@@ -1,3 +1,4 @@
+import Broker
 import Foundation
 import PusherProtocol
 import Testing
@@ -86,6 +87,6 @@ struct StockWire {
 extension TestBroker {
     /// Lets the broker take every token for one that it would know if it had been used.
     func knowsAllSessions() async {
-        for shard in server.shards { await shard.restoreSessions([], isComplete: true) }
+        for shard in server.shards { await shard.restore(StoredSessions(isComplete: true)) }
     }
 }

@@ -31,6 +31,7 @@ final class SimulatedDisk: ArchiveStorage {
         var transaction: UInt64 = 0
         var life = 1
         var nextRow: Int64 = 1
+        var sessions: [SessionAddress: StoredSession] = [:]
     }
 
     private var content = Content()
@@ -65,6 +66,7 @@ final class SimulatedDisk: ArchiveStorage {
     func contents() -> ArchiveFile.Contents {
         var contents = ArchiveFile.Contents()
         contents.nextRow = content.nextRow
+        contents.sessions = StoredSessions(Array(content.sessions.values))
         for row in content.rows.values.sorted(by: { $0.stream.row < $1.stream.row }) {
             var stream = row.stream
             if variant == .serialReused, stream.lastSerial > 0 { stream.lastSerial -= 1 }
@@ -88,6 +90,19 @@ final class SimulatedDisk: ArchiveStorage {
         for change in changes { apply(change) }
         content.transaction = number
         if syncsAlways || isDurable, variant != .unsynced { possible = [] }
+        possible.append(content)
+        guard condition == .works else { throw Failure() }
+    }
+
+    func write(_ sessions: [SessionChange]) throws {
+        guard condition != .full else { throw Failure() }
+        for change in sessions {
+            switch change {
+            case .keep(let session): content.sessions[session.address] = session
+            case .remove(let address): content.sessions[address] = nil
+            }
+        }
+        if syncsAlways { possible = [] }
         possible.append(content)
         guard condition == .works else { throw Failure() }
     }

@@ -106,6 +106,30 @@ package final class SimulatedBroker {
         for stage in stages { stage.core.restore(contents) }
     }
 
+    /// What is in memory alone.
+    package var spooled: SpooledState {
+        var spooled = SpooledState()
+        for stage in stages { spooled.add(stage.core.spooled) }
+        return spooled
+    }
+
+    /// Continues what an earlier run had in memory.
+    package func restore(_ spooled: SpooledState) {
+        for stage in stages { stage.core.restore(spooled) }
+    }
+
+    /// The sessions of stock clients.
+    package var storedSessions: StoredSessions {
+        var sessions = StoredSessions(isComplete: true)
+        for stage in stages { sessions.add(stage.core.storedSessions) }
+        return sessions
+    }
+
+    /// Continues sessions of an earlier run.
+    package func restore(_ sessions: StoredSessions) {
+        for stage in stages { stage.core.restore(sessions) }
+    }
+
     /// Sends a reply of the archive to a shard, which reads it in its next turn.
     package func send(_ reply: ArchiveReply, to shard: Int) { inboxes[shard].post(.archive(reply)) }
 
@@ -184,7 +208,7 @@ package final class SimulatedBroker {
 
     /// Lets every token count as new that no client has used, as behind a start that reads all sessions back.
     package func knowsAllSessions() {
-        for stage in stages { stage.core.restoreSessions([], isComplete: true) }
+        restore(StoredSessions(isComplete: true))
     }
 
     // MARK: - Sizes

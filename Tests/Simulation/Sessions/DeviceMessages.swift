@@ -194,6 +194,9 @@ extension SessionWorld {
             reach(.tracked)
         } else if isRecovered {
             reach(data.contains(#""replay":0"#) ? .recoveredNothing : .recovered)
+        } else if connection.mayBeUnknown == true {
+            // The gap follows. If it is not processed, it is told again to a session that is known by then.
+            device.books[channel]?.gapMark = processedCount
         }
     }
 
@@ -201,6 +204,7 @@ extension SessionWorld {
     private var isCached: Bool {
         events.contains {
             $0.channel == SessionScenario.cacheChannel && $0.isAccepted && settledCount > $0.id
+                && $0.id >= uncachedCount
         }
     }
 

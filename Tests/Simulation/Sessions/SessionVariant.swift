@@ -20,14 +20,16 @@ package enum SessionVariant: String, CaseIterable, Sendable {
     case forgottenExclusion
     /// Who has a cursor may subscribe.
     case resumeWithoutAuthorization
-    /// A resumed subscription begins one message late.
-    case cursorTooHigh
+    /// A resumed subscription begins one message late, behind any connection or behind a kill alone.
+    case cursorTooHigh, storedTooHigh
+    /// Behind a kill, the sessions that were written are taken for all.
+    case crashTakenForStop
 
     /// The invariants, at least one of which must be violated.
     package var breaks: Set<Invariant> {
         switch self {
         case .confirmedAtWriting, .confirmedByPongFrames, .unknownTakenForNew, .evictionUntold,
-            .owedGapForgotten, .cursorTooHigh:
+            .owedGapForgotten, .cursorTooHigh, .storedTooHigh, .crashTakenForStop:
             [.recovery]
         case .lostYield: [.answers]
         case .latePark: [.repeats, .recovery, .honesty]

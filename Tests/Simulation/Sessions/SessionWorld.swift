@@ -4,17 +4,19 @@ import TestRandom
 
 /// The broker, stock clients with session tokens, and a backend, with a simulated clock.
 final class SessionWorld {
-    let broker: SimulatedBroker
+    var broker: SimulatedBroker
+    var archive: SimulatedArchive
+    let disk = SimulatedDisk(syncsAlways: false, nil)
     let environment: World.Environment
     let shardCount: Int
     /// Whether the broker knows all sessions of an earlier run.
-    let isComplete: Bool
+    var isComplete: Bool
     var random: SeededRandom
     var fault: SessionFault?
     var trace: Trace
     private let emptySizes: TableSizes
-    private let startedAt: Int
-    private let sessionsMax: Int
+    var startedAt: Int
+    let sessionsMax: Int
 
     private(set) var step = 0
     var devices: [Device] = []
@@ -25,6 +27,8 @@ final class SessionWorld {
     var serials: [Int: UInt64] = [:]
     /// The number of events at the last settlement.
     var settledCount = 0
+    /// The number of events at the last start, of which a cache channel holds none.
+    var uncachedCount = 0
     /// The number of messages that were processed.
     var processedCount = 0
     private var exchanges: [(exchange: Exchange, event: Int)] = []
@@ -47,18 +51,11 @@ final class SessionWorld {
         shardCount = [1, 2, 3, 3][random.number(4)]
         isComplete = random.happens(70)
         sessionsMax = random.happens(80) ? 1_000 : 2 * shardCount
-        let clocks = (0..<shardCount).map { _ in
-            LoopClock(
-                now: {
-                    MonotonicTime(nanoseconds: Int64(environment.milliseconds) * 1_000_000)
-                },
-                unixTime: { Int64(environment.milliseconds / 1_000) }
-            )
-        }
-        broker = try SimulatedBroker(
-            SessionScenario.configuration(sessionsMax: sessionsMax),
-            clocks: clocks,
-            random: { environment.random.next() }
+        (archive, broker) = try Self.start(
+            sessionsMax: sessionsMax,
+            disk,
+            shardCount,
+            environment
         )
         if isComplete { broker.knowsAllSessions() }
         emptySizes = broker.tableSizes()
@@ -82,6 +79,7 @@ final class SessionWorld {
     private enum StepKind {
         case connect, subscribe, unsubscribe, publish, transfer, process, block, cut, kill, close
         case abort, overlap, reload, twin, turn, deliver, round, wait, advance, absence, settle
+        case brokerStop, brokerKill
     }
 
     private static let weights: [(weight: Int, thing: StepKind)] = [
@@ -89,7 +87,7 @@ final class SessionWorld {
         (6, .process), (5, .block), (5, .abort), (4, .cut), (4, .kill), (4, .close), (3, .overlap),
         (1, .reload),
         (1, .twin), (8, .turn), (8, .deliver), (16, .round), (16, .wait), (3, .advance),
-        (1, .absence), (3, .settle),
+        (1, .absence), (3, .settle), (1, .brokerStop), (1, .brokerKill),
     ]
 
     private func performStep() throws {
@@ -119,6 +117,8 @@ final class SessionWorld {
         case .advance: try advance(1 + random.number(14))
         case .absence: try advance(10 + random.number(70))
         case .settle: try settle()
+        case .brokerStop: try stop()
+        case .brokerKill: try kill()
         }
     }
 
@@ -253,6 +253,11 @@ final class SessionWorld {
         abandoned.append((connection, now + time))
     }
 
+    func closeAllAbandoned() {
+        for (connection, _) in abandoned { connection.transport.pipe.close() }
+        abandoned = []
+    }
+
     private func closeAbandoned() {
         abandoned.removeAll { connection, until in
             if now >= until { connection.transport.pipe.close() }
@@ -293,6 +298,9 @@ final class SessionWorld {
         exchanges.append((exchange, event.id))
         _ = try exchange.transfer(.max, whileDraining: false)
     }
+
+    /// Gives up what waits for an answer: nobody knows whether it is published.
+    func dropExchanges() { exchanges = [] }
 
     private func transferExchanges() throws -> Int {
         var moved = 0
@@ -345,6 +353,8 @@ final class SessionWorld {
         for device in devices { moved += try transfer(device, .max) }
         for (connection, _) in abandoned { moved += transferAbandoned(connection) }
         for shard in 0..<shardCount { broker.turn(shard) }
+        moved += archive.waitingCount
+        archive.write(at: now)
         for sender in 0..<shardCount {
             for receiver in 0..<shardCount where sender != receiver {
                 moved += broker.waitingCount(from: sender, to: receiver)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from .checker import Findings
 from .relay import KINDS, RESET
 
-MEMORY, SQLITE = "memory", "sqlite"
+#: In memory alone; in memory, and a stop writes it; in the file.
+MEMORY, SPOOL, SQLITE = "memory", "spool", "sqlite"
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,11 @@ def network_faults():
 
 def broker_faults():
     """Stops and kills of the broker, beside all failures of the network."""
+    stop, kill = ("stop", signal.SIGTERM), ("kill", signal.SIGKILL)
     return [
         Fault(f"{verb}, {store}", network=KINDS, signal=number, store=store)
-        for store in (MEMORY, SQLITE)
-        for verb, number in (("stop", signal.SIGTERM), ("kill", signal.SIGKILL))
+        for store, ends in ((MEMORY, (stop, kill)), (SPOOL, (stop,)), (SQLITE, (stop, kill)))
+        for verb, number in ends
     ]
 
 

@@ -12,7 +12,7 @@ from programs import Broker
 
 from .checker import Findings, check
 from .clients import ADD_ON, FANFARE_JS, PYSHER, SDK, STOCK, TOKEN, BrowserClients, pysher_clients, sdk_clients
-from .faults import SQLITE, Fault, Outcome
+from .faults import SPOOL, SQLITE, Fault, Outcome
 from .ledger import Ledger
 from .publisher import Publisher
 from .relay import DROP_FRAME, REPEAT_FRAME, SWAP_FRAMES, NetworkFaults, Relay
@@ -123,6 +123,8 @@ class Run:
         if self.fault.store == SQLITE:
             rules[0]["store"] = "sqlite"
             configuration["recovery"] = {"database": str(self._folder / "history.sqlite")}
+        elif self.fault.store == SPOOL:
+            configuration["recovery"] = {"spool": str(self._folder / "spool")}
         file.write_text(json.dumps(configuration))
         self._broker = Broker(port=port, configuration=file)
 

@@ -6,7 +6,8 @@ struct ArchiveReads {
     /// What waits.
     enum Waiting {
         case subscription(Subscription)
-        case history(ChannelAddress, HistoryQuery, id: QueryID, asker: Int)
+        /// A query, and the number of its channel's stream in the archive.
+        case query(ShardQuery, row: Int64, QueryReply)
     }
 
     /// A subscription that needs messages which are no longer in memory.
@@ -135,19 +136,27 @@ extension ChannelService {
         context.archive?.post(.read(query, shard: context.shard, number: number))
     }
 
-    /// Asks the archive for a page of history, if the messages in memory do not have all of it, and has it forget what a
-    /// purge drops.
+    /// Asks the archive for what a query wants to know, if the messages in memory do not have all of it, and has it forget
+    /// what a purge drops.
     ///
     /// - Returns: Whether the answer comes later.
-    func askArchive(_ query: ShardQuery, id: QueryID, asker: Int) -> Bool {
-        if case .purge(let address) = query {
-            return waitsForArchive(purgeOf: address, QueryReply(id: id, asker: asker))
+    func askArchive(_ query: ShardQuery, _ reply: QueryReply) -> Bool {
+        if case .purge(let address) = query { return waitsForArchive(purgeOf: address, reply) }
+        guard commits != nil, let address = query.address, keepsMessages(at: address) else {
+            return false
         }
-        guard commits != nil, case .history(let address, let page) = query,
-            let stream = openStream(at: address),
-            let query = state.streams[stream].archiveQuery(for: page)
-        else { return false }
-        read(query, for: .history(address, page, id: id, asker: asker))
+        let stored: ArchiveQuery?
+        switch query {
+        case .history(_, let page):
+            stored = openStream(at: address)
+                .flatMap { state.streams[$0].archiveQuery(for: page) }
+        case .trace(_, let serial):
+            stored = state.streams.index(of: address)
+                .flatMap { state.streams[$0].archiveQuery(forMessage: serial) }
+        case .counts, .users, .cached, .state, .purge: stored = nil
+        }
+        guard let stored else { return false }
+        read(stored, for: .query(query, row: stored.row, reply))
         return true
     }
 
@@ -171,13 +180,37 @@ extension ChannelService {
                 from: subscription.position,
                 behind: archived
             )
-        case .history(let address, _, let id, let asker):
-            var count = count(of: address)
-            if let page, let stream = openStream(at: address) {
-                count.history = state.streams[stream]
-                    .history(page, headerLength: EventFrame.headerLength)
-            }
-            answerQuery(count, id, asker)
+        case .query(let query, let row, let reply): answer(query, reply, with: page, of: row)
         }
+    }
+
+    /// Answers a query with what the archive knows of the stream with a number.
+    ///
+    /// If the channel has gone on in another stream meanwhile, the query is about that one; and the app may have lost its
+    /// recovery.
+    private func answer(
+        _ query: ShardQuery,
+        _ reply: QueryReply,
+        with page: ArchivePage?,
+        of row: Int64
+    ) {
+        guard let address = query.address, keepsMessages(at: address),
+            let stream = state.streams.index(of: address), state.streams[stream].row == row
+        else {
+            if !askArchive(query, reply) { answerQuery(answer(query), reply) }
+            return
+        }
+        guard let page else { return answerQuery([failed(address, .isUnreadable)], reply) }
+        var count = count(of: address)
+        switch query {
+        case .history:
+            count.history = state.streams[stream]
+                .history(page, headerLength: EventFrame.headerLength)
+        case .trace(_, let serial):
+            count.trace = state.streams[stream]
+                .trace(serial, in: page, calendarOffset: context.calendarOffset)
+        case .counts, .users, .cached, .state, .purge: break
+        }
+        answerQuery([count], reply)
     }
 }

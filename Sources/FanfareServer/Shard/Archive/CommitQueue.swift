@@ -8,7 +8,9 @@ import PusherProtocol
 /// when it is released.
 final class CommitQueue {
     /// A message with its number, which nobody has seen yet.
-    struct Message {
+    ///
+    /// An object: it passes through the queue without copies of what it refers to.
+    final class Message {
         enum Event {
             case publication(Publication, ChannelBacklog.Origin)
             case clientEvent(ClientEvent, ClientEventAuthor)
@@ -21,6 +23,20 @@ final class CommitQueue {
         let key: IdempotencyKey?
         /// When it got its number, in milliseconds of the loop's clock.
         let time: Int64
+
+        init(
+            _ event: Event,
+            _ frame: EventFrame,
+            in stream: Int,
+            _ key: IdempotencyKey?,
+            at time: Int64
+        ) {
+            self.event = event
+            self.frame = frame
+            self.stream = stream
+            self.key = key
+            self.time = time
+        }
     }
 
     /// What is held back.
@@ -62,10 +78,32 @@ final class CommitQueue {
 
     /// What is held back of one channel.
     private struct Held {
-        var count = 0
-        var messageCount = 0
-        var eventRequestCount = 0
-        var keys: Set<IdempotencyKey> = []
+        private(set) var count = 0
+        private(set) var messageCount = 0
+        private(set) var eventRequestCount = 0
+        private(set) var keys: Set<IdempotencyKey> = []
+
+        mutating func add(_ content: Content) {
+            count += 1
+            switch content {
+            case .message(let message):
+                messageCount += 1
+                if let key = message.key { keys.insert(key) }
+            case .request(let request) where request.isEvent: eventRequestCount += 1
+            case .request, .opening: break
+            }
+        }
+
+        mutating func remove(_ content: Content) {
+            count -= 1
+            switch content {
+            case .message(let message):
+                messageCount -= 1
+                if let key = message.key { keys.remove(key) }
+            case .request(let request) where request.isEvent: eventRequestCount -= 1
+            case .request, .opening: break
+            }
+        }
     }
 
     let archive: any MessageArchive
@@ -136,19 +174,20 @@ final class CommitQueue {
     /// - Parameters:
     ///   - message: The message.
     ///   - address: Its channel.
-    ///   - changes: What the archive is to write.
+    ///   - opening: What the archive is to be told of its stream, if anything.
+    ///   - change: What the archive is to write.
     ///   - isDurable: Whether it must survive a loss of power before it is released.
     func append(
         _ message: Message,
         on address: ChannelAddress,
-        _ changes: [ArchiveChange],
+        opening: StoredStream?,
+        _ change: ArchiveChange,
         isDurable: Bool
     ) {
-        self.changes += changes
+        if let opening { changes.append(.open(opening)) }
+        changes.append(change)
         if isDurable { self.isDurable = true }
         archive.addUnstored(message.frame.bytes.count)
-        held[address, default: Held()].messageCount += 1
-        if let key = message.key { held[address]?.keys.insert(key) }
         append(.message(message), on: address)
     }
 
@@ -160,12 +199,11 @@ final class CommitQueue {
 
     /// Holds a request back.
     func append(_ request: Request, on address: ChannelAddress) {
-        if request.isEvent { held[address, default: Held()].eventRequestCount += 1 }
         append(.request(request), on: address)
     }
 
     private func append(_ content: Content, on address: ChannelAddress) {
-        held[address, default: Held()].count += 1
+        held[address, default: Held()].add(content)
         // A request behind the last posted group needs no other: there may be none.
         let last = changes.isEmpty ? group - 1 : group
         entries.append(Entry(address: address, content: content, group: last))
@@ -188,17 +226,12 @@ final class CommitQueue {
     }
 
     private func release(_ entry: Entry) {
-        held[entry.address]?.count -= 1
-        switch entry.content {
-        case .message(let message):
+        if case .message(let message) = entry.content {
             archive.addUnstored(-message.frame.bytes.count)
-            held[entry.address]?.messageCount -= 1
-            if let key = message.key { held[entry.address]?.keys.remove(key) }
-        case .request(let request) where request.isEvent:
-            held[entry.address]?.eventRequestCount -= 1
-        case .request, .opening: break
         }
-        if held[entry.address]?.count == 0 { held[entry.address] = nil }
+        guard let index = held.index(forKey: entry.address) else { return }
+        held.values[index].remove(entry.content)
+        if held.values[index].count == 0 { held.remove(at: index) }
     }
 
     /// Drops everything, when the shard has stopped: publishers that wait refer to the shard.

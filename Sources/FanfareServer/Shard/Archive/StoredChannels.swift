@@ -44,8 +44,7 @@ extension ChannelService {
     ) {
         let serial = state.streams.nextSerial(stream)
         let (frame, except, key, digest, isDurable) = encode(event, at: address, serial: serial)
-        var changes: [ArchiveChange] = []
-        if let opening = state.mint(stream) { changes.append(.open(opening)) }
+        let opening = state.mint(stream)
         let time = context.milliseconds
         let now = time + context.calendarOffset
         let message = StoredMessage(
@@ -58,18 +57,12 @@ extension ChannelService {
             let age = context.registry.apps[address.app]?.features.idempotencyAge ?? 0
             return StoredKey(key, digest: digest, expiry: now + Int64(age) * 1_000)
         }
-        changes.append(.message(row: state.streams[stream].row, message, storedKey))
         commits?
             .append(
-                CommitQueue.Message(
-                    event: event,
-                    frame: frame,
-                    stream: stream,
-                    key: key,
-                    time: time
-                ),
+                CommitQueue.Message(event, frame, in: stream, key, at: time),
                 on: address,
-                changes,
+                opening: opening,
+                .message(row: state.streams[stream].row, message, storedKey),
                 isDurable: isDurable
             )
     }
@@ -128,6 +121,8 @@ extension ChannelService {
             commits.isReleasing = false
         case .renewed: state.renewAll()
         case .page(let page, let number): receive(page, of: number)
+        // Concerns no channel.
+        case .sessionsWritten: break
         }
     }
 

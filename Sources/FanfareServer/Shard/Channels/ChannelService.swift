@@ -16,7 +16,7 @@ final class ChannelService: TimerTarget {
     /// What waits for messages of the archive.
     var archiveReads = ArchiveReads()
     /// Sends the answer to a query that has waited for the archive.
-    var answerQuery: (ChannelCount, QueryID, _ asker: Int) -> Void = { _, _, _ in }
+    var answerQuery: ([ChannelCount], QueryReply) -> Void = { _, _ in }
     let deflaters: SharedDeflaters
     /// The clients with session tokens that have something to confirm.
     let confirmations: Confirmations

@@ -53,7 +53,7 @@ extension ChannelService {
     ) {
         var count = count(of: address)
         count.position = position
-        answerQuery(count, reply.id, reply.asker)
+        answerQuery([count], reply)
     }
 
     private func announceRestart(

@@ -25,6 +25,9 @@ protocol ConnectionDelegate: AnyObject {
     /// Called when the client of a session token has confirmed messages of these channels.
     func connection(_ connection: Connection, hasConfirmed channels: [ChannelName])
 
+    /// Called when the position of a client with a token is kept in one more channel, or in another stream.
+    func connectionKeepsAnotherPosition(_ connection: Connection)
+
     /// Called when a client with a token has got something that it is to confirm.
     func connectionHasUnconfirmed(_ connection: Connection)
 

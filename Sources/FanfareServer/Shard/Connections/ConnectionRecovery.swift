@@ -35,6 +35,7 @@ extension Connection {
         case .miss: send(.cacheMiss(channel: channel.text))
         }
         for frame in frames { write(frame) }
+        if start != nil { delegate.connectionKeepsAnotherPosition(self) }
         if session.hasUnasked { delegate.connectionHasUnconfirmed(self) }
     }
 
@@ -42,6 +43,7 @@ extension Connection {
     func restartKept(_ channel: ChannelName, at start: SubscriptionStart) {
         guard let gap = session.restart(channel, at: start) else { return }
         send(.gap(gap, on: channel))
+        delegate.connectionKeepsAnotherPosition(self)
         delegate.connectionHasUnconfirmed(self)
     }
 
@@ -116,6 +118,11 @@ extension Connection {
 
     /// Hands the session over to a later connection, opened at this time in milliseconds.
     func yieldSession(openedAt: Int64) -> SessionHandover? { session.yield(openedAt: openedAt) }
+
+    /// The session that this connection owns, as it is kept over a crash.
+    var storedSession: StoredSession? {
+        session.storedSession(calendarOffset: context.calendarOffset)
+    }
 
     /// Asks a superseded client for a sign of life; returns whether it is superseded.
     func checkLife() -> Bool {

@@ -23,6 +23,7 @@ extension ChannelService {
             count.position = openStream(at: address).map { state.streams[$0].position }
             return [count]
         case .trace(let address, let serial):
+            guard keepsMessages(at: address) else { return [failed(address, .keepsNothing)] }
             var count = count(of: address)
             count.trace = state.streams.index(of: address).map {
                 state.streams[$0].trace(serial, at: context.milliseconds)
@@ -34,6 +35,7 @@ extension ChannelService {
             count.position = position
             return [count]
         case .history(let address, let query):
+            guard keepsMessages(at: address) else { return [failed(address, .keepsNothing)] }
             var count = count(of: address)
             count.history = openStream(at: address).map {
                 state.streams[$0]
@@ -46,6 +48,18 @@ extension ChannelService {
             }
             return [count]
         }
+    }
+
+    /// Whether the app of a channel keeps messages, as of the last reload.
+    func keepsMessages(at address: ChannelAddress) -> Bool {
+        context.registry.apps[address.app]?.recovery.isEnabled == true
+    }
+
+    /// The answer to a query for what a channel keeps that cannot be told.
+    func failed(_ address: ChannelAddress, _ failure: QueryFailure) -> ChannelCount {
+        var count = count(of: address)
+        count.failure = failure
+        return count
     }
 
     func count(of address: ChannelAddress) -> ChannelCount {

@@ -30,6 +30,24 @@ package enum ShardQuery: Sendable {
     indirect case trace(ChannelAddress, serial: UInt64)
     /// Drop what this channel keeps: the position of the stream that begins.
     case purge(ChannelAddress)
+
+    /// The channel; `nil` for a query for several.
+    var address: ChannelAddress? {
+        switch self {
+        case .counts: nil
+        case .users(let address), .cached(let address), .state(let address),
+            .history(let address, _), .trace(let address, _), .purge(let address):
+            address
+        }
+    }
+}
+
+/// Why a home cannot answer a query for what a channel keeps.
+package enum QueryFailure: Error {
+    /// The app keeps no messages, or is no longer served.
+    case keepsNothing
+    /// The archive cannot be read.
+    case isUnreadable
 }
 
 /// The answer of a home about one channel.
@@ -49,6 +67,8 @@ package struct ChannelCount: Sendable {
     var history: HistoryPage?
     /// What is known of a message, if requested.
     var trace: TracedMessage?
+    /// Why what the channel keeps is not told, if requested.
+    var failure: QueryFailure?
 }
 
 // MARK: - Lists of channels

@@ -19,7 +19,7 @@ final class ScatterGather {
     init(_ context: ShardContext, _ channels: ChannelService) {
         self.context = context
         self.channels = channels
-        channels.answerQuery = { [unowned self] in answer([$0], to: $1, of: $2) }
+        channels.answerQuery = { [unowned self] in send($0, $1) }
     }
 
     /// The number of queries that are not answered.
@@ -43,28 +43,40 @@ final class ScatterGather {
         ask([(address.home(among: context.shardCount), .state(address))], finish: finish)
     }
 
-    /// Queries messages that a channel of an app with recovery keeps.
+    /// Queries messages that a channel keeps.
     func history(
         _ query: HistoryQuery,
         of address: ChannelAddress,
-        finish: @escaping (HistoryPage) -> Void
+        finish: @escaping (Result<HistoryPage, QueryFailure>) -> Void
     ) {
-        ask([(address.home(among: context.shardCount), .history(address, query))]) {
-            if let page = $0.first?.history { finish(page) }
-        }
+        askHome(.history(address, query), of: address, \.history, finish: finish)
     }
 
     /// Queries what is known of a message; `nil` if the channel has no stream.
     func trace(
         _ serial: UInt64,
         of address: ChannelAddress,
-        finish: @escaping (TracedMessage?) -> Void
+        finish: @escaping (Result<TracedMessage?, QueryFailure>) -> Void
     ) {
-        ask([(address.home(among: context.shardCount), .trace(address, serial: serial))]) {
-            finish($0.first?.trace)
-        }
+        askHome(.trace(address, serial: serial), of: address, { .some($0.trace) }, finish: finish)
     }
 
+    /// Queries what one channel keeps; its app may lose that meanwhile.
+    private func askHome<Value>(
+        _ query: ShardQuery,
+        of address: ChannelAddress,
+        _ value: @escaping (ChannelCount) -> Value?,
+        finish: @escaping (Result<Value, QueryFailure>) -> Void
+    ) {
+        ask([(address.home(among: context.shardCount), query)]) { answers in
+            let answer = answers.first
+            if answer?.failure == nil, let found = answer.flatMap(value) {
+                finish(.success(found))
+            } else {
+                finish(.failure(answer?.failure ?? .keepsNothing))
+            }
+        }
+    }
     /// Drops what a channel keeps, and queries the position of the stream that begins; `nil` in an app without recovery.
     func purge(_ address: ChannelAddress, finish: @escaping (ChannelPosition?) -> Void) {
         ask([(address.home(among: context.shardCount), .purge(address))]) {
@@ -96,8 +108,7 @@ final class ScatterGather {
             context.links.send(.query(query, id: id, asker: context.shard), to: shard)
         }
         for (shard, query) in queries where shard == context.shard {
-            guard !channels.askArchive(query, id: id, asker: context.shard) else { continue }
-            receive(channels.answer(query), of: id)
+            answer(query, QueryReply(id: id, asker: shard))
         }
     }
 
@@ -106,15 +117,15 @@ final class ScatterGather {
 
     // MARK: - Answers
 
-    /// Answers another shard's query for channels whose home is here.
-    func answer(_ query: ShardQuery, id: QueryID, asker: Int) {
-        guard !channels.askArchive(query, id: id, asker: asker) else { return }
-        answer(channels.answer(query), to: id, of: asker)
+    /// Answers a query for channels whose home is here, at once or when the archive has answered.
+    func answer(_ query: ShardQuery, _ reply: QueryReply) {
+        guard !channels.askArchive(query, reply) else { return }
+        send(channels.answer(query), reply)
     }
 
-    private func answer(_ counts: [ChannelCount], to id: QueryID, of asker: Int) {
-        guard asker != context.shard else { return receive(counts, of: id) }
-        context.links.send(.answer(counts, id: id), to: asker)
+    private func send(_ counts: [ChannelCount], _ reply: QueryReply) {
+        guard reply.asker != context.shard else { return receive(counts, of: reply.id) }
+        context.links.send(.answer(counts, id: reply.id), to: reply.asker)
     }
 
     /// Receives one home's part of an answer.

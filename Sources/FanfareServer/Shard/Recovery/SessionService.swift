@@ -10,6 +10,8 @@ final class SessionService: TimerTarget {
     private let context: ShardContext
     private let connections: Connections
     private(set) var home: SessionHome
+    /// What writes sessions to the archive; `nil` without an archive.
+    private(set) var checkpoints: SessionCheckpoints?
     /// The connections of this shard that others have superseded, in the order in which it happened.
     private var superseded: [Superseded] = []
     private var areTimersRunning = (expiry: false, checks: false)
@@ -39,11 +41,15 @@ final class SessionService: TimerTarget {
             shardCount: context.shardCount,
             start: context.reactor.unixMilliseconds
         )
+        guard let archive = context.archive else { return }
+        home.noteChanges()
+        checkpoints = SessionCheckpoints(context, self, archive)
     }
 
     /// Whether no session is remembered, no superseded connection is awaited, and no timer is running.
     var isAtRest: Bool {
         home.isEmpty && superseded.isEmpty && !areTimersRunning.expiry && !areTimersRunning.checks
+            && checkpoints?.isAtRest ?? true
     }
 
     private var moment: SessionHome.Moment {
@@ -78,6 +84,7 @@ final class SessionService: TimerTarget {
             return park(handover)
         }
         connection.receive(answer)
+        checkpoints?.changed(connection)
         if case .superseded = answer { check(id) }
     }
 
@@ -170,18 +177,26 @@ final class SessionService: TimerTarget {
 
     // MARK: - Storage
 
-    /// The parked sessions whose home is this shard.
-    var parked: [SessionHome.Parked] { home.parked(at: moment) }
+    /// The sessions whose home is this shard.
+    var stored: StoredSessions { home.stored(at: moment) }
 
-    /// Adds sessions of an earlier run; see ``SessionHome/restore(_:on:isComplete:at:)``.
-    func restore(_ parked: [SessionHome.Parked], isComplete: Bool) {
-        home.restore(parked, on: context.shard, isComplete: isComplete, at: moment)
+    /// Adds sessions of an earlier run; see ``SessionHome/restore(_:on:at:sessionsMax:)``.
+    func restore(_ stored: StoredSessions) {
+        home.restore(stored, on: context.shard, at: moment) {
+            context.registry.apps[$0]?.recovery.sessionsMax
+        }
         startTimers()
+    }
+
+    /// Removes and returns changes of sessions that have no connection.
+    func takeChanges(upTo countMax: Int) -> [SessionChange] {
+        home.takeChanges(upTo: countMax, at: moment)
     }
 
     // MARK: - Timers
 
     private func startTimers() {
+        checkpoints?.homeChanged()
         if !areTimersRunning.expiry, !home.isEmpty {
             areTimersRunning.expiry = true
             context.reactor.schedule(after: Self.expiryInterval, self, tag: Task.expiry.rawValue)

@@ -1,0 +1,98 @@
+public import PusherProtocol
+
+/// A session of a stock client with a token, as it is kept over a restart.
+public struct StoredSession: Sendable, Equatable {
+    /// What is known of a session.
+    public enum State: UInt8, Sendable {
+        /// It resumes from its cursors.
+        case resumable
+        /// Two living clients have used its token: it resumes nothing.
+        case shared
+        /// It was forgotten after its time: its token is not taken for a new one.
+        case forgotten
+    }
+
+    /// The session.
+    public var address: SessionAddress
+    /// What is known of it.
+    public var state: State
+    /// When its last connection ended, or it was forgotten, in milliseconds since 1970; `nil` while it has a connection.
+    public var parkedAt: Int64?
+    /// The confirmed positions.
+    public var cursors: [SessionCursor]
+    /// The last socket IDs of the client, the latest last.
+    public var socketIDs: [SocketID]
+    /// Until when a channel without a cursor may have been forgotten, in milliseconds since 1970: `.min` for never, `.max`
+    /// for always; see ``SessionResumption/unknownUntil``.
+    public var unknownUntil: Int64
+    /// Whether the client has answered a `pusher:ping`.
+    public var answersPings: Bool
+    /// Whether a channel may be missing, because the session is of before a crash.
+    public var mayLackChannels: Bool
+
+    /// Creates a session.
+    public init(
+        _ address: SessionAddress,
+        _ state: State = .resumable,
+        parkedAt: Int64?,
+        _ cursors: [SessionCursor] = [],
+        socketIDs: [SocketID] = [],
+        unknownUntil: Int64 = .min,
+        answersPings: Bool = false,
+        mayLackChannels: Bool = false
+    ) {
+        self.address = address
+        self.state = state
+        self.parkedAt = parkedAt
+        self.cursors = cursors
+        self.socketIDs = socketIDs
+        self.unknownUntil = unknownUntil
+        self.answersPings = answersPings
+        self.mayLackChannels = mayLackChannels
+    }
+}
+
+/// The sessions of one or all home shards, which a restart keeps.
+public struct StoredSessions: Sendable, Equatable {
+    /// The sessions.
+    public var sessions: [StoredSession]
+    /// Whether these are all, as of the end of the run; if not, a token that is not among them may be a forgotten one's.
+    public var isComplete: Bool
+    /// The time before which sessions may have existed that nobody knows any more, in milliseconds since 1970; `nil` for
+    /// none.
+    public var unknownBefore: Int64?
+    /// When an app's sessions were last forgotten before their time, in milliseconds since 1970.
+    public var evictions: [AppID: Int64]
+    /// The number of sessions that could not be read.
+    public var damagedCount = 0
+
+    /// Creates a set of sessions.
+    public init(
+        _ sessions: [StoredSession] = [],
+        isComplete: Bool = false,
+        unknownBefore: Int64? = nil,
+        evictions: [AppID: Int64] = [:]
+    ) {
+        self.sessions = sessions
+        self.isComplete = isComplete
+        self.unknownBefore = unknownBefore
+        self.evictions = evictions
+    }
+
+    /// Adds those of another home shard.
+    public mutating func add(_ other: StoredSessions) {
+        sessions += other.sessions
+        isComplete = isComplete && other.isComplete
+        unknownBefore = [unknownBefore, other.unknownBefore].compactMap(\.self).max()
+        evictions.merge(other.evictions) { max($0, $1) }
+        damagedCount += other.damagedCount
+    }
+}
+
+/// A change of the stored sessions.
+public enum SessionChange: Sendable, Equatable {
+    /// A session is new, or has changed.
+    case keep(StoredSession)
+    /// A session is forgotten.
+    case remove(SessionAddress)
+}

@@ -1,0 +1,156 @@
+import PusherProtocol
+
+/// Sessions that outlive the broker: what is written of them, and what another run begins with.
+extension SessionHome {
+    // MARK: - Changes
+
+    /// The number of noted changes above which forgotten sessions are not noted.
+    private static var forgottenNotesMax: Int { 1 << 17 }
+
+    /// Begins to note which sessions change while they have no connection, for ``takeChanges(upTo:at:)``.
+    public mutating func noteChanges() { changed = changed ?? [] }
+
+    /// The number of noted sessions.
+    public var changeCount: Int { changed?.count ?? 0 }
+
+    /// Notes that a session is parked, shared or forgotten.
+    mutating func note(_ address: SessionAddress) { changed?.insert(address) }
+
+    /// Notes that sessions are forgotten.
+    ///
+    /// While nothing can be written, not every one is: what is left of it in the file goes with the next start.
+    mutating func noteForgotten(_ keys: [SessionKey], of app: AppID) {
+        guard let noted = changed?.count, noted < Self.forgottenNotesMax else { return }
+        for key in keys { changed?.insert(SessionAddress(app: app, key: key)) }
+    }
+
+    /// Removes noted sessions and returns their changes; those of sessions with a connection are the connection's.
+    public mutating func takeChanges(upTo countMax: Int, at moment: Moment) -> [SessionChange] {
+        var changes: [SessionChange] = []
+        for _ in 0..<countMax {
+            guard let address = changed?.popFirst() else { break }
+            guard let session = apps[address.app]?.sessions[address.key] else {
+                changes.append(.remove(address))
+                continue
+            }
+            if let stored = session.stored(address, at: moment) { changes.append(.keep(stored)) }
+        }
+        return changes
+    }
+
+    // MARK: - The end and the beginning of a run
+
+    /// All sessions, and what tells forgotten ones from new ones.
+    ///
+    /// They are complete once every client is disconnected and the messages between shards are read.
+    public func stored(at moment: Moment) -> StoredSessions {
+        var stored = StoredSessions(isComplete: true, unknownBefore: unknownBefore)
+        for (app, sessions) in apps {
+            stored.evictions[app] = sessions.lastEviction
+            for (key, session) in sessions.sessions {
+                let address = SessionAddress(app: app, key: key)
+                if let parked = session.stored(address, at: moment) {
+                    stored.sessions.append(parked)
+                } else {
+                    stored.isComplete = false
+                }
+            }
+            for (key, time) in sessions.forgotten {
+                let address = SessionAddress(app: app, key: key)
+                stored.sessions.append(
+                    StoredSession(address, .forgotten, parkedAt: time + moment.calendarOffset)
+                )
+            }
+        }
+        return stored
+    }
+
+    /// Adds sessions of an earlier run, before any connection claims one.
+    ///
+    /// - Parameters:
+    ///   - stored: The sessions; those whose home is another shard are ignored.
+    ///   - shard: The number of this shard.
+    ///   - moment: The time. A session that had a connection counts as parked from now on.
+    ///   - sessionsMax: The limit of an app; `nil` for an app that is no longer served.
+    public mutating func restore(
+        _ stored: StoredSessions,
+        on shard: Int,
+        at moment: Moment,
+        sessionsMax: (AppID) -> Int?
+    ) {
+        for session in stored.sessions.sorted(by: { $0.parkedAt ?? .max < $1.parkedAt ?? .max })
+        where session.address.home(among: shardCount) == shard {
+            restore(session, isComplete: stored.isComplete, at: moment)
+            if session.parkedAt == nil { note(session.address) }
+        }
+        for (app, time) in stored.evictions {
+            apps[app, default: AppSessions()].evicted(at: time)
+        }
+        if stored.isComplete { unknownBefore = stored.unknownBefore }
+        for app in Array(apps.keys) {
+            let countMax = sessionsMax(app).map { max(1, $0 / shardCount) } ?? 0
+            while let count = apps[app]?.sessions.count, count > countMax,
+                let key = apps[app]?.evictLongestParked()
+            {
+                apps[app]?.evicted(at: moment.calendar)
+                noteForgotten([key], of: app)
+            }
+        }
+    }
+
+    private mutating func restore(_ stored: StoredSession, isComplete: Bool, at moment: Moment) {
+        let (app, key) = (stored.address.app, stored.address.key)
+        let parkedAt = stored.parkedAt ?? moment.calendar
+        // A calendar that was set back does not keep a session for longer.
+        let since = min(moment.now, parkedAt - moment.calendarOffset)
+        guard stored.state != .forgotten else {
+            apps[app, default: AppSessions()].forget(key, at: since)
+            return
+        }
+        var session = Session(
+            unknownUntil: stored.unknownUntil.shifted(by: -moment.calendarOffset)
+        )
+        session.socketIDs = stored.socketIDs.suffix(Self.socketIDCountMax)
+        session.answersPings = stored.answersPings
+        session.mayLackChannels = stored.mayLackChannels || !isComplete
+        session.state =
+            stored.state == .shared ? .shared(since: since) : .parked(since: since, stored.cursors)
+        apps[app, default: AppSessions()].sessions[key] = session
+        apps[app]?.park(key, at: since)
+    }
+}
+
+extension SessionHome.Session {
+    /// The session as it is stored; `nil` while it has an owner, whose connection knows more.
+    func stored(_ address: SessionAddress, at moment: SessionHome.Moment) -> StoredSession? {
+        let (since, cursors, state): (Int64, [SessionCursor], StoredSession.State)
+        switch self.state {
+        case .parked(let time, let confirmed):
+            (since, cursors, state) = (time, confirmed, .resumable)
+        case .shared(let time): (since, cursors, state) = (time, [], .shared)
+        case .owned, .yielding: return nil
+        }
+        return StoredSession(
+            address,
+            state,
+            parkedAt: since + moment.calendarOffset,
+            cursors,
+            socketIDs: socketIDs,
+            unknownUntil: unknownUntil.shifted(by: moment.calendarOffset),
+            answersPings: answersPings,
+            mayLackChannels: mayLackChannels
+        )
+    }
+}
+
+extension SessionHome.Moment {
+    /// The milliseconds to add to the steady clock for the time since 1970.
+    var calendarOffset: Int64 { calendar - now }
+}
+
+extension Int64 {
+    /// A time by another clock; `.min` and `.max`, which mean never and always, stay.
+    func shifted(by offset: Int64) -> Int64 {
+        self == .min || self == .max ? self : self + offset
+    }
+}

@@ -1,0 +1,89 @@
+import Broker
+import Net
+import PusherProtocol
+
+/// Writes the sessions that have changed to the archive every five seconds, so that a crash makes clients repeat little.
+///
+/// The connection that owns a session knows its cursors; its home knows the sessions without a connection. All shards
+/// begin a round at the same moments, so that a session that goes from one to another between two rounds is written by
+/// one of them. One portion is under way at a time: while the archive cannot write, sessions change without being noted
+/// twice.
+final class SessionCheckpoints: TimerTarget {
+    private let context: ShardContext
+    private unowned let sessions: SessionService
+    private let archive: any MessageArchive
+    /// The connections whose sessions have changed since the last round.
+    private var connections: [SocketID: Connection] = [:]
+    /// Those of this round that are not posted yet, and the number of sessions at their home.
+    private var due: (connections: [Connection], atHome: Int) = ([], 0)
+    private var isUnderWay = false
+    private var isTimerRunning = false
+
+    /// The time between two rounds, in milliseconds.
+    private static var interval: Int64 { 5_000 }
+    /// The maximum number of sessions and of cursors in one portion, which delays messages of stored channels.
+    private static var portionMax: (sessions: Int, cursors: Int) { (256, 2_048) }
+
+    init(_ context: ShardContext, _ sessions: SessionService, _ archive: any MessageArchive) {
+        self.context = context
+        self.sessions = sessions
+        self.archive = archive
+    }
+
+    /// Whether nothing is noted or under way, and no timer is running.
+    var isAtRest: Bool { connections.isEmpty && !isUnderWay && !isTimerRunning }
+
+    /// Called when the session that a connection may own has changed.
+    func changed(_ connection: Connection) {
+        connections[connection.socketID] = connection
+        startTimer()
+    }
+
+    /// Called when a connection is closing: its session's home writes what it hands over.
+    func remove(_ connection: Connection) { connections[connection.socketID] = nil }
+
+    /// Called when sessions may have changed at their home.
+    func homeChanged() { if sessions.home.changeCount > 0 { startTimer() } }
+
+    func timerFired(tag: Int) {
+        isTimerRunning = false
+        due = (Array(connections.values), sessions.home.changeCount)
+        connections = [:]
+        post()
+    }
+
+    /// Called when the archive has written the last portion.
+    func written() {
+        isUnderWay = false
+        post()
+    }
+
+    /// Posts the next portion of this round.
+    private func post() {
+        var changes: [SessionChange] = []
+        var cursorCount = 0
+        while changes.count < Self.portionMax.sessions, cursorCount < Self.portionMax.cursors,
+            let connection = due.connections.popLast()
+        {
+            guard let session = connection.storedSession else { continue }
+            cursorCount += session.cursors.count
+            changes.append(.keep(session))
+        }
+        let room = min(Self.portionMax.sessions - changes.count, due.atHome)
+        due.atHome -= room
+        changes += sessions.takeChanges(upTo: room)
+        guard !changes.isEmpty else {
+            if !connections.isEmpty || sessions.home.changeCount > 0 { startTimer() }
+            return
+        }
+        isUnderWay = true
+        archive.post(.sessions(changes, shard: context.shard))
+    }
+
+    private func startTimer() {
+        guard !isTimerRunning, !isUnderWay else { return }
+        isTimerRunning = true
+        let delay = Self.interval - context.milliseconds % Self.interval
+        context.reactor.schedule(after: .milliseconds(delay), self)
+    }
+}
