@@ -39,7 +39,7 @@ final class ScriptedRedis {
         )
     }
 
-    /// A scripted server whose greeting is complete.
+    /// A scripted server whose handshake is complete.
     static func opened(_ settings: RedisSettings = .init()) throws -> ScriptedRedis {
         let redis = try ScriptedRedis(settings)
         redis.settle()

@@ -117,7 +117,7 @@ public struct ClusterMessage: Sendable {
 
 /// What became of a message.
 public enum PublishOutcome: Hashable, Sendable {
-    /// Announced without a position: nobody tracks the channel.
+    /// Announced without a position: the channel has no stream.
     case counted
     /// Announced, with this place in the stream that the publisher named.
     case numbered(serial: UInt64)

@@ -3,10 +3,10 @@ import RESP
 
 // Replies and pushes: from Redis to the owner, in their order.
 extension RedisConnection: StreamDelegate, TimerTarget {
-    /// Sends the greeting.
+    /// Sends the handshake.
     public func streamOpened(_ stream: Stream) {
-        phase = .greeting(Greeting(settings))
-        stream.write(Greeting.commands(settings))
+        phase = .handshake(Handshake(settings))
+        stream.write(Handshake.commands(settings))
     }
 
     /// Passes on the values that are complete.
@@ -25,16 +25,16 @@ extension RedisConnection: StreamDelegate, TimerTarget {
     private func receive(_ value: borrowing RESPView) {
         switch phase {
         case .open: value.kind == .push ? receive(push: value) : receive(reply: value)
-        case .greeting(let greeting):
-            if value.kind != .push { receive(value, to: greeting) }
+        case .handshake(let handshake):
+            if value.kind != .push { receive(value, to: handshake) }
         case .connecting, .closed: fail(.unexpectedReply)
         }
     }
 
-    private func receive(_ reply: borrowing RESPView, to greeting: consuming Greeting) {
+    private func receive(_ reply: borrowing RESPView, to handshake: consuming Handshake) {
         do throws(RedisFault) {
-            guard let server = try greeting.receive(reply) else {
-                phase = .greeting(greeting)
+            guard let server = try handshake.receive(reply) else {
+                phase = .handshake(handshake)
                 return
             }
             phase = .open

@@ -33,7 +33,7 @@ public final class RedisConnection {
 
     enum Phase {
         case connecting
-        case greeting(Greeting)
+        case handshake(Handshake)
         case open
         case closed
     }
@@ -129,10 +129,10 @@ public final class RedisConnection {
         return connection
     }
 
-    /// The queue is bounded by the unanswered calls; the greeting comes before them.
+    /// The queue is bounded by the unanswered calls; the handshake comes before them.
     private var streamLimits: StreamLimits {
         StreamLimits(
-            queuedBytesMax: settings.unansweredBytesMax + Greeting.commands(settings).count,
+            queuedBytesMax: settings.unansweredBytesMax + Handshake.commands(settings).count,
             handshakeTimeout: settings.openTimeout
         )
     }

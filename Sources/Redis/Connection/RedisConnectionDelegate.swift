@@ -2,7 +2,7 @@ public import RESP
 
 /// The events of a ``RedisConnection``, on its loop's thread, in the order in which Redis has sent them.
 public protocol RedisConnectionDelegate: AnyObject {
-    /// Called once, when the greeting is complete: calls are possible from now on.
+    /// Called once, when the handshake is complete: calls are possible from now on.
     func opened(_ connection: RedisConnection, server: RedisServer)
 
     /// Called with the reply to a call, or with the error in its place.

@@ -11,7 +11,7 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
         case loading = "LOADING"
         /// The server is a replica without a primary.
         case masterDown = "MASTERDOWN"
-        /// The script is unknown: somebody has flushed the scripts.
+        /// The script is unknown: the scripts were flushed.
         case noScript = "NOSCRIPT"
         /// No password was sent, or the user was removed.
         case noAuthentication = "NOAUTH"
@@ -39,7 +39,13 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
         case clusterDown = "CLUSTERDOWN"
         /// The keys belong to several nodes of a Redis Cluster.
         case crossSlot = "CROSSSLOT"
-        /// Any other error, such as one of a script.
+        /// The node is not registered; an error of the cluster's scripts.
+        case fenced = "FENCED"
+        /// The data has another layout; an error of the cluster's scripts.
+        case layout = "LAYOUT"
+        /// The idempotency key belongs to another message; an error of the cluster's scripts.
+        case conflict = "CONFLICT"
+        /// Any other error.
         case other = ""
     }
 
@@ -74,7 +80,7 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether the command has certainly had no effect.
+    /// Whether the command has certainly had no effect; a script that fails for another reason may have had some.
     public var isRefusal: Bool { code != .other }
 
     /// The text.

@@ -11,7 +11,7 @@ public enum RedisFault: Error, Hashable, Sendable, CustomStringConvertible {
     case unresolvable(ResolveError)
     /// The connection, or its encryption, has failed.
     case stream(StreamError)
-    /// No connection within this time, greeting included.
+    /// No connection within this time, handshake included.
     case openTimedOut(Duration)
     /// A call was not answered within this time.
     case answerTimedOut(Duration)
@@ -19,14 +19,14 @@ public enum RedisFault: Error, Hashable, Sendable, CustomStringConvertible {
     case malformed(RESPError)
     /// The server has sent a reply that no call waits for.
     case unexpectedReply
-    /// The server has refused the greeting, or is not usable any more.
+    /// The server has refused the handshake, or is not usable any more.
     case refused(RedisError)
     /// The server is older than `least`.
     case version(String, least: String)
     /// The server is a replica.
     case replica
-    /// The reply to a command of the greeting has another form; the command.
-    case greeting(String)
+    /// The reply to a command of the handshake has another form; the command.
+    case handshake(String)
 
     /// A word for metrics.
     public var reason: String {
@@ -38,7 +38,7 @@ public enum RedisFault: Error, Hashable, Sendable, CustomStringConvertible {
         case .stream(.tls): "tls"
         case .stream: "connection"
         case .answerTimedOut: "answer_timeout"
-        case .malformed, .unexpectedReply, .greeting: "protocol"
+        case .malformed, .unexpectedReply, .handshake: "protocol"
         case .refused(let error):
             error.code == .other ? "refused" : error.code.rawValue.lowercased()
         case .version: "version"
@@ -53,7 +53,7 @@ public enum RedisFault: Error, Hashable, Sendable, CustomStringConvertible {
         case .closedByServer: "the server has closed the connection"
         case .unresolvable(let error): error.description
         case .stream(let error): error.description
-        case .openTimedOut(let limit): "no greeting within \(limit)"
+        case .openTimedOut(let limit): "no handshake within \(limit)"
         case .answerTimedOut(let limit): "no answer within \(limit)"
         case .malformed(let error): "the server does not speak RESP3: \(error)"
         case .unexpectedReply: "the server has sent a reply without a call"
@@ -61,7 +61,7 @@ public enum RedisFault: Error, Hashable, Sendable, CustomStringConvertible {
         case .version(let version, let least):
             "the server has version \(version); \(least) or later is needed"
         case .replica: "the server is a replica"
-        case .greeting(let command): "the server's reply to \(command) has an unknown form"
+        case .handshake(let command): "the server's reply to \(command) has an unknown form"
         }
     }
 }

@@ -12,7 +12,7 @@ public struct RedisSettings: Sendable {
     public var scripts: [RedisScript]
     /// Whether a replica is refused.
     public var requiresPrimary: Bool
-    /// The time until the connection is open: connecting, TLS and greeting.
+    /// The time until the connection is open: connecting, TLS and handshake.
     public var openTimeout: Duration
     /// The time in which each call has to be answered.
     public var answerTimeout: Duration

@@ -1,4 +1,4 @@
--- Renews a node, and the leadership if the node has it or nobody has.
+-- Renews a node, and its leadership; takes a leadership that is vacant.
 --
 -- KEYS  epoch, nodes, the node's items, counter, leader
 -- ARGV  node, lease in ms, how publishes are acknowledged (see register.lua)

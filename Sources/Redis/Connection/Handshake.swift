@@ -4,7 +4,7 @@ import RESP
 ///
 /// All commands are sent at once: `HELLO 3` with the credentials, `SCRIPT LOAD` for each script, `INFO`. The first error
 /// ends the connection, so that none is used in part.
-struct Greeting {
+struct Handshake {
     private enum Command: Equatable {
         case hello
         case scriptLoad(RedisScript)
@@ -70,7 +70,7 @@ struct Greeting {
             try read(hello: reply)
         case .scriptLoad(let script):
             if let error { throw .refused(error) }
-            guard reply.text == script.digest else { throw .greeting("SCRIPT LOAD") }
+            guard reply.text == script.digest else { throw .handshake("SCRIPT LOAD") }
         case .info:
             // Some hosts do not permit INFO; then the process stays unknown.
             if let error, error.code != .noPermission, error.code != .other {
@@ -83,7 +83,7 @@ struct Greeting {
     }
 
     private mutating func read(hello reply: borrowing RESPView) throws(RedisFault) {
-        guard reply.kind == .map, reply["proto"].integer == 3 else { throw .greeting("HELLO") }
+        guard reply.kind == .map, reply["proto"].integer == 3 else { throw .handshake("HELLO") }
         server.product = reply["server"].text
         server.version = reply["version"].text
         server.mode = RedisServer.Mode(rawValue: reply["mode"].text) ?? .standalone

@@ -3,7 +3,7 @@ import RESP
 import Redis
 import Testing
 
-@Suite("Greeting of Redis") struct GreetingTests {
+@Suite("Handshake of Redis") struct HandshakeTests {
     private static let script = RedisScript(name: "one", source: Array("return 1".utf8))
 
     @Test func sendsAllCommandsAtOnce() throws {
@@ -62,7 +62,7 @@ import Testing
                 "-ERR unknown command 'HELLO'\r\n",
                 .refused(RedisError("ERR unknown command 'HELLO'"))
             ),
-            ("+OK\r\n", .greeting("HELLO")),
+            ("+OK\r\n", .handshake("HELLO")),
             (ScriptedRedis.hello(version: "6.2.7"), .version("6.2.7", least: "7.0")),
             (ScriptedRedis.hello(version: ""), .version("", least: "7.0")),
             (ScriptedRedis.hello(role: "replica"), .replica),
@@ -76,7 +76,7 @@ import Testing
             ),
             (
                 ScriptedRedis.hello() + ScriptedRedis.bulk("another digest"),
-                .greeting("SCRIPT LOAD")
+                .handshake("SCRIPT LOAD")
             ),
             (
                 ScriptedRedis.hello() + ScriptedRedis.bulk(script.digest)
