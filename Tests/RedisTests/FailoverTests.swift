@@ -11,7 +11,7 @@ import Testing
             "--replicaof", "127.0.0.1 \(port)", "--repl-diskless-sync-delay", "0",
         ])
         let watch = try LiveRedis(
-            replica.url,
+            replica,
             RedisSettings(
                 requiresPrimary: false,
                 openTimeout: .seconds(20),

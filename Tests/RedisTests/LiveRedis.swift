@@ -9,12 +9,19 @@ final class LiveRedis {
     let owner = Owner()
     let reactor: Reactor
     let connection: RedisConnection
+    /// The server, which runs for as long as this object.
+    private let process: RedisProcess?
+
+    /// Waits long enough for a busy machine.
+    static let patience = RedisSettings(openTimeout: .seconds(20), answerTimeout: .seconds(20))
 
     init(
         _ url: RedisURL,
         tls: TLSContext? = nil,
-        _ settings: RedisSettings = .init(openTimeout: .seconds(20), answerTimeout: .seconds(20))
+        _ settings: RedisSettings = patience,
+        of process: RedisProcess? = nil
     ) throws {
+        self.process = process
         reactor = try Reactor(loop: EventLoop(name: "test"))
         connection = RedisConnection.connect(
             to: url,
@@ -25,6 +32,10 @@ final class LiveRedis {
         )
     }
 
+    convenience init(_ process: RedisProcess, _ settings: RedisSettings = patience) throws {
+        try self.init(process.url, settings, of: process)
+    }
+
     deinit { reactor.shutDown() }
 
     /// A connection that is open.
@@ -32,12 +43,9 @@ final class LiveRedis {
         _ redis: RedisProcess,
         scripts: [RedisScript] = []
     ) throws -> LiveRedis {
-        let settings = RedisSettings(
-            scripts: scripts,
-            openTimeout: .seconds(20),
-            answerTimeout: .seconds(20)
-        )
-        let live = try LiveRedis(redis.url, settings)
+        var settings = patience
+        settings.scripts = scripts
+        let live = try LiveRedis(redis, settings)
         live.run { !live.owner.events.isEmpty }
         try #require(live.owner.takeEvents() == [.opened])
         return live
@@ -95,5 +103,12 @@ final class LiveRedis {
             }
             return push.elements[2].text
         }
+    }
+}
+
+extension RedisProcess {
+    /// The address of the server's socket.
+    var url: RedisURL {
+        get throws { try RedisURL("redis+unix://\(socket)") }
     }
 }

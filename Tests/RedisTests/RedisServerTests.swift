@@ -73,6 +73,7 @@ import Testing
 
     @Test func takesTheCredentialsOfTheAddress() throws {
         let redis = try RedisProcess(["--requirepass", "a b/c"])
+        defer { redis.stop() }
         let url = try RedisURL("redis+unix://:a%20b%2Fc@\(redis.socket)")
         let live = try LiveRedis(url, RedisSettings(password: "another one"))
         live.run { !live.owner.events.isEmpty }
@@ -91,7 +92,7 @@ import Testing
             (RedisSettings(), .noAuthentication),
         ]
         for (settings, code) in settings {
-            let live = try LiveRedis(redis.url, settings)
+            let live = try LiveRedis(redis, settings)
             live.run { !live.owner.events.isEmpty }
             if case .refused(let error) = live.owner.fault {
                 #expect(error.code == code)
@@ -145,7 +146,7 @@ import Testing
         redis.stop()
         live.run { live.owner.fault != nil }
         #expect(live.owner.events == [.closed(.closedByServer, unanswered: 1..<1)])
-        let late = try LiveRedis(redis.url)
+        let late = try LiveRedis(redis)
         late.run { late.owner.fault != nil }
         #expect(late.owner.fault?.reason == "connection")
     }
@@ -159,7 +160,7 @@ import Testing
         try live.connection.evaluate(Self.increment, keys: ["a"], [])
         live.run { live.owner.fault != nil }
         #expect(live.owner.fault?.reason == "readonly")
-        let late = try LiveRedis(redis.url)
+        let late = try LiveRedis(redis)
         late.run { !late.owner.events.isEmpty }
         #expect(late.owner.fault == .replica)
     }
@@ -221,11 +222,4 @@ func freePort() throws -> UInt16 {
 private final class Refusing: StreamDelegate {
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int { bytes.count }
     func streamClosed(_ stream: Stream, error: StreamError?) {}
-}
-
-extension RedisProcess {
-    /// The address of the server's socket.
-    var url: RedisURL {
-        get throws { try RedisURL("redis+unix://\(socket)") }
-    }
 }

@@ -59,7 +59,7 @@ import Testing
         // Their owners give the commands of an operator; no server is behind the addresses.
         let operators = try sentinels.map { sentinel in
             let live = try LiveRedis(
-                sentinel.url,
+                sentinel,
                 RedisSettings(
                     requiresPrimary: false,
                     openTimeout: .seconds(20),

@@ -68,7 +68,7 @@ package final class RedisProcess {
     private func start(_ program: URL, _ arguments: [String]) throws {
         process.executableURL = URL(filePath: "/bin/sh")
         // The shell ends the server as soon as this process has ended, however it ends.
-        let script = "\"$@\" & cat > /dev/null; kill -KILL $!"
+        let script = "\"$@\" & cat > /dev/null; kill -KILL $!; wait"
         process.arguments =
             ["-c", script, "sh", program.path()]
             + (program.lastPathComponent == "redis-sentinel" ? [path("sentinel.conf")] : [])
