@@ -45,6 +45,8 @@ package final class ServerSettings: Sendable {
     let streamSeed: UInt64
     /// The number of channels that a closed connection leaves at a time.
     let leaving: LeaveQueue.Settings
+    /// The number of clients with session tokens that are asked to confirm at a time.
+    let confirmationPortions: ConfirmationPortions
     /// The maximum time in which a closing stream sends its last bytes and receives the peer's end.
     let closeTimeout: Duration = .seconds(5)
     /// The same for a refused client, which has only a few bytes to read.
@@ -55,6 +57,7 @@ package final class ServerSettings: Sendable {
         shardCount: Int = 1,
         smallPresenceChannelMax: Int = 100,
         leaving: LeaveQueue.Settings = LeaveQueue.Settings(),
+        confirmationPortions: ConfirmationPortions = ConfirmationPortions(),
         streamSeed: UInt64 = .random(in: .min ... .max)
     ) {
         // Each shard gets an equal share and need not know the counts of the others. The kernel spreads connections
@@ -72,6 +75,7 @@ package final class ServerSettings: Sendable {
         triggerTimeout = .seconds(configuration.triggerTimeout)
         self.smallPresenceChannelMax = smallPresenceChannelMax
         self.leaving = leaving
+        self.confirmationPortions = confirmationPortions
         self.streamSeed = streamSeed
         connectionRecords = (
             configuration.connectionRecords.scope == .all ? .all : .tracked,

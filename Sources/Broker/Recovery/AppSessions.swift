@@ -97,10 +97,11 @@ extension SessionHome {
         var unknownUntil: Int64
         /// Whether the client has answered a `pusher:ping`.
         var answersPings = false
-        /// Whether a channel may be missing, because the session is of before a crash.
+        /// Whether a channel may be missing, because the session was not known, or is of before a crash.
         ///
         /// A client subscribes to all its channels when it comes back. So one that has no cursor is unknown for a minute
-        /// from each claim on, until a connection has outlived its minute.
+        /// from each claim on, until a client has confirmed something behind its minute: an earlier connection may have
+        /// ended before the subscriptions arrived.
         var mayLackChannels = false
 
         init(unknownUntil: Int64) { self.unknownUntil = unknownUntil }
@@ -122,7 +123,14 @@ extension SessionHome {
         mutating func take(_ handover: SessionHandover, at now: Int64) {
             unknownUntil = handover.unknownUntil
             answersPings = handover.answersPings
-            if now >= handover.unknownUntil { mayLackChannels = false }
+            if handover.unknownUntil == .min { mayLackChannels = false }
+            renewUnknownTime(at: now)
+        }
+
+        /// Begins another minute in which channels without a cursor are unknown, if any may be missing.
+        mutating func renewUnknownTime(at now: Int64) {
+            guard mayLackChannels else { return }
+            unknownUntil = max(unknownUntil, now + SessionHome.unknownTime)
         }
 
         mutating func remember(_ socketID: SocketID) {

@@ -91,9 +91,7 @@ public struct SessionHome: Sendable {
             note(claim.address)
             effects = [.answer(.shared, claim.address, to: claim.socketID)]
         case .parked(_, let cursors):
-            if session.mayLackChannels {
-                session.unknownUntil = max(session.unknownUntil, moment.now + Self.unknownTime)
-            }
+            session.renewUnknownTime(at: moment.now)
             effects = [
                 .answer(.owned(session.resumption(cursors)), claim.address, to: claim.socketID)
             ]
@@ -189,6 +187,7 @@ public struct SessionHome: Sendable {
             noteForgotten([evicted], of: claim.address.app)
         }
         var session = Session(unknownUntil: unknownUntil)
+        session.mayLackChannels = !isNew
         let answer = SessionAnswer.owned(session.resumption([]))
         session.own(claim)
         sessions.sessions[claim.address.key] = session

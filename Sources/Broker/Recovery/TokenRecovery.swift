@@ -114,6 +114,11 @@ struct TokenRecovery: Sendable {
     /// Forgets a pending request that was refused; the cursor stays.
     mutating func refused(_ channel: ChannelName) { requested[channel] = nil }
 
+    /// Called when the client has confirmed something: behind the time of unknown channels it lacks none any more.
+    mutating func confirmed(at now: Int64) {
+        if unknownUntil != .max, now >= unknownUntil { unknownUntil = .min }
+    }
+
     // MARK: - The end
 
     /// Hands the cursors over; the connection is not the owner any more.
@@ -146,12 +151,13 @@ struct TokenRecovery: Sendable {
         )
     }
 
-    /// The session as it would be resumed if the broker ended now, by a crash; `nil` if the connection is not the owner.
+    /// The session as it would be resumed if the broker ended now, by a crash.
     ///
     /// - Parameters:
     ///   - socketID: The connection.
     ///   - cursorsMax: The most cursors.
     ///   - offset: The milliseconds to add for the time since 1970.
+    /// - Returns: The session; `nil` if the connection is not the owner.
     func stored(
         as socketID: SocketID,
         cursorsMax: Int,

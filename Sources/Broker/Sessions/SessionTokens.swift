@@ -175,7 +175,9 @@ extension Session {
                 } else {
                     extras.recovery?.cursors.receivePong()
                 }
-            return channels?.isEmpty == false ? .confirmed(channels ?? []) : .nothing
+            guard let channels, !channels.isEmpty else { return .nothing }
+            extras.recovery?.confirmed(at: now)
+            return .confirmed(channels)
         case .unclaimed, .claiming, .shared, .withoutRecovery: return .nothing
         }
     }
@@ -197,9 +199,10 @@ extension Session {
 
     // MARK: - Storage
 
-    /// The session of the client's token, to be kept over a crash; `nil` if this connection does not own one.
+    /// The session of the client's token, to be kept over a crash.
     ///
     /// - Parameter offset: The milliseconds to add to the steady clock for the time since 1970.
+    /// - Returns: The session; `nil` if this connection does not own one.
     public func storedSession(calendarOffset offset: Int64) -> StoredSession? {
         extras.recovery?.stored(
             as: socketID,

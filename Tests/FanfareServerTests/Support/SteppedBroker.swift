@@ -74,10 +74,11 @@ final class SteppedBroker {
 
     /// The same, with its socket ID.
     func greetedClient(
-        of shard: Int = 0
+        of shard: Int = 0,
+        target: String = WebSocketWire.target
     ) throws -> (client: SteppedPeer, socketID: String) {
         let peer = try connect(to: shard)
-        peer.send(WebSocketWire.upgrade())
+        peer.send(WebSocketWire.upgrade(target: target))
         turn { peer.answer != nil }
         peer.beginFrames()
         turn { peer.frames.count == 1 }

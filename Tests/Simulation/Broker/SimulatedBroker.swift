@@ -53,6 +53,7 @@ package final class SimulatedBroker {
             // So small that few members and channels exercise the code for many.
             smallPresenceChannelMax: 1,
             leaving: LeaveQueue.Settings(atOnceMax: 1, portionMax: 2),
+            confirmationPortions: ConfirmationPortions(notedMax: 2, askedMax: 1),
             streamSeed: random()
         )
         registry = AppRegistry(configuration.apps)

@@ -104,6 +104,8 @@ final class DeviceConnection {
     /// What was processed ahead of the last answered `pusher:ping`.
     var answered: [Int: Set<Int>] = [:]
     var answeredMark = 0
+    /// Whether the broker has too many sessions to keep positions for it.
+    var isWithoutRecovery = false
     /// The unsubscriptions whose pong is awaited: until then messages may come.
     var leaving: [Int] = []
 

@@ -153,7 +153,8 @@ extension SessionWorld {
                 try receive(event, of: channel, device, connection)
             }
         case .cacheMiss: break
-        case .error(let code, _):
+        case .error(let code, let message):
+            if message.hasSuffix("has no recovery") { connection.isWithoutRecovery = true }
             guard code == nil || code == .pongNotReceived || code == .overCapacity else {
                 throw device.broken(.answers, "received error \(code?.rawValue ?? 0)")
             }
@@ -219,7 +220,11 @@ extension SessionWorld {
         else { throw device.broken(.content, "received \(event.data ?? "nothing")") }
         device.contactAt = now
         device.books[channel]?.lacksOpening = false
-        guard let serial = event.serial else { return }
+        guard let serial = event.serial else {
+            // A channel without a stream, or what a cache channel holds, which may be replayed as well.
+            if connection.isWithoutRecovery { device.books[channel]?.received.insert(id) }
+            return
+        }
         let name = SessionScenario.channels[channel]
         if let other = serials[id], other != serial {
             throw device.broken(.serials, "found event \(id) with \(other) and \(serial)")
@@ -291,9 +296,9 @@ extension SessionWorld {
                     + "with \(missed) events in \(seconds) seconds"
             )
         }
-        // Channels that were begun meanwhile, and whose gap was not processed, are told later.
+        // So are later the channels that were begun meanwhile, as long as nothing was confirmed behind the minute.
         if isUnknown, reason == nil || reason == "unknown_session" {
-            device.unknownUntil = now + 122_000
+            device.unknownUntil = .max
         }
     }
 }

@@ -77,6 +77,9 @@ extension ChannelService {
     }
 
     /// Tells this shard's subscribers that their channel goes on in another stream.
+    ///
+    /// All in one turn, whatever their number: between two messages each gets the acknowledgement that separates them. In
+    /// portions, the channel's messages, grants and departures would have to wait for the last one.
     func restart(_ address: ChannelAddress, at start: SubscriptionStart, members: [Member]) {
         if let channel = table[address] { restart(channel, at: start, members: members) }
     }

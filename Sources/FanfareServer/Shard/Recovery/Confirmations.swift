@@ -2,27 +2,70 @@ import Broker
 import Net
 import PusherProtocol
 
+/// How much of a round of ``Confirmations`` is done in one turn.
+package struct ConfirmationPortions: Sendable {
+    /// The maximum number of clients whose marks are noted.
+    let notedMax: Int
+    /// The maximum number of clients that are asked.
+    let askedMax: Int
+
+    /// Creates settings.
+    package init(notedMax: Int = 4_096, askedMax: Int = 1_024) {
+        (self.notedMax, self.askedMax) = (notedMax, askedMax)
+    }
+}
+
 /// Asks the clients with a session token to confirm what they have got, with one timer while there is something to
 /// confirm.
+///
+/// A round first notes how far the messages of each channel were handed over, then writes pings behind them. It takes
+/// several turns where many clients are concerned: events wait for no more than one portion.
 final class Confirmations: TimerTarget {
     private let context: ShardContext
-    /// The channels with messages that were not handed over to all of these clients, or that were since the last tick.
+    /// The channels with messages that were not handed over to all of these clients, or that were since the last round.
     private var channels: [Channel] = []
     /// The connections that are asked as soon as it is not too early.
     private var connections: [SocketID: Connection] = [:]
+    private var round: Round?
     private var isTimerRunning = false
+
+    /// A round that is not finished.
+    private struct Round {
+        /// The channels whose marks are to be noted.
+        var channels: [Channel]
+        /// The channel whose marks are noted at present.
+        var walk: Walk?
+        /// The connections to ask; `nil` while marks are noted.
+        var asked: ArraySlice<Connection>?
+    }
+
+    /// A walk over the clients of one channel.
+    private struct Walk {
+        let channel: Channel
+        /// Those that are not visited yet; later subscribers come with their grants.
+        var rest: ArraySlice<Connection>
+        /// The last message at the beginning: behind a later one the channel is walked again.
+        let lastSerial: UInt64
+        var isBehind = false
+
+        init(_ channel: Channel) {
+            self.channel = channel
+            rest = Array(channel.confirming.values)[...]
+            lastSerial = channel.lastSerial
+        }
+    }
 
     /// The time between a delivery and the ping behind it, at least.
     private static var delay: Duration { .milliseconds(200) }
-    /// The connections that are asked in one turn.
-    private static var portionMax: Int { 1_024 }
     /// The time between two portions.
     private static var portionDelay: Duration { .milliseconds(5) }
 
     init(_ context: ShardContext) { self.context = context }
 
     /// Whether there is nothing to confirm, and no timer is running.
-    var isAtRest: Bool { channels.isEmpty && connections.isEmpty && !isTimerRunning }
+    var isAtRest: Bool {
+        channels.isEmpty && connections.isEmpty && round == nil && !isTimerRunning
+    }
 
     /// Called when a message was sent on a channel with such clients.
     func sent(on channel: Channel) {
@@ -45,39 +88,75 @@ final class Confirmations: TimerTarget {
 
     func timerFired(tag: Int) {
         isTimerRunning = false
-        noteMarks()
-        let now = context.milliseconds
-        var count = 0
-        for (id, connection) in connections {
-            count += 1
-            guard count <= Self.portionMax else { break }
-            if connection.confirm(at: now) { connections[id] = nil }
+        let portions = context.settings.confirmationPortions
+        guard noteMarks(atMost: portions.notedMax), ask(atMost: portions.askedMax) else {
+            return startTimer(after: Self.portionDelay)
         }
-        guard !channels.isEmpty || !connections.isEmpty else { return }
-        startTimer(after: count > Self.portionMax ? Self.portionDelay : Self.delay)
+        round = nil
+        if !channels.isEmpty || !connections.isEmpty { startTimer(after: Self.delay) }
     }
 
     /// Asks all clients with something to confirm, although some were asked a moment ago.
     func askAll() {
-        noteMarks()
+        // The round under way, and what was sent since it began.
+        for _ in 0..<2 {
+            _ = noteMarks(atMost: .max)
+            round = nil
+        }
         let now = context.milliseconds
         for connection in connections.values { _ = connection.confirm(at: now, isUrgent: true) }
         connections = [:]
     }
 
     /// Notes how far messages were handed over, before pings are written behind them.
-    private func noteMarks() {
-        channels = channels.filter { channel in
-            var isBehind = false
-            for connection in channel.confirming.values {
-                let mark = channel.mark(of: connection)
-                guard let handed = connection.handOver(mark, on: channel.name) else { continue }
-                if handed < channel.lastSerial { isBehind = true }
-                if connection.hasUnasked { connections[connection.socketID] = connection }
-            }
-            channel.isInConfirmations = isBehind
-            return isBehind
+    ///
+    /// - Parameter countMax: The maximum number of clients.
+    /// - Returns: Whether all channels of the round are done.
+    private func noteMarks(atMost countMax: Int) -> Bool {
+        var round = self.round ?? Round(channels: exchange(&channels, with: []))
+        var left = countMax
+        while left > 0, var walk = round.walk ?? round.channels.popLast().map(Walk.init) {
+            let portion = walk.rest.prefix(left)
+            for connection in portion { note(connection, &walk) }
+            walk.rest = walk.rest.dropFirst(portion.count)
+            // A channel without clients takes time as well.
+            left -= portion.count + 1
+            round.walk = walk.rest.isEmpty ? nil : walk
+            if walk.rest.isEmpty { end(walk) }
         }
+        self.round = round
+        return round.walk == nil && round.channels.isEmpty
+    }
+
+    private func note(_ connection: Connection, _ walk: inout Walk) {
+        let channel = walk.channel
+        // It may have left meanwhile.
+        guard channel.confirming[connection.socketID] === connection,
+            let handed = connection.handOver(channel.mark(of: connection), on: channel.name)
+        else { return }
+        if handed < channel.lastSerial { walk.isBehind = true }
+        if connection.hasUnasked { connections[connection.socketID] = connection }
+    }
+
+    private func end(_ walk: Walk) {
+        let channel = walk.channel
+        channel.isInConfirmations = walk.isBehind || channel.lastSerial != walk.lastSerial
+        if channel.isInConfirmations { channels.append(channel) }
+    }
+
+    /// Asks the connections for which it is not too early.
+    ///
+    /// - Parameter countMax: The maximum number of connections.
+    /// - Returns: Whether all connections of the round are done.
+    private func ask(atMost countMax: Int) -> Bool {
+        var rest = round?.asked ?? Array(connections.values)[...]
+        let now = context.milliseconds
+        for connection in rest.prefix(countMax) where connection.confirm(at: now) {
+            connections[connection.socketID] = nil
+        }
+        rest = rest.dropFirst(countMax)
+        round?.asked = rest
+        return rest.isEmpty
     }
 
     private func startTimer(after delay: Duration) {

@@ -1,0 +1,112 @@
+import Broker
+import Net
+import PusherProtocol
+
+/// Subscribing: a shard asks the channel's home, and completes what the home grants.
+extension ChannelService {
+    /// Requests a subscription from the channel's home.
+    func subscribe(
+        _ connection: Connection,
+        to channel: ChannelName,
+        as member: Member?,
+        from position: PositionRequest?,
+        request: UInt32
+    ) {
+        let address = ChannelAddress(app: connection.app.id, name: channel)
+        if let position { records.requested(connection, address, as: member, from: position) }
+        let request = SubscriptionRequest(
+            shard: context.shard,
+            socketID: connection.socketID,
+            number: request
+        )
+        if position != nil || context.registry.replaysOpenings,
+            throttles(request, to: address, as: member, from: position, of: connection.app)
+        {
+            return
+        }
+        send(request, to: address, as: member, from: position)
+    }
+
+    /// Sends a request for a subscription to the channel's home.
+    func send(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        as member: Member?,
+        from position: PositionRequest?
+    ) {
+        let home = address.home(among: context.shardCount)
+        if home == context.shard {
+            addSubscriber(request, to: address, as: member, from: position)
+        } else if let position {
+            context.links.send(.subscribeFrom(position, address, request, member), to: home)
+        } else if let member {
+            context.links.send(.subscribeAsMember(address, request, member), to: home)
+        } else {
+            context.links.send(.subscribe(address, request), to: home)
+        }
+    }
+
+    /// At the home: adds a subscriber, or refuses it.
+    func addSubscriber(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        as member: Member?,
+        from position: PositionRequest? = nil,
+        behind archived: ArchivedMessages? = nil
+    ) {
+        if commits != nil,
+            waitsForArchive(request, to: address, as: member, from: position, archived)
+        {
+            return
+        }
+        let channel = table.open(address)
+        let subscriber = Subscriber(
+            request.socketID,
+            shard: request.shard,
+            member: member,
+            position: position
+        )
+        let effects = channel.home.subscribe(
+            subscriber,
+            to: address,
+            of: app(of: address, isTracked: position != nil),
+            sharing: &state,
+            behind: archived ?? ArchivedMessages(),
+            at: context.milliseconds
+        )
+        perform(effects, on: channel, at: address, for: request)
+        // The channel may have been created only for a connection that is refused.
+        closeIfVacant(channel, at: address)
+    }
+
+    /// Completes a subscription that the home of another shard has granted.
+    func complete(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        _ grant: Grant
+    ) {
+        let channel = table.open(address)
+        complete(request, to: channel, grant)
+        closeIfVacant(channel, at: address)
+    }
+
+    /// Sends a grant to the subscriber's client, and adds the client to the fan-out of this shard.
+    func complete(_ request: SubscriptionRequest, to channel: Channel, _ grant: Grant) {
+        recordReplay(grant, of: request, on: channel.name)
+        // If the connection has closed meanwhile, it has unsubscribed at the home already.
+        if let connection = connections[request.socketID],
+            connection.granted(channel.name, grant, request: request.number)
+        {
+            channel.add(connection.stream, windowBits: connection.sharedWindowBits)
+            if connection.isKept(channel.name) { channel.addConfirming(connection) }
+            records.subscribed(connection, to: channel.name, grant)
+        }
+    }
+
+    /// Reports the refusal of a subscription to the client.
+    func refuse(_ request: SubscriptionRequest, to address: ChannelAddress, membersMax: Int) {
+        throttle.answered(request.socketID, on: address.name)
+        connections[request.socketID]?
+            .refused(address.name, request: request.number, membersMax: membersMax)
+    }
+}
