@@ -34,7 +34,7 @@ fuzz: ## Fuzz every target for a minute (TIME=60)
 	@$(scripts)/fuzz.sh
 
 sanitize: ## Run the Swift tests under the thread and address sanitizers
-	@$(scripts)/install.sh build
+	@$(scripts)/install.sh sanitize
 	@$(scripts)/sanitize.sh
 
 format: ## Format all Swift sources

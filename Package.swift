@@ -75,6 +75,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "HTTP1", dependencies: ["Primitives"], swiftSettings: strict),
+        .target(name: "RESP", dependencies: ["Primitives"], swiftSettings: strict),
         .target(
             name: "PusherProtocol",
             dependencies: ["Digests", "Primitives"],
@@ -102,6 +103,12 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "HTTPServer", dependencies: ["Net", "HTTP1"], swiftSettings: strict),
+        .target(
+            name: "Redis",
+            dependencies: ["RESP", "Net", "Digests", "Primitives"],
+            resources: [.embedInCode("Scripts/Lua")],
+            swiftSettings: strict
+        ),
         .target(
             name: "Webhooks",
             dependencies: [
@@ -374,6 +381,13 @@ let package = Package(
         ),
         // A scripted HTTP server.
         .target(name: "TestHTTPServer", path: "Tests/TestHTTPServer", swiftSettings: strict),
+        // A Redis server of a test's own, and values as trees.
+        .target(
+            name: "TestRedis",
+            dependencies: ["RESP", "Net"],
+            path: "Tests/TestRedis",
+            swiftSettings: strict
+        ),
         // Seeded random numbers.
         .target(name: "TestRandom", path: "Tests/TestRandom", swiftSettings: strict),
         // A simulated network between a list's writer and its clients.
@@ -387,7 +401,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "WebSocket", "HTTP1", "PusherProtocol", "Primitives", "Broker", "TestRandom",
+                "WebSocket", "HTTP1", "RESP", "PusherProtocol", "Primitives", "Broker",
+                "TestRandom",
             ],
             path: "Tests/Fuzz/Targets",
             swiftSettings: strict
@@ -448,6 +463,16 @@ let package = Package(
         .testTarget(
             name: "WebSocketTests",
             dependencies: ["WebSocket", "Primitives", "TestRandom"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RESPTests",
+            dependencies: ["RESP", "TestRedis"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RedisTests",
+            dependencies: ["Redis", "RESP", "Net", "TestRedis"],
             swiftSettings: strict
         ),
         .testTarget(

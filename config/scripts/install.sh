@@ -3,7 +3,9 @@
 #
 #   install.sh build         the libraries that the broker and the demos link
 #   install.sh conformance   those, and the requirements of the conformance run except its suite
-#   install.sh test          those, a browser, a web server, and official client libraries
+#   install.sh sanitize      the libraries, and a Redis server
+#   install.sh test          the requirements of the conformance run, a Redis server, a browser, a web server, and official
+#                            client libraries
 #   install.sh microbench    those of build, and tools that count instructions
 #   install.sh bench         those, measuring tools, and the servers to compare with
 #
@@ -14,6 +16,8 @@ cd "$(dirname "$0")/../.."
 
 readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev libsodium-dev libyaml-dev)
 readonly conformance_packages=(openssl python3)
+# With the program of redis-server; that package only adds a link to it, and a system service, which no test needs.
+readonly redis_packages=(redis-tools)
 readonly test_packages=(python3-venv chromium chromium-driver nginx)
 readonly microbench_packages=(binutils valgrind)
 readonly bench_packages=(gcc libc6-dev make openssl strace procps python3-venv
@@ -116,10 +120,14 @@ fi
 case "${1:-}" in
     build) packages=("${build_packages[@]}") ;;
     conformance) packages=("${build_packages[@]}" "${conformance_packages[@]}") ;;
-    test) packages=("${build_packages[@]}" "${conformance_packages[@]}" "${test_packages[@]}") ;;
+    sanitize) packages=("${build_packages[@]}" "${redis_packages[@]}") ;;
+    test)
+        packages=("${build_packages[@]}" "${conformance_packages[@]}" "${redis_packages[@]}"
+            "${test_packages[@]}")
+        ;;
     microbench) packages=("${build_packages[@]}" "${microbench_packages[@]}") ;;
     bench) packages=("${build_packages[@]}" "${microbench_packages[@]}" "${bench_packages[@]}") ;;
-    *) echo "usage: install.sh build | conformance | test | microbench | bench" >&2 && exit 64 ;;
+    *) echo "usage: install.sh build | conformance | sanitize | test | microbench | bench" >&2 && exit 64 ;;
 esac
 
 if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then

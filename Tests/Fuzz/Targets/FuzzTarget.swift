@@ -28,6 +28,7 @@ public struct FuzzTarget: Sendable {
         FuzzTarget("handshakes", HandshakeFuzzing.run),
         FuzzTarget("requests", RequestFuzzing.run),
         FuzzTarget("responses", ResponseFuzzing.run),
+        FuzzTarget("replies", ReplyFuzzing.run),
         FuzzTarget("json", JSONFuzzing.run),
         FuzzTarget("messages", MessageFuzzing.run),
         FuzzTarget("triggers", TriggerFuzzing.run),

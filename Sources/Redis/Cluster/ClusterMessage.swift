@@ -1,0 +1,149 @@
+import Primitives
+public import RESP
+
+/// The place of a message in a stream of its channel.
+public struct StreamPosition: Hashable, Sendable, CustomStringConvertible {
+    /// The stream's ID: the time of its beginning in milliseconds, or later.
+    public var stream: UInt64
+    /// The number of the message; 0 for the beginning.
+    public var serial: UInt64
+
+    /// Makes a position.
+    public init(stream: UInt64, serial: UInt64) {
+        self.stream = stream
+        self.serial = serial
+    }
+
+    /// Parses the ID of a stream's entry; nil for another form.
+    init?(_ text: Span<UInt8>) {
+        let parts = text.string().split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let stream = UInt64(parts[0]), let serial = UInt64(parts[1]) else {
+            return nil
+        }
+        self.init(stream: stream, serial: serial)
+    }
+
+    /// The ID of the stream's entry in Redis.
+    public var description: String { "\(stream)-\(serial)" }
+}
+
+/// A message to number, store and announce.
+public struct ClusterMessage: Sendable {
+    /// What the publisher knows of the channel's stream.
+    public enum Stream: Hashable, Sendable {
+        /// The channel is not recoverable: its messages have no positions.
+        case none
+        /// The channel is recoverable, and may have a stream.
+        case unknown
+        /// The ID of the current stream.
+        case id(UInt64)
+    }
+
+    /// How a repetition of the message is recognised.
+    public struct Idempotency: Hashable, Sendable {
+        /// The key; it belongs to the app.
+        public var key: String
+        /// The digest of the content.
+        public var digest: String
+        /// The time for which the key is remembered, in seconds; at least 1.
+        public var age: Int
+
+        /// Makes the mark of a message.
+        public init(key: String, digest: String, age: Int) {
+            self.key = key
+            self.digest = digest
+            self.age = age
+        }
+    }
+
+    /// The channel.
+    public var channel: ClusterChannel
+    /// What is known of its stream; ignored by `open`.
+    public var stream: Stream
+    /// The most messages that the stream keeps, approximately.
+    public var lengthMax: Int
+    /// `KIND EXCEPT TIME BODY`.
+    public var entry: [UInt8]
+    /// How a repetition is recognised; nil if none is.
+    public var idempotency: Idempotency?
+    /// The time for which this is the channel's cached event, in seconds; nil if it is none.
+    public var cacheLifetime: Int?
+
+    /// Makes a message.
+    public init(
+        on channel: ClusterChannel,
+        in stream: Stream,
+        lengthMax: Int,
+        entry: [UInt8],
+        idempotency: Idempotency? = nil,
+        cacheLifetime: Int? = nil
+    ) {
+        self.channel = channel
+        self.stream = stream
+        self.lengthMax = lengthMax
+        self.entry = entry
+        self.idempotency = idempotency
+        self.cacheLifetime = cacheLifetime
+    }
+
+    var keyCount: Int { 2 + (idempotency == nil ? 0 : 1) + (cacheLifetime == nil ? 0 : 1) }
+    var argumentCount: Int { 4 + (idempotency == nil ? 0 : 2) + (cacheLifetime == nil ? 0 : 1) }
+
+    func writeKeys(of partition: PartitionKeys, to writer: inout RESPWriter) {
+        writer.argument(partition.messages(channel))
+        writer.argument(partition.announcements(channel))
+        if let key = idempotency?.key {
+            writer.argument(partition.idempotency(channel.app, key))
+        }
+        if cacheLifetime != nil { writer.argument(partition.cachedEvent(channel)) }
+    }
+
+    func writeArguments(to writer: inout RESPWriter) {
+        writer.argument((idempotency == nil ? "" : "i") + (cacheLifetime == nil ? "" : "k"))
+        switch stream {
+        case .none: writer.argument(literal: "")
+        case .unknown: writer.argument(literal: "-")
+        case .id(let id): writer.argument(Int(id))
+        }
+        writer.argument(lengthMax)
+        writer.argument(entry)
+        if let idempotency {
+            writer.argument(idempotency.digest)
+            writer.argument(idempotency.age)
+        }
+        if let cacheLifetime { writer.argument(cacheLifetime) }
+    }
+}
+
+/// What became of a message.
+public enum PublishOutcome: Hashable, Sendable {
+    /// Announced without a position: the channel has no stream.
+    case counted
+    /// Announced, with this place in the stream that the publisher named.
+    case numbered(serial: UInt64)
+    /// Announced at this position, in a stream that the publisher did not name.
+    case placed(StreamPosition)
+    /// Published before, with the same idempotency key, at this position; nil if it has none.
+    case repeated(StreamPosition?)
+    /// Not published: the stream has ended. To be repeated by `open`, with all later messages on the channel.
+    case stale
+    /// Not published.
+    case refused(RedisError)
+
+    /// Reads an element of the reply to `publish` or `open`; nil for another form.
+    public init?(_ element: borrowing RESPView) {
+        if let error = RedisError(element) {
+            self = .refused(error)
+        } else if element.isNull {
+            self = .stale
+        } else if element.kind == .array {
+            self = .repeated(element[0].withBytes { StreamPosition($0) })
+        } else if element.kind == .integer, let serial = element.integer {
+            self = serial == 0 ? .counted : .numbered(serial: UInt64(clamping: serial))
+        } else if let position = element.withBytes({ StreamPosition($0) }) {
+            self = .placed(position)
+        } else {
+            return nil
+        }
+    }
+}

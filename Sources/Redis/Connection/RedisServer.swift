@@ -1,0 +1,67 @@
+/// The identity of a Redis process, or of its data.
+///
+/// Two connections with the same ID have reached the same process; a restarted or promoted server has another.
+public struct RunID: Hashable, Sendable, CustomStringConvertible {
+    /// 40 hexadecimal digits.
+    public let description: String
+
+    /// Checks an ID; nil for another form.
+    public init?(_ text: some StringProtocol) {
+        let isHexadecimal = text.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }
+        guard text.utf8.count == 40, isHexadecimal else { return nil }
+        description = String(text)
+    }
+}
+
+/// What a server has said of itself when the connection was opened.
+public struct RedisServer: Hashable, Sendable {
+    /// How the server is run.
+    public enum Mode: String, Sendable {
+        /// A server, with or without replicas.
+        case standalone
+        /// A node of a Redis Cluster.
+        case cluster
+        /// A Sentinel.
+        case sentinel
+    }
+
+    /// The product: `redis` or `valkey`.
+    public var product: String
+    /// The version, such as `7.0.15`.
+    public var version: String
+    /// How the server is run.
+    public var mode: Mode
+    /// Whether the server is no replica.
+    public var isPrimary: Bool
+    /// The process (`run_id`), or where a host hides it, the history of the data (`master_replid`).
+    ///
+    /// Nil if both are hidden: then each connection may have reached another process.
+    public var runID: RunID?
+    /// The number of the connection (`CLIENT ID`).
+    public var clientID: Int64
+
+    /// The oldest version that is supported.
+    static let leastVersion = "7.0"
+
+    /// Whether the version is supported.
+    var isSupported: Bool {
+        let major = Int(version.prefix { $0 != "." }) ?? 0
+        return major >= 7
+    }
+
+    /// Reads the sections `server` and `replication` of INFO.
+    mutating func read(info: String) {
+        var fields: [Substring: Substring] = [:]
+        for line in info.split(whereSeparator: \.isNewline) {
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { fields[parts[0]] = parts[1] }
+        }
+        runID =
+            fields["run_id"].flatMap { RunID($0) } ?? fields["master_replid"].flatMap { RunID($0) }
+        if let role = fields["role"] { isPrimary = role == "master" }
+        // In a compatible mode, Valkey gives the version of the Redis that it is compatible with as `redis_version`.
+        if let version = fields["valkey_version"] {
+            (product, self.version) = ("valkey", String(version))
+        }
+    }
+}

@@ -1,0 +1,29 @@
+-- What several scripts need.
+--
+-- A stream's ID is the time of its creation in milliseconds, and greater than the epoch's `since`. Its entries have the
+-- Redis IDs STREAM-SERIAL, with serials from 1 on. Streams up to `since` are sealed: nothing is appended to them.
+--
+-- Redis runs a script's whole text for each call, functions included, so a script has only the parts that it needs.
+
+-- A number in decimal digits; `..` would write a time in scientific notation.
+local function digits(number) return string.format('%.0f', number) end
+
+-- The newest ID ever of a channel's messages: the stream, as a number, and the serial. Nil without a stream.
+local function newest(messages)
+    if redis.call('EXISTS', messages) == 0 then return nil end
+    local id
+    local last = redis.call('XREVRANGE', messages, '+', '-', 'COUNT', 1)[1]
+    if last then
+        id = last[1]
+    else
+        local info = redis.call('XINFO', 'STREAM', messages)
+        for index = 1, #info, 2 do
+            if info[index] == 'last-generated-id' then id = info[index + 1] end
+        end
+    end
+    local stream, serial = string.match(id, '^(%d+)-(%d+)$')
+    return tonumber(stream), serial
+end
+
+-- The epoch's `since`; 0 before the first registration.
+local function since(epoch) return tonumber(redis.call('HGET', epoch, 'since')) or 0 end

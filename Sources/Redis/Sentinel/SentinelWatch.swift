@@ -1,0 +1,176 @@
+public import Net
+import RESP
+
+/// Follows which server the majority of the Sentinels takes for the primary.
+///
+/// A primary that is cut off from most Sentinels may have been replaced without its knowledge; then the majority names
+/// another one, or cannot be reached. Confined to its reactor's thread.
+public final class SentinelWatch {
+    /// What to ask, and whom.
+    public struct Settings: Sendable {
+        /// The name under which the Sentinels monitor the primary.
+        public var name: String
+        /// The addresses of all Sentinels; more than half of them have to agree.
+        public var sentinels: [RedisURL]
+        /// The settings of the connections to the Sentinels.
+        public var connection: RedisSettings
+        /// The time between two questions to a Sentinel.
+        public var interval: Duration
+        /// The time for which an answer counts.
+        public var answerLifetime: Duration
+
+        /// Makes settings; the connections require no primary and load no scripts.
+        public init(
+            name: String,
+            sentinels: [RedisURL],
+            connection: RedisSettings = .init(),
+            interval: Duration = .milliseconds(500),
+            answerLifetime: Duration = .seconds(2)
+        ) {
+            self.name = name
+            self.sentinels = sentinels
+            self.connection = connection
+            self.connection.requiresPrimary = false
+            self.connection.scripts = []
+            self.interval = interval
+            self.answerLifetime = answerLifetime
+        }
+    }
+
+    /// The primary; nil while no majority names one.
+    public private(set) var primary: RedisURL.Location?
+
+    let settings: Settings
+    let reactor: Reactor
+    let tls: TLSContext?
+    private var votes: SentinelVotes
+    private var peers: [SentinelPeer] = []
+    private weak var delegate: (any SentinelWatchDelegate)?
+    private var timer: TimerID?
+
+    /// Begins to follow the primary.
+    ///
+    /// - Parameters:
+    ///   - settings: What to ask, and whom.
+    ///   - tls: The accepted certificates; necessary for secure addresses.
+    ///   - reactor: The reactor of the loop. It retains the watch until ``stop()``.
+    ///   - delegate: Not retained, and never called from inside this call.
+    public init(
+        _ settings: Settings,
+        tls: TLSContext? = nil,
+        on reactor: Reactor,
+        delegate: any SentinelWatchDelegate
+    ) {
+        self.settings = settings
+        self.tls = tls
+        self.reactor = reactor
+        self.delegate = delegate
+        votes = SentinelVotes(sentinelCount: settings.sentinels.count)
+        peers = settings.sentinels.indices.map { SentinelPeer($0, of: self) }
+        tick()
+    }
+
+    /// Closes the connections to the Sentinels; the delegate is not called any more.
+    public func stop() {
+        delegate = nil
+        if let timer = timer.take() { reactor.cancel(timer) }
+        for peer in peers { peer.close() }
+        peers = []
+    }
+
+    /// Asks each Sentinel, connecting first to those that cannot be asked.
+    private func tick() {
+        for peer in peers { peer.ask() }
+        timer = reactor.schedule(after: settings.interval, self)
+    }
+
+    func record(_ server: RedisURL.Location?, of sentinel: Int, askedAt time: MonotonicTime) {
+        votes.record(server, of: sentinel, askedAt: time)
+        evaluate()
+    }
+
+    private func evaluate() {
+        let majority = votes.majority(at: reactor.timerTime, within: settings.answerLifetime)
+        guard majority != primary else { return }
+        primary = majority
+        delegate?.sentinels(self, name: majority)
+    }
+}
+
+extension SentinelWatch: TimerTarget {
+    /// Asks again.
+    public func timerFired(tag: Int) {
+        evaluate()
+        tick()
+    }
+}
+
+/// The owner of a ``SentinelWatch``.
+public protocol SentinelWatchDelegate: AnyObject {
+    /// Called when the majority names another primary, or none any more (nil).
+    func sentinels(_ watch: SentinelWatch, name primary: RedisURL.Location?)
+}
+
+/// One Sentinel, and the connection to it.
+private final class SentinelPeer: RedisConnectionDelegate {
+    private let index: Int
+    private unowned let watch: SentinelWatch
+    private var connection: RedisConnection?
+    /// The question that is not answered yet, and when it was asked.
+    private var question: (call: CallID, askedAt: MonotonicTime)?
+    private static var switched: String { "+switch-master" }
+
+    init(_ index: Int, of watch: SentinelWatch) {
+        self.index = index
+        self.watch = watch
+    }
+
+    func ask() {
+        guard let connection else {
+            connection = RedisConnection.connect(
+                to: watch.settings.sentinels[index],
+                tls: watch.tls,
+                settings: watch.settings.connection,
+                on: watch.reactor,
+                delegate: self
+            )
+            return
+        }
+        guard question == nil else { return }
+        let name = watch.settings.name
+        // Not open yet, or no longer: the next question comes soon.
+        guard let call = try? connection.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name) else {
+            return
+        }
+        question = (call, watch.reactor.timerTime)
+    }
+
+    func close() {
+        connection?.close()
+        connection = nil
+    }
+
+    func opened(_ connection: RedisConnection, server: RedisServer) {
+        // So that a failover is noticed before the next question.
+        _ = try? connection.subscribe(to: [Self.switched])
+        ask()
+    }
+
+    func received(_ reply: borrowing RESPView, to call: CallID, on connection: RedisConnection) {
+        guard let question, question.call == call else { return }
+        self.question = nil
+        // Null if the name is unknown.
+        let port = reply[1].integer.flatMap { UInt16(exactly: $0) }
+        let server = port.map { RedisURL.Location.host(reply[0].text, port: $0) }
+        watch.record(server, of: index, askedAt: question.askedAt)
+    }
+
+    func received(push: borrowing RESPView, on connection: RedisConnection) {
+        if push[0].equals("message") { ask() }
+    }
+
+    func closed(_ connection: RedisConnection, _ fault: RedisFault, unanswered: Range<CallID>) {
+        self.connection = nil
+        question = nil
+    }
+}

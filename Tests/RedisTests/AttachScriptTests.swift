@@ -1,0 +1,110 @@
+import RESP
+import Redis
+import TestRedis
+import Testing
+
+@Suite("Scripts: subscriptions") struct AttachScriptTests {
+    private let keys = ClusterStore.keys
+
+    @Test func countsTheSubscriptionsOfAllNodes() throws {
+        let store = try ClusterStore()
+        try store.register("a")
+        try store.register("b")
+        /// The count, and whether the channel was vacant.
+        func attach(_ node: String, _ count: Int) throws -> [Int64] {
+            let attachment = try store.attach(by: node, count: count)
+            return [attachment.subscriptionCount, attachment.wasVacant ? 1 : 0]
+        }
+        /// The count, and whether the channel has become vacant.
+        func detach(_ node: String) throws -> [Int64] {
+            let detachment = try store.detach(by: node)
+            return [detachment.subscriptionCount, detachment.becameVacant ? 1 : 0]
+        }
+        #expect(try attach("a", 3) == [3, 1])
+        #expect(try attach("b", 2) == [5, 0])
+        // The count is the node's own, so that a repetition changes nothing.
+        #expect(try attach("a", 3) == [5, 0])
+        #expect(try attach("a", 1) == [3, 0])
+        #expect(try store.call("ZRANGE", store.occupied, "0", "-1").elements == [.bulk("x")])
+        #expect(try store.call("SISMEMBER", keys.items(of: "a"), "c:1:x") == .integer(1))
+        #expect(try detach("a") == [2, 0])
+        #expect(try detach("a") == [2, 0])
+        #expect(try detach("b") == [0, 1])
+        #expect(try detach("b") == [0, 0])
+        for key in [store.occupied, store.subscriptions] {
+            #expect(try store.call("EXISTS", key) == .integer(0))
+        }
+        #expect(try store.call("SMEMBERS", keys.items(of: "a")) == .list(.set, [.bulk(".")]))
+        #expect(try attach("b", 1) == [1, 1])
+    }
+
+    @Test func listsOccupiedChannelsByName() throws {
+        let store = try ClusterStore()
+        try store.register()
+        for channel in ["b", "c", "a", "B"] { #expect(try store.attach(to: channel).wasVacant) }
+        let names = try store.call("ZRANGEBYLEX", store.occupied, "[a", "+").elements
+        #expect(names.map(\.text) == ["a", "b", "c"])
+    }
+
+    @Test func knowsThePositionsOfARecoverableChannel() throws {
+        let store = try ClusterStore()
+        try store.register()
+        let without = try store.attach(.position)
+        #expect(without.newest == nil && without.oldest == nil)
+        let first = try store.open()
+        let last = try store.open()
+        let with = try store.attach(.position)
+        #expect(with.newest == last && with.oldest == first)
+        #expect(try store.attach().newest == nil)
+        try store.call("XTRIM", store.messages, "MAXLEN", "0")
+        let empty = try store.attach(.position)
+        #expect(empty.newest == last && empty.oldest == nil)
+    }
+
+    @Test func beginsAStreamForAClientThatTracks() throws {
+        let store = try ClusterStore()
+        try store.register()
+        try store.subscribe()
+        let attachment = try store.attach(.stream)
+        let start = try #require(attachment.newest)
+        #expect(start.serial == 0 && attachment.oldest == nil && attachment.wasVacant)
+        // Announced before the reply, so other nodes know it too.
+        let messages = try store.live.takeMessages()
+        #expect(messages.count == 1 && messages[0].hasSuffix(" \(start.stream)"))
+        #expect(try store.call("XLEN", store.messages) == .integer(0))
+        #expect(try store.attach([.stream, .position]).newest == start)
+        let message = ClusterStore.message(in: .id(start.stream))
+        #expect(try store.publish(message) == [.numbered(serial: 1)])
+        // A new epoch begins a new stream; until then the sealed one is reported.
+        let epoch = try store.register(run: "2").epoch
+        #expect(try store.attach(.position).newest == start.with(serial: 1))
+        let next = try #require(store.attach(.stream).newest)
+        #expect(next.stream > epoch.since && next.serial == 0)
+    }
+
+    @Test func readsTheMembers() throws {
+        let store = try ClusterStore()
+        try store.register()
+        try store.call("HSET", keys.memberInfos(ClusterStore.channel("x")), "u", "{\"name\":\"U\"}")
+        let members = try store.attach(.members).members
+        #expect(members.map(\.user) == ["u"])
+        #expect(members.first?.info == Array("{\"name\":\"U\"}".utf8))
+        #expect(try store.attach().members.isEmpty)
+    }
+
+    @Test func refusesANodeThatIsNotRegistered() throws {
+        let store = try ClusterStore()
+        try store.register("b")
+        let (calls, channel) = (store.calls(of: "a"), ClusterStore.channel("x"))
+        func refusal(of call: CallID) throws -> String? {
+            try store.live.reply(to: call) { RedisError($0) }?.text
+        }
+        let attach = try calls.attach(to: channel, count: 1, .stream, on: store.live.connection)
+        #expect(try refusal(of: attach) == "FENCED node a is not registered")
+        let detach = try calls.detach(from: channel, on: store.live.connection)
+        #expect(try refusal(of: detach) == "FENCED node a is not registered")
+        for key in [store.occupied, store.subscriptions, store.messages, keys.items(of: "a")] {
+            #expect(try store.call("EXISTS", key) == .integer(0))
+        }
+    }
+}

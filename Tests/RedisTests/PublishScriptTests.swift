@@ -1,0 +1,196 @@
+import RESP
+import Redis
+import TestRedis
+import Testing
+
+@Suite("Scripts: publishing") struct PublishScriptTests {
+    private let keys = ClusterStore.keys
+    private func message(
+        on name: String = "x",
+        in stream: ClusterMessage.Stream = .unknown,
+        lengthMax: Int = 100,
+        _ entry: String = "e - 1 {}",
+        idempotency: (key: String, digest: String)? = nil,
+        isCached: Bool = false
+    ) -> ClusterMessage {
+        ClusterStore.message(
+            on: name,
+            in: stream,
+            lengthMax: lengthMax,
+            entry,
+            idempotency: idempotency,
+            isCached: isCached
+        )
+    }
+
+    @Test func countsAMessageWithoutAStream() throws {
+        let store = try ClusterStore()
+        try store.register()
+        try store.subscribe()
+        #expect(try store.publish(message(), message(in: .none)) == [.counted, .counted])
+        #expect(try store.call("GET", keys.counter) == .bulk("2"))
+        #expect(try store.call("EXISTS", store.messages) == .integer(0))
+        #expect(try store.live.takeMessages() == ["0 e - 1 {}", "0 e - 1 {}"])
+        #expect(try store.register().counter == 2)
+        #expect(try store.heartbeat().counter == 2)
+    }
+
+    @Test func numbersTheMessagesOfAStream() throws {
+        let store = try ClusterStore()
+        let since = try store.register().epoch.since
+        try store.subscribe()
+        let first = try store.open(message("e - 1 a"))
+        #expect(first.stream > since && first.serial == 1)
+        // Unknown to the caller, then known.
+        #expect(try store.publish(message("e 1.2 2 b")) == [.placed(first.with(serial: 2))])
+        let stream = ClusterMessage.Stream.id(first.stream)
+        let later = try store.publish(
+            message(in: stream, "+ - 3 c"),
+            message(on: "y"),
+            message(in: stream, "# - 4 d")
+        )
+        #expect(later == [.numbered(serial: 3), .counted, .numbered(serial: 4)])
+        let messages = try store.live.takeMessages()
+        #expect(messages[0].hasPrefix("0 ! - ") && messages[0].hasSuffix(" \(first.stream)"))
+        #expect(messages.dropFirst() == ["1 e - 1 a", "2 e 1.2 2 b", "3 + - 3 c", "4 # - 4 d"])
+        let kept = try store.call("XRANGE", store.messages, "-", "+").elements
+        #expect(kept.map(\.elements[0].text) == (1...UInt64(4)).map { "\(first.with(serial: $0))" })
+        #expect(kept[1].elements[1].elements.map(\.text) == ["d", "e 1.2 2 b"])
+        let lifetime = try #require(Int(store.call("TTL", store.messages).text))
+        #expect(lifetime > 86_000)
+    }
+
+    @Test func beginsANewStreamBehindASealedOne() throws {
+        let store = try ClusterStore()
+        try store.register()
+        let first = try store.open()
+        let epoch = try store.register(run: "2").epoch
+        // Whether the caller knows the old stream or not, it has to open the new one.
+        try store.subscribe()
+        #expect(try store.publish(message()) == [.stale])
+        let second = try store.open(message("e - 2 b"))
+        #expect(second.stream > epoch.since && second.serial == 1)
+        let both = try store.publish(
+            message(in: .id(first.stream)),
+            message(in: .id(second.stream))
+        )
+        #expect(both == [.stale, .numbered(serial: 2)])
+        // The end of the sealed stream is kept, before the new one.
+        let kept = try store.call("XRANGE", store.messages, "-", "+").elements.map(
+            \.elements[0].text
+        )
+        #expect(kept == [first, second, second.with(serial: 2)].map(\.description))
+        // What was refused was not announced.
+        #expect(try store.live.takeMessages().dropFirst() == ["1 e - 2 b", "2 e - 1 {}"])
+    }
+
+    @Test func refusesAStreamThatIsGoneOrWasLost() throws {
+        let store = try ClusterStore()
+        try store.register()
+        #expect(try store.publish(message(in: .id(1_763_850_000_123))) == [.stale])
+        let position = try store.open()
+        #expect(try store.publish(message(in: .id(position.stream + 5))) == [.stale])
+        #expect(try store.call("XLEN", store.messages) == .integer(1))
+        #expect(try store.call("GET", keys.counter) == .null)
+    }
+
+    @Test func keepsItsPlaceInAnEmptyStream() throws {
+        let store = try ClusterStore()
+        try store.register()
+        let first = try store.open()
+        #expect(try store.publish(message()) == [.placed(first.with(serial: 2))])
+        try store.call("XTRIM", store.messages, "MAXLEN", "0")
+        #expect(try store.publish(message(in: .id(first.stream))) == [.numbered(serial: 3)])
+        try store.call("XTRIM", store.messages, "MAXLEN", "0")
+        #expect(try store.publish(message()) == [.placed(first.with(serial: 4))])
+        #expect(try store.open() == first.with(serial: 5))
+    }
+
+    @Test func keepsOnlyTheNewest() throws {
+        let store = try ClusterStore(["--stream-node-max-entries", "10"])
+        try store.register()
+        let first = try store.open()
+        let more = message(in: .id(first.stream), lengthMax: 20)
+        for _ in 0..<10 { _ = try store.publish(Array(repeating: more, count: 10)) }
+        let length = try #require(Int(store.call("XLEN", store.messages).text))
+        #expect((20...30).contains(length))
+        #expect(try store.publish(message()) == [.placed(first.with(serial: 102))])
+    }
+
+    @Test(arguments: [ClusterMessage.Stream.none, .unknown])
+    func publishesAnIdempotencyKeyOnce(stream: ClusterMessage.Stream) throws {
+        let store = try ClusterStore()
+        try store.register()
+        try store.subscribe()
+        let first = message(in: stream, idempotency: ("key", "digest 1"))
+        #expect(try store.publish(first) == [.counted])
+        #expect(try store.publish(first, first) == [.repeated(nil), .repeated(nil)])
+        let other = message(in: stream, idempotency: ("key", "digest 2"))
+        let conflict = RedisError("CONFLICT the idempotency key belongs to another message")
+        #expect(try store.publish(other, message(in: stream)) == [.refused(conflict), .counted])
+        #expect(try store.live.takeMessages().count == 2)
+        #expect(try store.call("TTL", keys.idempotency("1", "key")).text.count == 2)
+    }
+
+    @Test func remembersThePositionOfAnIdempotencyKey() throws {
+        let store = try ClusterStore()
+        try store.register()
+        let first = message(idempotency: ("key", "digest"))
+        let position = try store.open(first)
+        #expect(try store.publish(first, opens: true) == [.repeated(position)])
+        let named = message(in: .id(position.stream), idempotency: ("key", "digest"))
+        #expect(try store.publish(named) == [.repeated(position)])
+        // A refused message is not remembered.
+        let stale = message(in: .id(1), idempotency: ("other", "digest"))
+        #expect(try store.publish(stale) == [.stale])
+        #expect(try store.open(stale) == position.with(serial: 2))
+        #expect(try store.call("XLEN", store.messages) == .integer(2))
+    }
+
+    @Test func keepsTheCachedEvent() throws {
+        let store = try ClusterStore()
+        try store.register()
+        _ = try store.publish(message(in: .none, "e - 1 a", isCached: true))
+        #expect(try store.call("GET", store.cachedEvent) == .bulk("0 e - 1 a"))
+        _ = try store.publish(
+            message(idempotency: ("key", "digest"), isCached: true),
+            message("e - 2 b", isCached: true),
+            opens: true
+        )
+        #expect(try store.call("GET", store.cachedEvent) == .bulk("2 e - 2 b"))
+        #expect(try store.call("TTL", store.cachedEvent).text.count == 2)
+        #expect(try store.attach(.cachedEvent).cachedEvent == Array("2 e - 2 b".utf8))
+        #expect(try store.attach().cachedEvent == nil)
+    }
+
+    @Test func publishesAFullBatch() throws {
+        let store = try ClusterStore()
+        try store.register()
+        try store.subscribe()
+        let messages = (0..<ClusterScripts.messageCountMax).map { message("e - 1 \($0)") }
+        let first = try store.open()
+        let outcomes = try store.publish(messages, opens: true)
+        #expect(outcomes == (2...UInt64(65)).map { .placed(first.with(serial: $0)) })
+        let announced = try store.live.takeMessages().dropFirst(2)
+        #expect(announced.elementsEqual((2...65).map { "\($0) e - 1 \($0 - 2)" }))
+    }
+
+    @Test func isRefusedAsAWholeWithoutMemory() throws {
+        let store = try ClusterStore()
+        try store.register()
+        try store.subscribe()
+        try store.live.call("CONFIG", "SET", "maxmemory", "1")
+        let call = try store.calls(of: "a").publish([message()], on: store.live.connection)
+        #expect(try store.live.reply(to: call) { RedisError($0) }?.code == .outOfMemory)
+        #expect(try store.live.takeMessages().isEmpty)
+    }
+
+    @Test func announcesByShardedPublishingInARedisCluster() throws {
+        let store = try ClusterStore(scripts: ClusterScripts(isSharded: true))
+        let name = keys.announcements(ClusterStore.channel("x")).description
+        try store.live.connection.subscribe(to: [name], isSharded: true)
+        #expect(try store.publish(message(in: .none, "e - 1 a")) == [.counted])
+        let push = Value.list(.push, ["smessage", name, "0 e - 1 a"].map { .bulk($0) })
+        store.live.run { store.live.owner.events.contains(.push(push)) }
+    }
+}

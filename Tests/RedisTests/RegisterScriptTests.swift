@@ -1,0 +1,125 @@
+import RESP
+import Redis
+import TestRedis
+import Testing
+
+@Suite("Scripts: nodes and epochs") struct RegisterScriptTests {
+    private let keys = ClusterStore.keys
+
+    @Test func beginsTheFirstEpoch() throws {
+        let store = try ClusterStore()
+        let first = try store.register()
+        #expect(first.time > 1_700_000_000_000 && first.epoch.since == UInt64(first.time) + 1)
+        #expect(!first.epoch.isClean && !first.wasRegistered && first.counter == 0)
+        let second = try store.register()
+        #expect(second.epoch == first.epoch && second.wasRegistered)
+        let other = try store.register("b")
+        #expect(other.epoch == first.epoch && !other.wasRegistered)
+        #expect(try store.call("SMEMBERS", keys.items(of: "a")) == .list(.set, [.bulk(".")]))
+        #expect(try store.call("ZCARD", keys.nodes) == .integer(2))
+    }
+
+    @Test func beginsAnEpochWithAnotherProcess() throws {
+        let store = try ClusterStore()
+        let future = UInt64(try store.register().time) + 1_000_000
+        // The clock of the promoted server may be behind.
+        let second = try store.register(run: "2", known: future)
+        #expect(second.epoch.since == future + 1 && !second.epoch.isClean)
+        // The old process again: never less than before.
+        #expect(try store.register(run: "1").epoch.since == future + 2)
+        #expect(try store.register("b", run: "1", known: future + 50).epoch.since == future + 51)
+        #expect(try store.heartbeat().epoch.since == future + 51)
+        #expect(try store.register("c", run: "1", known: future).epoch.since == future + 51)
+    }
+
+    @Test(
+        "An epoch is clean if all replicas had every acknowledged message of the one before",
+        arguments: [
+            ([.all], true), ([.replica], false), ([.primary], false), ([.all, .all], true),
+            ([.all, .replica], false), ([.replica, .all], false),
+        ] as [([Acknowledgement], Bool)]
+    )
+    func isClean(acknowledgements: [Acknowledgement], isClean: Bool) throws {
+        let store = try ClusterStore()
+        for (index, acknowledgement) in acknowledgements.enumerated() {
+            try store.register("\(index)", acknowledgement)
+        }
+        #expect(try store.register("z", run: "2", .all).epoch.isClean == isClean)
+        #expect(try store.heartbeat("z", .all).epoch.isClean == isClean)
+        // A heartbeat can take the promise back, but not give it.
+        try store.heartbeat("z", .replica)
+        try store.heartbeat("z", .all)
+        #expect(try store.register("z", run: "3").epoch.isClean == false)
+    }
+
+    @Test func refusesAnotherLayout() throws {
+        let store = try ClusterStore()
+        try store.register()
+        try store.call("HSET", keys.epoch, "layout", "2")
+        let call = try store.calls(of: "b").register(
+            runID: ClusterStore.runID("1"),
+            known: 0,
+            .primary,
+            on: store.live.connection
+        )
+        let error = try store.live.reply(to: call) { RedisError($0) }
+        #expect(error?.text == "LAYOUT the data has layout 2, and the node has layout 1")
+        #expect(try store.call("EXISTS", keys.items(of: "b")) == .integer(0))
+    }
+
+    @Test func renewsNodeAndLeadership() throws {
+        let store = try ClusterStore()
+        try store.register("a")
+        try store.register("b")
+        #expect(try store.heartbeat("a").leads)
+        let other = try store.heartbeat("b")
+        #expect(!other.leads && other.isRegistered && other.dead.isEmpty)
+        let lease = try #require(Int(store.call("PTTL", keys.leader).text))
+        #expect(1...10_000 ~= lease)
+        try store.call("DEL", keys.leader)
+        #expect(try store.heartbeat("b").leads)
+        #expect(try store.heartbeat("a").leads == false)
+    }
+
+    @Test func namesNodesWhoseLeaseIsOver() throws {
+        let store = try ClusterStore()
+        for node in ["a", "b", "c"] { try store.register(node) }
+        let time = try store.heartbeat("a").time
+        try store.call("ZADD", keys.nodes, "\(time - 10_001)", "b", "\(time - 5_000)", "c")
+        #expect(try store.heartbeat("a").dead == ["b"])
+        try store.call("ZADD", keys.nodes, "0", "c")
+        #expect(try store.heartbeat("a").dead == ["c", "b"])
+    }
+
+    @Test func doesNotRenewANodeThatWasRemoved() throws {
+        let store = try ClusterStore()
+        try store.register("a")
+        try store.call("DEL", keys.items(of: "a"))
+        try store.call("ZREM", keys.nodes, "a")
+        let fenced = try store.heartbeat("a")
+        #expect(!fenced.isRegistered && !fenced.leads)
+        #expect(try store.call("ZCARD", keys.nodes) == .integer(0))
+        // All data is gone.
+        try store.live.call("FLUSHALL")
+        let empty = try store.heartbeat("a")
+        #expect(!empty.isRegistered && empty.epoch.since == 0)
+        #expect(try store.register("a").wasRegistered == false)
+    }
+
+    @Test func worksWithoutMemory() throws {
+        let store = try ClusterStore()
+        try store.register()
+        #expect(try store.attach().wasVacant)
+        try store.live.call("CONFIG", "SET", "maxmemory", "1")
+        #expect(try store.heartbeat().isRegistered)
+        #expect(try store.register("b").wasRegistered == false)
+        let call = try store.calls(of: "a").attach(
+            to: ClusterStore.channel("y"),
+            count: 1,
+            [],
+            on: store.live.connection
+        )
+        #expect(try store.live.reply(to: call) { RedisError($0) }?.code == .outOfMemory)
+        #expect(try store.detach().becameVacant)
+    }
+}

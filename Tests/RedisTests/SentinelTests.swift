@@ -1,0 +1,114 @@
+import Net
+import RESP
+import TestRedis
+import Testing
+
+@testable import Redis
+
+@Suite("Majority of Sentinels") struct SentinelVotesTests {
+    private let a = RedisURL.Location.host("10.0.0.1", port: 1)
+    private let b = RedisURL.Location.host("10.0.0.2", port: 1)
+    private func time(_ seconds: Int64) -> MonotonicTime {
+        .init(nanoseconds: seconds * 1_000_000_000)
+    }
+
+    @Test(
+        arguments: [
+            ("", 3, nil), ("a", 3, nil), ("aa", 3, "a"), ("aab", 3, "a"), ("ab", 3, nil),
+            ("abb", 3, "b"),
+            ("a-b", 3, nil), ("a-a", 3, "a"), ("a", 1, "a"), ("a", 2, nil), ("aabb", 4, nil),
+            ("aaab", 4, "a"),
+        ] as [(String, Int, Character?)]
+    )
+    func needsMoreThanHalfOfAll(named: String, sentinelCount: Int, majority: Character?) {
+        var votes = SentinelVotes(sentinelCount: sentinelCount)
+        for (index, name) in named.enumerated() {
+            votes.record(name == "-" ? nil : name == "a" ? a : b, of: index, askedAt: time(1))
+        }
+        let expected = majority.map { $0 == "a" ? a : b }
+        #expect(votes.majority(at: time(2), within: .seconds(2)) == expected)
+    }
+
+    @Test func forgetsOldAnswers() {
+        var votes = SentinelVotes(sentinelCount: 3)
+        votes.record(a, of: 0, askedAt: time(10))
+        votes.record(a, of: 1, askedAt: time(11))
+        #expect(votes.majority(at: time(12), within: .seconds(2)) == a)
+        #expect(votes.majority(at: time(13), within: .seconds(2)) == nil)
+        votes.record(a, of: 2, askedAt: time(13))
+        #expect(votes.majority(at: time(13), within: .seconds(2)) == a)
+        votes.record(b, of: 2, askedAt: time(13))
+        #expect(votes.majority(at: time(13), within: .seconds(2)) == nil)
+    }
+}
+
+@Suite("Real Sentinels") struct SentinelWatchTests {
+    private final class Follower: SentinelWatchDelegate {
+        var named: [RedisURL.Location?] = []
+        func sentinels(_ watch: SentinelWatch, name primary: RedisURL.Location?) {
+            named.append(primary)
+        }
+    }
+
+    private func sentinel() throws -> RedisProcess {
+        try RedisProcess(as: "redis-sentinel", files: ["sentinel.conf": []])
+    }
+
+    @Test func areFollowedByMajority() throws {
+        let sentinels = try (0..<3).map { _ in try sentinel() }
+        // Their owners give the commands of an operator; no server is behind the addresses.
+        let operators = try sentinels.map { sentinel in
+            let live = try LiveRedis(
+                sentinel,
+                RedisSettings(
+                    requiresPrimary: false,
+                    openTimeout: .seconds(20),
+                    answerTimeout: .seconds(20)
+                )
+            )
+            live.run { !live.owner.events.isEmpty }
+            #expect(live.owner.server?.mode == .sentinel)
+            return live
+        }
+        func monitor(_ index: Int, _ port: Int) throws {
+            _ = try operators[index].call("SENTINEL", "REMOVE", "main")
+            let reply = try operators[index].call(
+                "SENTINEL",
+                "MONITOR",
+                "main",
+                "127.0.0.1",
+                "\(port)",
+                "2"
+            )
+            #expect(reply == .text(.simpleString, "OK"))
+        }
+        let driver = operators[0]
+        let follower = Follower()
+        var settings = SentinelWatch.Settings(
+            name: "main",
+            sentinels: try sentinels.map { try $0.url },
+            interval: .milliseconds(20)
+        )
+        settings.connection.answerTimeout = .seconds(20)
+        // Long enough for a busy machine.
+        settings.answerLifetime = .seconds(5)
+        let watch = SentinelWatch(settings, on: driver.reactor, delegate: follower)
+        try monitor(0, 1)
+        try monitor(1, 1)
+        driver.run { watch.primary == .host("127.0.0.1", port: 1) }
+        // The two others name another one.
+        try monitor(1, 2)
+        driver.run { watch.primary == nil }
+        try monitor(2, 2)
+        driver.run { watch.primary == .host("127.0.0.1", port: 2) }
+        // One of the two is gone, and comes to count no more.
+        sentinels[2].stop()
+        driver.run { watch.primary == nil }
+        let expected: [RedisURL.Location?] = [
+            .host("127.0.0.1", port: 1), nil, .host("127.0.0.1", port: 2), nil,
+        ]
+        #expect(follower.named == expected)
+        watch.stop()
+        driver.run { driver.reactor.streamCount == 1 }
+    }
+}
