@@ -3,7 +3,7 @@ import Net
 /// Simulated runs of a broker, each reproducible by its seed.
 package enum Simulation {
     /// The result of a run.
-    package struct Outcome {
+    package struct Outcome: Sendable {
         /// The first violation; `nil` if there was none.
         package var violation: Violation?
         /// The hash of the trace, if it was hashed.

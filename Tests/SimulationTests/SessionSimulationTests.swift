@@ -1,13 +1,15 @@
 import Simulation
 import Testing
 
-@Suite("The simulation of sessions") struct SessionSimulationTests {
+/// One at a time, as each keeps a processor busy.
+@Suite("The simulation of sessions", .serialized) struct SessionSimulationTests {
     @Test("Its runs violate no invariant, and reach all situations")
     func runsMeetEverything() async throws {
+        let outcomes = try await onOwnThread {
+            try (UInt64(1)...100).map { seed in (seed, try SessionSimulation.play(seed: seed)) }
+        }
         var situations: [Situation: Int] = [:]
-        for seed in UInt64(1)...100 {
-            await Task.yield()
-            let outcome = try SessionSimulation.play(seed: seed)
+        for (seed, outcome) in outcomes {
             try #require(
                 outcome.violation == nil,
                 "seed \(seed): \(outcome.violation.debugDescription)"
@@ -27,14 +29,10 @@ import Testing
         arguments: SessionVariant.allCases
     )
     func isFoundOut(variant: SessionVariant) async throws {
-        for seed in UInt64(1)...300 {
-            await Task.yield()
-            guard let violation = try SessionSimulation.play(seed: seed, variant).violation else {
-                continue
-            }
-            #expect(variant.breaks.contains(violation.invariant), "seed \(seed): \(violation)")
-            return
+        let found = try await firstViolation(1...300) {
+            try SessionSimulation.play(seed: $0, variant).violation
         }
-        Issue.record("no run has detected it")
+        let (seed, violation) = try #require(found, "no run has detected it")
+        #expect(variant.breaks.contains(violation.invariant), "seed \(seed): \(violation)")
     }
 }

@@ -2,17 +2,16 @@ import Simulation
 import Testing
 
 /// Tests of the test: each injected bug is detected, by an invariant that it violates.
-@Suite("Injected bugs in the simulation") struct VariantTests {
+///
+/// One at a time, as each keeps a processor busy.
+@Suite("Injected bugs in the simulation", .serialized) struct VariantTests {
     @Test("Each is detected, by an invariant that it violates", arguments: Variant.allCases)
     func isFoundOut(variant: Variant) async throws {
-        for seed in UInt64(1)...400 {
-            await Task.yield()
-            guard let violation = try Simulation.play(Schedule(seed: seed), variant).violation
-            else { continue }
-            #expect(variant.breaks.contains(violation.invariant), "seed \(seed): \(violation)")
-            return
+        let found = try await firstViolation(1...400) {
+            try Simulation.play(Schedule(seed: $0), variant).violation
         }
-        Issue.record("no run has detected it")
+        let (seed, violation) = try #require(found, "no run has detected it")
+        #expect(variant.breaks.contains(violation.invariant), "seed \(seed): \(violation)")
     }
 
     @Test("A failing run is shrunk to a few steps that still fail")
