@@ -57,6 +57,8 @@ final class Device {
     /// When the connection was opened that was last told that another device uses the token: the session has been shared for
     /// less long.
     var sharedAt: Int?
+    /// When the device first read so, in the present sharing: what was decided before may still be on its way.
+    var toldSharedAt: Int?
 
     init(number: Int, kind: Kind, token: String, skew: Int, at now: Int) {
         self.number = number

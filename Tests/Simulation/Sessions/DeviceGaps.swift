@@ -68,14 +68,19 @@ extension SessionWorld {
         }
         connection.isShared = true
         // It may have been decided long before the device reads it.
+        let isForgotten = device.sharedAt.map { now - $0 >= SessionScenario.certainAge } ?? true
+        if isForgotten { device.toldSharedAt = now }
         device.sharedAt = connection.connectedAt
     }
 
-    /// Whether the session certainly resumes nothing: two living devices have used its token, and it was not forgotten.
-    func resumesNothing(_ device: Device) -> Bool {
-        guard let sharedAt = [device.sharedAt, device.twin?.sharedAt].compactMap(\.self).max()
+    /// Whether a connection certainly resumes nothing: two living devices had used its token before it was opened, and the
+    /// session was not forgotten.
+    func resumesNothing(_ device: Device, _ connection: DeviceConnection) -> Bool {
+        guard let sharedAt = [device.sharedAt, device.twin?.sharedAt].compactMap(\.self).max(),
+            let toldAt = [device.toldSharedAt, device.twin?.toldSharedAt].compactMap(\.self).min()
         else { return false }
-        return !hasEvicted && now - sharedAt < SessionScenario.certainAge
+        let isBehind = connection.isShared || connection.connectedAt > toldAt
+        return isBehind && !hasEvicted && now - sharedAt < SessionScenario.certainAge
     }
 
     /// Checks that two connected devices with one token are told, on all of their channels.

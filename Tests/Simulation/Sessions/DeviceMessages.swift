@@ -190,7 +190,7 @@ extension SessionWorld {
         if !connection.hasClaimed { claimed(device, connection) }
         device.contactAt = now
         let isRecovered = data.contains(#""recovered":true"#)
-        if isRecovered, resumesNothing(device) {
+        if isRecovered, resumesNothing(device, connection) {
             throw device.broken(.answers, "was resumed on \(channel), and shares its token")
         }
         connection.replayCounts[channel] =

@@ -68,7 +68,7 @@ extension SessionWorld {
             }
             device.isKnown = false
             // So may what was shared, or was told to be unknown.
-            (device.isCertainlyUnknown, device.sharedAt) = (false, nil)
+            (device.isCertainlyUnknown, device.sharedAt, device.toldSharedAt) = (false, nil, nil)
         }
         closeAllAbandoned()
         if variant != .crashTakenForStop { (isComplete, startedAt) = (false, now) }

@@ -2,7 +2,8 @@ import Broker
 import Net
 import PusherProtocol
 
-/// Writes the sessions that have changed to the archive every five seconds, so that a crash makes clients repeat little.
+/// Writes the sessions that have changed to the archive, so that a crash makes clients repeat little: every second, or
+/// every five if there are many.
 ///
 /// The connection that owns a session knows its cursors; its home knows the sessions without a connection. All shards
 /// begin a round at the same moments, so that a session that goes from one to another between two rounds is written by
@@ -19,8 +20,10 @@ final class SessionCheckpoints: TimerTarget {
     private var isUnderWay = false
     private var isTimerRunning = false
 
-    /// The time between two rounds, in milliseconds.
-    private static var interval: Int64 { 5_000 }
+    /// The time between two rounds of few sessions, in milliseconds.
+    private static var interval: Int64 { 1_000 }
+    /// The number of intervals between two rounds of more than a portion.
+    private static var longInterval: Int64 { 5 }
     /// The maximum number of sessions and of cursors in one portion, which delays messages of stored channels.
     private static var portionMax: (sessions: Int, cursors: Int) { (256, 2_048) }
 
@@ -47,6 +50,8 @@ final class SessionCheckpoints: TimerTarget {
 
     func timerFired(tag: Int) {
         isTimerRunning = false
+        let count = connections.count + sessions.home.changeCount
+        guard count <= Self.portionMax.sessions || isLongIntervalOver else { return startTimer() }
         due = (Array(connections.values), sessions.home.changeCount)
         connections = [:]
         post()
@@ -78,6 +83,12 @@ final class SessionCheckpoints: TimerTarget {
         }
         isUnderWay = true
         archive.post(.sessions(changes, shard: context.shard))
+    }
+
+    /// Whether this is the beginning of a long interval, the same for all shards.
+    private var isLongIntervalOver: Bool {
+        let number = (context.milliseconds + Self.interval / 2) / Self.interval
+        return number % Self.longInterval == 0
     }
 
     private func startTimer() {
