@@ -201,7 +201,8 @@ extension SessionWorld {
             book.lacksOpening =
                 channel == SessionScenario.cacheChannel && isCached && !isRecovered
                 && !device.sharesToken
-            book.lacksGap = device.isCertainlyUnknown && !device.sharesToken
+            // A cursor may have outlived an unsubscription that the broker has not read.
+            book.lacksGap = device.isCertainlyUnknown && !device.sharesToken && !isRecovered
             device.books[channel] = book
             reach(.tracked)
         } else if isRecovered {
