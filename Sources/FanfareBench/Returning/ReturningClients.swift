@@ -20,7 +20,7 @@ final class ReturningClients: BenchClientDelegate {
     private(set) var received: ReceivedEvents
     /// The subscriptions that resumed from a position.
     private(set) var resumedCount = 0
-    /// The gaps that clients were told of.
+    /// The gaps that clients were told of since they came back.
     private(set) var gapCount = 0
     /// The first error that ends the run.
     private(set) var failure: BenchError?
@@ -102,6 +102,8 @@ final class ReturningClients: BenchClientDelegate {
 
     /// Resets all connections, as a lost network would; the clients stay away until ``connectAll()``.
     func resetAll() {
+        // A broker that has just started cannot know whether a token is new, and tells of a gap.
+        gapCount = 0
         for connection in connections { connection?.reset() }
     }
 
