@@ -84,12 +84,12 @@ package final class ArchiveFile {
         var former: (life: Int64, bootID: String, isClosed: Bool, isSynced: Bool) = (
             1, "", true, true
         )
-        hasAllSessions = try connection.integer("SELECT has_all_sessions FROM life") == 1
         try connection.forEachRow("SELECT * FROM life") { row throws(SQLiteError) in
             former = (
                 row.integer("life"), row.text("boot_id"), row.integer("is_closed") != 0,
                 row.integer("is_synced") != 0
             )
+            hasAllSessions = row.integer("has_all_sessions") != 0
         }
         mayLackEnd = !former.isClosed && !former.isSynced && former.bootID != settings.bootID
         life = former.life + (mayLackEnd ? 1 : 0)
