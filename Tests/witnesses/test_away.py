@@ -85,19 +85,24 @@ def await_subscriber(broker, document):
     await_true(lambda: backend_of(broker).channel_info(channel, info)["subscription_count"], "a subscription")
 
 
+def miss_ten_events(browser, broker, document, line):
+    """The page shows one event; ten more are triggered while its connection is cut."""
+    await_subscriber(broker, document)
+    trigger(broker, document, 0)
+    await_shown(browser, shown(document, 1))
+    line.close()
+    for number in range(1, 11):
+        trigger(broker, document, number)
+    line.open()
+
+
 @pytest.mark.parametrize("document", CUTS)
 def test_the_page_with_pusher_js_misses_nothing_behind_a_cut(browsers, script, document):
     browser = browsers[0]
     with Broker() as broker, FrameLine(broker.port) as line:
         with site_of(page_with("fanfare-pusher.js", document), line.port, script) as site:
             browser.open(site.url)
-            await_subscriber(broker, document)
-            trigger(broker, document, 0)
-            await_shown(browser, shown(document, 1))
-            line.close()
-            for number in range(1, 11):
-                trigger(broker, document, number)
-            line.open()
+            miss_ten_events(browser, broker, document, line)
             await_shown(browser, shown(document, 11))
 
 
@@ -112,13 +117,7 @@ def test_the_page_with_a_token_misses_nothing_behind_a_cut(browsers, script):
         time.sleep(1.5)
         with site_of(page, line.port, script) as site:
             browser.open(site.url)
-            await_subscriber(broker, "AWAY.md")
-            trigger(broker, "AWAY.md", 0)
-            await_shown(browser, shown("AWAY.md", 1))
-            line.close()
-            for number in range(1, 11):
-                trigger(broker, "AWAY.md", number)
-            line.open()
+            miss_ten_events(browser, broker, "AWAY.md", line)
             await_true(lambda: "Event 10." in body(browser), "the last event", seconds=40, told=lambda: body(browser))
             # What it had not confirmed may come again.
             assert list(dict.fromkeys(events_in(browser))) == shown("AWAY.md", 11)
@@ -136,13 +135,7 @@ def test_the_page_with_fanfare_js_misses_nothing_behind_a_cut(browsers):
     with Broker() as broker, FrameLine(broker.port) as line:
         with site_of(page_with("fanfare.js", "AWAY.md"), line.port) as site:
             browser.open(site.url)
-            await_subscriber(broker, "AWAY.md")
-            trigger(broker, "AWAY.md", 0)
-            await_shown(browser, shown("AWAY.md", 1))
-            line.close()
-            for number in range(1, 11):
-                trigger(broker, "AWAY.md", number)
-            line.open()
+            miss_ten_events(browser, broker, "AWAY.md", line)
             await_shown(browser, shown("AWAY.md", 11))
             assert "Event 10. (while you were away)" in body(browser)
 
