@@ -8,6 +8,7 @@ medians. Needs 20,000 descriptors (ulimit -Hn). Exits with 1 when a row misses w
 """
 
 import argparse
+import functools
 import statistics
 import sys
 import tempfile
@@ -121,7 +122,9 @@ class FileCost:
     file_cpu: CPU
 
 
+@functools.cache
 def file_cost(program: str, *arguments: object) -> FileCost:
+    """The costs of one round: several rows are of the same runs."""
     runs, costs = [], []
     with tempfile.TemporaryDirectory() as folder:
         for settings in (APP, stored(folder)):
@@ -137,16 +140,20 @@ def stored_fanout(program: str) -> float:
     return cost.file_cpu.loops / cost.memory_cpu.loops
 
 
+#: As many events of 100 bytes as it takes to measure one, to a single subscriber.
+FULL_SPEED = ("--subscribers", 1, "--messages", RETAINED, "--window", 256, "--size", 100)
+
+
 def stored_publish(program: str) -> tuple[float, float]:
     """What an event of 100 bytes costs more with the file, on the loop and on the file's thread, in microseconds."""
-    cost = file_cost(program, "--subscribers", 1, "--messages", RETAINED, "--window", 256, "--size", 100)
+    cost = file_cost(program, *FULL_SPEED)
     loop = cost.file_cpu.loops - cost.memory_cpu.loops
     thread = cost.file_cpu.others - cost.memory_cpu.others
     return loop / RETAINED * 1e6, thread / RETAINED * 1e6
 
 
 def stored_pace(program: str) -> float:
-    cost = file_cost(program, "--subscribers", 1, "--messages", RETAINED, "--window", 256, "--size", 100)
+    cost = file_cost(program, *FULL_SPEED)
     return 1e6 / cost.file["deliveries_per_s"]
 
 
@@ -228,6 +235,7 @@ def main() -> int:
     rows = [row for row in ROWS if not options.only or any(word in row.work for word in options.only)]
     values: dict[str, list[float]] = {row.work: [] for row in rows}
     for round_ in range(1, options.rounds + 1):
+        file_cost.cache_clear()
         for row in rows:
             values[row.work].append(row.measure(options.program))
             print(f"round {round_}/{options.rounds}: {row.work}: {values[row.work][-1]:.3f} {row.unit}", file=sys.stderr)
