@@ -73,8 +73,8 @@ import Testing
         #expect(messages.count == 1 && messages[0].hasSuffix(" \(start.stream)"))
         #expect(try store.call("XLEN", store.messages) == .integer(0))
         #expect(try store.attach([.stream, .position]).newest == start)
-        let message = ClusterStore.message(in: .id(start.stream))
-        #expect(try store.publish(message) == [.numbered(serial: 1)])
+        let first = message(in: .id(start.stream))
+        #expect(try store.publish(first) == [.numbered(serial: 1)])
         // A new epoch begins a new stream; until then the sealed one is reported.
         let epoch = try store.register(run: "2").epoch
         #expect(try store.attach(.position).newest == start.with(serial: 1))

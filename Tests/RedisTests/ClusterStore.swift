@@ -59,25 +59,6 @@ final class ClusterStore {
         return try #require(live.reply(to: call) { Heartbeat($0) })
     }
 
-    /// A message on the channel `x`.
-    static func message(
-        on name: String = "x",
-        in stream: ClusterMessage.Stream = .unknown,
-        lengthMax: Int = 100,
-        _ entry: String = "e - 1 {}",
-        idempotency: (key: String, digest: String)? = nil,
-        isCached: Bool = false
-    ) -> ClusterMessage {
-        ClusterMessage(
-            on: channel(name),
-            in: stream,
-            lengthMax: lengthMax,
-            entry: Array(entry.utf8),
-            idempotency: idempotency.map { .init(key: $0.key, digest: $0.digest, age: 60) },
-            cacheLifetime: isCached ? 60 : nil
-        )
-    }
-
     func publish(_ messages: ClusterMessage..., opens: Bool = false) throws -> [PublishOutcome] {
         try publish(messages, opens: opens)
     }
@@ -149,4 +130,23 @@ final class ClusterStore {
 
 extension StreamPosition {
     func with(serial: UInt64) -> StreamPosition { StreamPosition(stream: stream, serial: serial) }
+}
+
+/// A message on the channel `x`.
+func message(
+    on name: String = "x",
+    in stream: ClusterMessage.Stream = .unknown,
+    lengthMax: Int = 100,
+    _ entry: String = "e - 1 {}",
+    idempotency: (key: String, digest: String)? = nil,
+    isCached: Bool = false
+) -> ClusterMessage {
+    ClusterMessage(
+        on: ClusterStore.channel(name),
+        in: stream,
+        lengthMax: lengthMax,
+        entry: Array(entry.utf8),
+        idempotency: idempotency.map { .init(key: $0.key, digest: $0.digest, age: 60) },
+        cacheLifetime: isCached ? 60 : nil
+    )
 }

@@ -34,11 +34,11 @@ import Testing
         let registration = try new.register(run: "2", known: positions[0].stream)
         #expect(!registration.epoch.isClean && registration.wasRegistered)
         // A publisher that knows the old stream, and one that knows none.
-        #expect(try new.publish(ClusterStore.message()) == [.stale])
+        #expect(try new.publish(message()) == [.stale])
         let next = try new.open()
         #expect(next.serial == 1 && !positions.map(\.stream).contains(next.stream))
         #expect(next.stream > registration.epoch.since)
-        let named = ClusterStore.message(in: .id(positions[0].stream))
+        let named = message(in: .id(positions[0].stream))
         #expect(try new.publish(named) == [.stale])
         // What the replica had is still there, in front of the new stream.
         let kept = try new.call("XRANGE", new.messages, "-", "+").elements.map(\.elements[0].text)

@@ -5,23 +5,6 @@ import Testing
 
 @Suite("Scripts: publishing") struct PublishScriptTests {
     private let keys = ClusterStore.keys
-    private func message(
-        on name: String = "x",
-        in stream: ClusterMessage.Stream = .unknown,
-        lengthMax: Int = 100,
-        _ entry: String = "e - 1 {}",
-        idempotency: (key: String, digest: String)? = nil,
-        isCached: Bool = false
-    ) -> ClusterMessage {
-        ClusterStore.message(
-            on: name,
-            in: stream,
-            lengthMax: lengthMax,
-            entry,
-            idempotency: idempotency,
-            isCached: isCached
-        )
-    }
 
     @Test func countsAMessageWithoutAStream() throws {
         let store = try ClusterStore()
