@@ -85,11 +85,16 @@ def await_subscriber(broker, document):
     await_true(lambda: backend_of(broker).channel_info(channel, info)["subscription_count"], "a subscription")
 
 
-def miss_ten_events(browser, broker, document, line):
-    """The page shows one event; ten more are triggered while its connection is cut."""
+def show_one_event(browser, broker, document):
+    """The page shows an event: it knows its position, which a page that is cut while it subscribes does not."""
     await_subscriber(broker, document)
     trigger(broker, document, 0)
     await_shown(browser, shown(document, 1))
+
+
+def miss_ten_events(browser, broker, document, line):
+    """The page shows one event; ten more are triggered while its connection is cut."""
+    show_one_event(browser, broker, document)
     line.close()
     for number in range(1, 11):
         trigger(broker, document, number)
@@ -167,16 +172,16 @@ def test_the_page_with_pusher_js_misses_nothing_while_the_broker_is_restarted(br
     with FrameLine(broker.port) as line:
         with site_of(page_with("fanfare-pusher.js", "README.md"), line.port, script) as site:
             browser.open(site.url)
-            await_subscriber(broker, "README.md")
+            show_one_event(browser, broker, "README.md")
             line.close()
-            for number in range(5):
+            for number in range(1, 6):
                 trigger(broker, "README.md", number)
             assert broker.stop() == 0
             with Broker(port=broker.port, configuration=file) as again:
-                for number in range(5, 10):
+                for number in range(6, 11):
                     trigger(again, "README.md", number)
                 line.open()
-                await_shown(browser, shown("README.md", 10))
+                await_shown(browser, shown("README.md", 11))
 
 
 def test_the_swift_program_misses_nothing_behind_a_cut(tmp_path):
