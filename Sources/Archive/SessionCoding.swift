@@ -5,10 +5,11 @@ internal import PusherProtocol
 ///
 /// The record ends with a checksum: a serial that a faulty disk has raised would skip messages without a word.
 enum SessionCoding {
-    private static var version: UInt8 { 1 }
+    private static var version: UInt8 { 2 }
 
     private enum Flag {
         static let answersPings: UInt8 = 1
+        static let mayLackCursors: UInt8 = 2
         static let owesOpening: UInt8 = 1
         static let owesGap: UInt8 = 2
         static let knowsMissed: UInt8 = 4
@@ -24,8 +25,10 @@ enum SessionCoding {
     /// The record of a session.
     static func record(of session: StoredSession) -> [UInt8] {
         var record: [UInt8] = [version, session.state.rawValue]
-        record.append(session.answersPings ? Flag.answersPings : 0)
-        record += bytes(session.unknownUntil)
+        record.append(
+            (session.answersPings ? Flag.answersPings : 0)
+                | (session.mayLackCursors ? Flag.mayLackCursors : 0)
+        )
         record += bytes(UInt8(truncatingIfNeeded: session.socketIDs.count))
         for id in session.socketIDs { record += bytes(id.first) + bytes(id.second) }
         record += bytes(UInt32(truncatingIfNeeded: session.cursors.count))
@@ -91,14 +94,13 @@ enum SessionCoding {
         var reader = Reader(rest: content)
         guard reader.number() == version,
             let state = reader.number().flatMap({ State(rawValue: $0) }),
-            let flags: UInt8 = reader.number(), let unknownUntil: Int64 = reader.number(),
-            let idCount: UInt8 = reader.number()
+            let flags: UInt8 = reader.number(), let idCount: UInt8 = reader.number()
         else { return nil }
         var session = StoredSession(
             address,
             state,
             parkedAt: parkedAt,
-            unknownUntil: unknownUntil,
+            mayLackCursors: flags & Flag.mayLackCursors != 0,
             answersPings: flags & Flag.answersPings != 0
         )
         for _ in 0..<idCount {

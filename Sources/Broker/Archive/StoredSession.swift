@@ -22,9 +22,8 @@ public struct StoredSession: Sendable, Equatable {
     public var cursors: [SessionCursor]
     /// The last socket IDs of the client, the latest last.
     public var socketIDs: [SocketID]
-    /// Until when a channel without a cursor may have been forgotten, in milliseconds since 1970: `.min` for never, `.max`
-    /// for always; see ``SessionResumption/unknownUntil``.
-    public var unknownUntil: Int64
+    /// Whether cursors may have been forgotten; see ``SessionResumption/mayLackCursors``.
+    public var mayLackCursors: Bool
     /// Whether the client has answered a `pusher:ping`.
     public var answersPings: Bool
 
@@ -35,7 +34,7 @@ public struct StoredSession: Sendable, Equatable {
         parkedAt: Int64?,
         _ cursors: [SessionCursor] = [],
         socketIDs: [SocketID] = [],
-        unknownUntil: Int64 = .min,
+        mayLackCursors: Bool = false,
         answersPings: Bool = false
     ) {
         self.address = address
@@ -43,7 +42,7 @@ public struct StoredSession: Sendable, Equatable {
         self.parkedAt = parkedAt
         self.cursors = cursors
         self.socketIDs = socketIDs
-        self.unknownUntil = unknownUntil
+        self.mayLackCursors = mayLackCursors
         self.answersPings = answersPings
     }
 }

@@ -94,11 +94,12 @@ extension SessionHome {
         var state = State.parked(since: 0, [])
         /// The last socket IDs of the client, the owner's last.
         var socketIDs: [SocketID] = []
-        var unknownUntil: Int64
+        /// Whether cursors may have been forgotten; see ``SessionResumption/mayLackCursors``.
+        var mayLackCursors: Bool
         /// Whether the client has answered a `pusher:ping`.
         var answersPings = false
 
-        init(unknownUntil: Int64) { self.unknownUntil = unknownUntil }
+        init(mayLackCursors: Bool) { self.mayLackCursors = mayLackCursors }
 
         /// When it was parked or last shared; `nil` while it has an owner.
         var parkedSince: Int64? {
@@ -115,7 +116,7 @@ extension SessionHome {
 
         /// Takes what an owner hands over besides its cursors.
         mutating func take(_ handover: SessionHandover) {
-            unknownUntil = handover.unknownUntil
+            mayLackCursors = handover.mayLackCursors
             answersPings = handover.answersPings
         }
 
@@ -128,7 +129,7 @@ extension SessionHome {
             SessionResumption(
                 cursors,
                 formerSocketIDs: socketIDs,
-                unknownUntil: unknownUntil,
+                mayLackCursors: mayLackCursors,
                 answersPings: answersPings
             )
         }

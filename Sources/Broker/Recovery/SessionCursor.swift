@@ -76,8 +76,8 @@ public enum SessionAnswer: Sendable {
     /// Two living connections use the token: it resumes nothing any more.
     case shared
     /// The app has the maximum number of sessions, and all are in use: the connection has no recovery. Its session may
-    /// have been forgotten; see ``SessionResumption/unknownUntil``.
-    case full(sessionsMax: Int, unknownUntil: Int64)
+    /// have been forgotten; see ``SessionResumption/mayLackCursors``.
+    case full(sessionsMax: Int, mayLackCursors: Bool)
 }
 
 /// What the owner of a session begins with.
@@ -86,9 +86,9 @@ public struct SessionResumption: Sendable, Equatable {
     public var cursors: [SessionCursor]
     /// The last socket IDs of the client.
     public var formerSocketIDs: [SocketID]
-    /// Until when a channel without a cursor may have been forgotten, in milliseconds of a steady clock: its first
-    /// subscription is told ``RecoveryGap/Reason/unknownSession``.
-    public var unknownUntil: Int64
+    /// Whether cursors may have been forgotten: the first subscription to a channel without one is told
+    /// ``RecoveryGap/Reason/unknownSession``, for as long as the session lives.
+    public var mayLackCursors: Bool
     /// Whether the client has answered a `pusher:ping`, so that its pong frames prove nothing.
     public var answersPings: Bool
 
@@ -96,12 +96,12 @@ public struct SessionResumption: Sendable, Equatable {
     public init(
         _ cursors: [SessionCursor] = [],
         formerSocketIDs: [SocketID] = [],
-        unknownUntil: Int64 = .min,
+        mayLackCursors: Bool = false,
         answersPings: Bool = false
     ) {
         self.cursors = cursors
         self.formerSocketIDs = formerSocketIDs
-        self.unknownUntil = unknownUntil
+        self.mayLackCursors = mayLackCursors
         self.answersPings = answersPings
     }
 }
@@ -114,8 +114,8 @@ public struct SessionHandover: Sendable {
     public let socketID: SocketID
     /// The confirmed positions.
     public var cursors: [SessionCursor]
-    /// Until when a channel without a cursor may have been forgotten; see ``SessionResumption/unknownUntil``.
-    public var unknownUntil: Int64
+    /// Whether cursors may have been forgotten; see ``SessionResumption/mayLackCursors``.
+    public var mayLackCursors: Bool
     /// Whether the client has answered a `pusher:ping`.
     public var answersPings: Bool
 
@@ -124,13 +124,13 @@ public struct SessionHandover: Sendable {
         _ address: SessionAddress,
         from socketID: SocketID,
         _ cursors: [SessionCursor],
-        unknownUntil: Int64,
+        mayLackCursors: Bool,
         answersPings: Bool = false
     ) {
         self.answersPings = answersPings
         self.address = address
         self.socketID = socketID
         self.cursors = cursors
-        self.unknownUntil = unknownUntil
+        self.mayLackCursors = mayLackCursors
     }
 }

@@ -167,10 +167,7 @@ public struct SessionHome: Sendable {
         _ settings: RecoverySettings,
         at moment: Moment
     ) -> [Effect] {
-        let isNew = self.isNew(claim, sessions, settings, at: moment)
-        // For as long as the session lives: a client may ask for one of its channels an hour later, when its authorization
-        // succeeds.
-        let unknownUntil: Int64 = isNew ? .min : .max
+        let mayLackCursors = !isNew(claim, sessions, settings, at: moment)
         var effects: [Effect] = []
         let sessionsMax = max(1, settings.sessionsMax / shardCount)
         if sessions.sessions.count >= sessionsMax {
@@ -179,13 +176,13 @@ public struct SessionHome: Sendable {
             guard let evicted = sessions.evictLongestParked() else {
                 let answer = SessionAnswer.full(
                     sessionsMax: settings.sessionsMax,
-                    unknownUntil: unknownUntil
+                    mayLackCursors: mayLackCursors
                 )
                 return effects + [.answer(answer, claim.address, to: claim.socketID)]
             }
             noteForgotten([evicted], of: claim.address.app)
         }
-        var session = Session(unknownUntil: unknownUntil)
+        var session = Session(mayLackCursors: mayLackCursors)
         let answer = SessionAnswer.owned(session.resumption([]))
         session.own(claim)
         sessions.sessions[claim.address.key] = session

@@ -108,9 +108,7 @@ extension SessionHome {
             return
         }
         // Of before a crash, channels may be missing.
-        let unknownUntil =
-            isComplete ? stored.unknownUntil.shifted(by: -moment.calendarOffset) : .max
-        var session = Session(unknownUntil: unknownUntil)
+        var session = Session(mayLackCursors: stored.mayLackCursors || !isComplete)
         session.socketIDs = stored.socketIDs.suffix(Self.socketIDCountMax)
         session.answersPings = stored.answersPings
         session.state =
@@ -136,7 +134,7 @@ extension SessionHome.Session {
             parkedAt: since + moment.calendarOffset,
             cursors,
             socketIDs: socketIDs,
-            unknownUntil: unknownUntil.shifted(by: moment.calendarOffset),
+            mayLackCursors: mayLackCursors,
             answersPings: answersPings
         )
     }
@@ -145,11 +143,4 @@ extension SessionHome.Session {
 extension SessionHome.Moment {
     /// The milliseconds to add to the steady clock for the time since 1970.
     var calendarOffset: Int64 { calendar - now }
-}
-
-extension Int64 {
-    /// A time by another clock; `.min` and `.max`, which mean never and always, stay.
-    func shifted(by offset: Int64) -> Int64 {
-        self == .min || self == .max ? self : self + offset
-    }
 }

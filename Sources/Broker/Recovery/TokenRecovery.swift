@@ -33,7 +33,8 @@ struct TokenRecovery: Sendable {
     /// The cursors of channels to which the connection has not subscribed.
     private(set) var dormant: [ChannelName: SessionCursor] = [:]
     private var formerSocketIDs: [SocketID] = []
-    var unknownUntil: Int64 = .min
+    /// Whether cursors may have been forgotten; see ``SessionResumption/mayLackCursors``.
+    var mayLackCursors = false
     /// The channels with a pending request, and the cursor that each resumes from.
     private var requested: [ChannelName: SessionCursor?] = [:]
 
@@ -52,7 +53,7 @@ struct TokenRecovery: Sendable {
         state = .owner
         for cursor in resumption.cursors { dormant[cursor.channel] = cursor }
         formerSocketIDs = resumption.formerSocketIDs
-        unknownUntil = resumption.unknownUntil
+        mayLackCursors = resumption.mayLackCursors
         cursors.answersPings = resumption.answersPings
     }
 
@@ -84,15 +85,14 @@ struct TokenRecovery: Sendable {
     /// - Returns: `nil` if the channel is not.
     mutating func begin(
         _ channel: ChannelName,
-        _ start: SubscriptionStart,
-        at now: Int64
+        _ start: SubscriptionStart
     ) -> TokenStart? {
         guard isOwner, let cursor = requested.removeValue(forKey: channel) else { return nil }
         dormant[channel] = nil
         var gap = cursor?.owedGap
         switch start.continuity {
         case .gap(let new): gap = new.following(gap)
-        case .began where now < unknownUntil: gap = RecoveryGap(.unknownSession)
+        case .began where mayLackCursors: gap = RecoveryGap(.unknownSession)
         case .began, .recovered: break
         }
         cursors.begin(channel, start, gap: gap)
@@ -133,7 +133,7 @@ struct TokenRecovery: Sendable {
         guard isOwner else { return nil }
         self.state = state
         let live = cursors.confirmed(at: end)
-        let (all, unknownUntil) = adding(live, cursorsMax: cursorsMax)
+        let (all, mayLackCursors) = adding(live, cursorsMax: cursorsMax)
         dormant = [:]
         requested = [:]
         cursors.removeAll()
@@ -141,7 +141,7 @@ struct TokenRecovery: Sendable {
             address,
             from: socketID,
             all,
-            unknownUntil: unknownUntil,
+            mayLackCursors: mayLackCursors,
             answersPings: cursors.answersPings
         )
     }
@@ -151,32 +151,27 @@ struct TokenRecovery: Sendable {
     /// - Parameters:
     ///   - socketID: The connection.
     ///   - cursorsMax: The most cursors.
-    ///   - offset: The milliseconds to add for the time since 1970.
     /// - Returns: The session; `nil` if the connection is not the owner.
-    func stored(
-        as socketID: SocketID,
-        cursorsMax: Int,
-        calendarOffset offset: Int64
-    ) -> StoredSession? {
+    func stored(as socketID: SocketID, cursorsMax: Int) -> StoredSession? {
         guard isOwner else { return nil }
-        let (all, unknownUntil) = adding(cursors.confirmed, cursorsMax: cursorsMax)
+        let (all, mayLackCursors) = adding(cursors.confirmed, cursorsMax: cursorsMax)
         return StoredSession(
             address,
             parkedAt: nil,
             all,
             socketIDs: formerSocketIDs.suffix(SessionHome.socketIDCountMax - 1) + [socketID],
-            unknownUntil: unknownUntil.shifted(by: offset),
+            mayLackCursors: mayLackCursors,
             answersPings: cursors.answersPings
         )
     }
 
-    /// The live cursors and those of channels that the client did not subscribe to, and until when others are unknown.
+    /// The live cursors and those of channels that the client did not subscribe to, and whether others may be missing.
     private func adding(
         _ live: [SessionCursor],
         cursorsMax: Int
-    ) -> (cursors: [SessionCursor], unknownUntil: Int64) {
+    ) -> (cursors: [SessionCursor], mayLackCursors: Bool) {
         let rest = dormant.values.prefix(max(0, cursorsMax - live.count))
-        return (live + rest, rest.count == dormant.count ? unknownUntil : .max)
+        return (live + rest, mayLackCursors || rest.count < dormant.count)
     }
 }
 

@@ -48,9 +48,9 @@ extension Session {
         case .shared:
             extras.recovery?.state = .shared
             effects.append(.send(Self.sharedError))
-        case .full(let sessionsMax, let unknownUntil):
+        case .full(let sessionsMax, let mayLackCursors):
             extras.recovery?.state = .withoutRecovery
-            extras.recovery?.unknownUntil = unknownUntil
+            extras.recovery?.mayLackCursors = mayLackCursors
             let message =
                 "The app has \(sessionsMax) sessions, all in use: this connection has no recovery"
             effects.append(.send(.error(code: nil, message: message)))
@@ -88,24 +88,21 @@ extension Session {
     /// - Parameters:
     ///   - channel: The channel.
     ///   - start: Where the subscription begins in the channel's stream; `nil` if it has none.
-    ///   - now: Milliseconds of a steady clock.
     /// - Returns: What the client is told; `nil` for a client whose positions are not kept by the broker.
     public mutating func begin(
         _ channel: ChannelName,
-        at start: SubscriptionStart?,
-        now: Int64
+        at start: SubscriptionStart?
     ) -> TokenStart? {
         switch extras.recovery?.state {
         case nil: return nil
         case .shared: return TokenStart(isResumed: false, gap: RecoveryGap(.sharedSession))
         case .withoutRecovery:
-            let isUnknown = now < extras.recovery?.unknownUntil ?? .min
-            return isUnknown
+            return extras.recovery?.mayLackCursors == true
                 ? TokenStart(isResumed: false, gap: RecoveryGap(.unknownSession)) : nil
         case .unclaimed, .claiming, .owner, .superseded: break
         }
         guard let start else { return nil }
-        return extras.recovery?.begin(channel, start, at: now)
+        return extras.recovery?.begin(channel, start)
     }
 
     /// Called when a channel whose position is kept goes on in another stream.
@@ -198,16 +195,9 @@ extension Session {
 
     // MARK: - Storage
 
-    /// The session of the client's token, to be kept over a crash.
-    ///
-    /// - Parameter offset: The milliseconds to add to the steady clock for the time since 1970.
-    /// - Returns: The session; `nil` if this connection does not own one.
-    public func storedSession(calendarOffset offset: Int64) -> StoredSession? {
-        extras.recovery?.stored(
-            as: socketID,
-            cursorsMax: app.limits.subscriptionsMax,
-            calendarOffset: offset
-        )
+    /// The session of the client's token, to be kept over a crash; `nil` if this connection does not own one.
+    public var stored: StoredSession? {
+        extras.recovery?.stored(as: socketID, cursorsMax: app.limits.subscriptionsMax)
     }
 
     // MARK: - Other connections of the token

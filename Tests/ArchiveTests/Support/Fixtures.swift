@@ -86,7 +86,7 @@ func session(_ key: UInt64, parkedAt: Int64? = 5_000) -> StoredSession {
         parkedAt: parkedAt,
         [owing, untold],
         socketIDs: [SocketID(1, 2), SocketID(.max, 3)],
-        unknownUntil: 9_000,
+        mayLackCursors: true,
         answersPings: true
     )
 }

@@ -45,7 +45,7 @@ final class SessionHomeModel {
         _ connection: UInt64,
         key: UInt64 = 1,
         serial: UInt64 = 1,
-        unknownUntil: Int64 = .min,
+        mayLackCursors: Bool = false,
         at now: Int64 = 0
     ) throws -> [SessionHome.Effect] {
         home.receive(
@@ -53,7 +53,7 @@ final class SessionHomeModel {
                 address(key),
                 from: SocketID(connection, 0),
                 [try cursor(serial)],
-                unknownUntil: unknownUntil
+                mayLackCursors: mayLackCursors
             ),
             at: now * 1_000
         )
@@ -102,11 +102,11 @@ func text(_ effects: [SessionHome.Effect]) -> [String] {
         switch effect {
         case .answer(.owned(let begin), _, let id):
             "\(id.first) owns" + begin.cursors.map { " \($0.position.serial)" }.joined()
-                + (begin.unknownUntil > .min ? " unknown" : "")
+                + (begin.mayLackCursors ? " unknown" : "")
         case .answer(.superseded, _, let id): "\(id.first) superseded"
         case .answer(.shared, _, let id): "\(id.first) answered shared"
-        case .answer(.full(_, let unknownUntil), _, let id):
-            "\(id.first) full" + (unknownUntil > .min ? " unknown" : "")
+        case .answer(.full(_, let mayLackCursors), _, let id):
+            "\(id.first) full" + (mayLackCursors ? " unknown" : "")
         case .requestYield(_, let id, let opened): "\(id.first) yields at \(opened / 1_000_000_000)"
         case .tellShared(_, let id): "\(id.first) told shared"
         case .limitMet(let limit): "\(limit)"

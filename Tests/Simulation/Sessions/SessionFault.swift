@@ -8,8 +8,6 @@ struct SessionFault {
     private var firstHandovers: [SessionKey: [SessionCursor]] = [:]
     /// The last number that a home has sent to another shard, of each channel.
     private var lastSerials: [ChannelName: UInt64] = [:]
-    /// When each session was first found to be unknown.
-    private var unknownSince: [SessionKey: Int64] = [:]
 
     init(_ variant: SessionVariant) { self.variant = variant }
 
@@ -27,13 +25,7 @@ struct SessionFault {
                 let isUntold =
                     variant == .unknownTakenForNew && !world.hasEvicted
                     || variant == .evictionUntold && world.hasEvicted
-                if isUntold { resumption.unknownUntil = .min }
-                if variant == .unknownForAMinute, resumption.unknownUntil == .max {
-                    let now = Int64(world.now)
-                    let since = unknownSince[address.key] ?? now
-                    unknownSince[address.key] = since
-                    resumption.unknownUntil = since + 60_000
-                }
+                if isUntold { resumption.mayLackCursors = false }
                 return LinkMessage(
                     message: .sessions(.answer(.owned(resumption), address, to: id))
                 )
@@ -64,6 +56,7 @@ struct SessionFault {
             } else {
                 firstHandovers[key] = handover.cursors
             }
+        case .unknownToldOnce: handover.mayLackCursors = false
         case .owedGapForgotten:
             for index in handover.cursors.indices { handover.cursors[index].owedGap = nil }
         case .owedOpeningForgotten:

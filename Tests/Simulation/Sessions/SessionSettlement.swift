@@ -89,7 +89,8 @@ extension SessionWorld {
 
     /// Whether the device loses nothing untold: not while it shares a token with one that it has not met.
     private func isPromised(_ device: Device) -> Bool {
-        guard device.sharesToken else { return !device.isBeyondPromise }
+        guard !device.isBeyondPromise, device.twin?.isBeyondPromise != true else { return false }
+        guard device.sharesToken else { return true }
         return device.connection?.hasClaimed == true && device.twin?.connection?.hasClaimed == true
     }
 

@@ -26,8 +26,8 @@ package enum SessionVariant: String, CaseIterable, Sendable {
     case waitingTakenForHandedOver
     /// What is dropped with the queue of a connection that reads too slowly counts as confirmed.
     case droppedTakenForConfirmed
-    /// An unknown session is told for a minute only.
-    case unknownForAMinute
+    /// That a session was unknown is told to its first connection only.
+    case unknownToldOnce
     /// That two living clients share a token is not told.
     case sharedUntold
     /// A home keeps more sessions than its limit.
@@ -42,7 +42,7 @@ package enum SessionVariant: String, CaseIterable, Sendable {
         case .unknownTakenForNew: [.recovery, .answers]
         case .confirmedAtWriting, .confirmedByPongFrames, .evictionUntold, .owedGapForgotten,
             .cursorTooHigh, .storedTooHigh, .crashTakenForStop, .waitingTakenForHandedOver,
-            .droppedTakenForConfirmed, .unknownForAMinute:
+            .droppedTakenForConfirmed, .unknownToldOnce:
             [.recovery]
         case .sharedUntold: [.answers]
         case .oneSessionMore: [.budgets]

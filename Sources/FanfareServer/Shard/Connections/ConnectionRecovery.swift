@@ -20,8 +20,7 @@ extension Connection {
         members: [Member],
         cached: Grant.CachedOpening
     ) {
-        let now = context.milliseconds
-        let start = session.begin(channel, at: replay?.start, now: now)
+        let start = session.begin(channel, at: replay?.start)
         let frames = replay?.frames ?? []
         if let start, start.isResumed || start.gap != nil, members.isEmpty {
             send(.resumed(channel, replay: start.gap == nil ? frames.count : nil))
@@ -121,7 +120,7 @@ extension Connection {
 
     /// The session that this connection owns, as it is kept over a crash.
     var storedSession: StoredSession? {
-        session.storedSession(calendarOffset: context.calendarOffset)
+        session.stored
     }
 
     /// Asks a superseded client for a sign of life; returns whether it is superseded.

@@ -78,7 +78,7 @@ final class SessionService: TimerTarget {
                 address,
                 from: id,
                 resumption.cursors,
-                unknownUntil: resumption.unknownUntil,
+                mayLackCursors: resumption.mayLackCursors,
                 answersPings: resumption.answersPings
             )
             return park(handover)
