@@ -63,9 +63,6 @@ struct TokenCursors: Sendable {
     /// Whether the channel has a cursor.
     func contains(_ channel: ChannelName) -> Bool { cursors[channel] != nil }
 
-    /// The channels with a cursor.
-    var channels: some Collection<ChannelName> { cursors.keys }
-
     // MARK: - Channels
 
     /// Begins a cursor with its grant.
@@ -124,6 +121,13 @@ struct TokenCursors: Sendable {
         }
         cursors[channel] = cursor
         return serial
+    }
+
+    /// Notes how far the messages of each channel were handed over.
+    mutating func handOver(upTo mark: (ChannelName) -> UInt64?) {
+        for channel in Array(cursors.keys) {
+            if let serial = mark(channel) { _ = handOver(serial, of: channel) }
+        }
     }
 
     // MARK: - Confirmation

@@ -143,6 +143,13 @@ extension Session {
         extras.recovery?.cursors.handOver(serial, of: channel)
     }
 
+    /// Notes how far the messages of each channel were handed over.
+    ///
+    /// - Parameter mark: The serial of a channel; `nil` for a channel of which it is not known.
+    public mutating func handOver(upTo mark: (ChannelName) -> UInt64?) {
+        extras.recovery?.cursors.handOver(upTo: mark)
+    }
+
     /// The pings to write behind what was handed over; `nil` if there is nothing to confirm, or one is outstanding.
     ///
     /// - Parameters:

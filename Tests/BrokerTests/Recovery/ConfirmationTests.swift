@@ -28,6 +28,8 @@ private final class Connection {
         cursors.handOver(serial, of: try ChannelName(channel))
     }
 
+    func handOver(upTo marks: [String: UInt64]) { cursors.handOver { marks[$0.text] } }
+
     func ask(at now: Int64, isUrgent: Bool = false) -> ConfirmationPings.Request? {
         cursors.ask(at: now, isUrgent: isUrgent)
     }
@@ -70,6 +72,17 @@ private final class Connection {
         #expect(connection.ask(at: 999, isUrgent: true)?.frame == nil, "the client is known")
         connection.pong()
         #expect(connection.confirmed() == 10 && !connection.cursors.hasUnconfirmed)
+    }
+
+    @Test("What was handed over on any channel since it was noted is confirmed by the same pong")
+    func laterMarks() throws {
+        let connection = Connection()
+        for channel in ["a", "b", "c"] { try connection.begin(channel, at: 7) }
+        try connection.handOver(9, "a")
+        connection.handOver(upTo: ["a": 10, "b": 8])
+        #expect(connection.ask(at: 0) != nil)
+        connection.pong()
+        #expect(["a", "b", "c"].map { connection.confirmed($0) } == [10, 8, 7])
     }
 
     @Test("Pong frames count when the connection outlives them by two seconds")

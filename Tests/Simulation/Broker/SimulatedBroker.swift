@@ -24,9 +24,6 @@ package final class SimulatedBroker {
     package var shardCount: Int { stages.count }
 
     private let settings: ServerSettings
-    /// Whether clients with tokens are asked to confirm in several turns: then a ping may be written behind messages that its
-    /// answer does not confirm.
-    let asksInPortions: Bool
     private var registry: AppRegistry
     private var stages: [Stage] = []
     /// The undelivered messages between shards, by sender and receiver.
@@ -53,14 +50,13 @@ package final class SimulatedBroker {
         faults: InjectedFaults = []
     ) throws(SystemError) {
         let streamSeed = random()
-        asksInPortions = streamSeed % 3 == 0
         settings = ServerSettings(
             configuration,
             shardCount: clocks.count,
             // So small that few members and channels exercise the code for many.
             smallPresenceChannelMax: 1,
             leaving: LeaveQueue.Settings(atOnceMax: 1, portionMax: 2),
-            confirmationPortions: asksInPortions
+            confirmationPortions: streamSeed % 3 == 0
                 ? ConfirmationPortions(notedMax: 2, askedMax: 1) : ConfirmationPortions(),
             streamSeed: streamSeed
         )

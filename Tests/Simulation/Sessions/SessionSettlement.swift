@@ -100,7 +100,7 @@ extension SessionWorld {
             variant != .confirmedAtWriting
         else { return }
         for (channel, received) in connection.answered {
-            if !broker.asksInPortions { device.books[channel]?.certain.formUnion(received) }
+            device.books[channel]?.certain.formUnion(received)
             if let mark = device.books[channel]?.gapMark, mark < connection.answeredMark {
                 device.books[channel]?.gapMark = nil
             }

@@ -55,6 +55,7 @@ final class ChannelService: TimerTarget {
         records = DeliveryRecords(context)
         leaves = LeaveQueue(context.settings.leaving)
         confirmations = Confirmations(context)
+        confirmations.channelAt = { [unowned self] in table[$0] }
     }
 
     /// Called after the apps of the context were replaced.

@@ -56,6 +56,12 @@ extension Connection {
         isClosing ? nil : session.handOver(serial, of: channel)
     }
 
+    /// Notes how far the messages of each channel were handed over.
+    func handOver(upTo mark: (ChannelAddress) -> UInt64?) {
+        guard !isClosing else { return }
+        session.handOver { mark(ChannelAddress(app: session.app.id, name: $0)) }
+    }
+
     /// Whether something was handed over that no ping follows.
     var hasUnasked: Bool { session.hasUnasked }
 

@@ -19,9 +19,12 @@ package struct ConfirmationPortions: Sendable {
 /// confirm.
 ///
 /// A round first notes how far the messages of each channel were handed over, then writes pings behind them. It takes
-/// several turns where many clients are concerned: events wait for no more than one portion.
+/// several turns where many clients are concerned: events wait for no more than one portion. What is handed over between
+/// the turns is noted right before a ping, since the answer confirms it, too.
 final class Confirmations: TimerTarget {
     private let context: ShardContext
+    /// The channel of this shard at an address.
+    var channelAt: (ChannelAddress) -> Channel? = { _ in nil }
     /// The channels with messages that were not handed over to all of these clients, or that were since the last round.
     private var channels: [Channel] = []
     /// The connections that are asked as soon as it is not too early.
@@ -37,6 +40,8 @@ final class Confirmations: TimerTarget {
         var walk: Walk?
         /// The connections to ask; `nil` while marks are noted.
         var asked: ArraySlice<Connection>?
+        /// Whether something may have been handed over since marks were noted.
+        var takesTurns = false
     }
 
     /// A walk over the clients of one channel.
@@ -90,6 +95,7 @@ final class Confirmations: TimerTarget {
         isTimerRunning = false
         let portions = context.settings.confirmationPortions
         guard noteMarks(atMost: portions.notedMax), ask(atMost: portions.askedMax) else {
+            round?.takesTurns = true
             return startTimer(after: Self.portionDelay)
         }
         round = nil
@@ -130,14 +136,18 @@ final class Confirmations: TimerTarget {
 
     private func note(_ connection: Connection, _ walk: inout Walk) {
         let channel = walk.channel
-        let countsWaiting = context.faults.contains(.marksWaiting)
-        let mark = countsWaiting ? channel.lastSerial : channel.mark(of: connection)
         // It may have left meanwhile.
         guard channel.confirming[connection.socketID] === connection,
-            let handed = connection.handOver(mark, on: channel.name)
+            let handed = connection.handOver(mark(of: connection, on: channel), on: channel.name)
         else { return }
         if handed < channel.lastSerial { walk.isBehind = true }
         if connection.hasUnasked { connections[connection.socketID] = connection }
+    }
+
+    /// How far a channel's messages were handed over to a client.
+    private func mark(of connection: Connection, on channel: Channel) -> UInt64 {
+        context.faults.contains(.marksWaiting)
+            ? channel.lastSerial : channel.mark(of: connection)
     }
 
     private func end(_ walk: Walk) {
@@ -153,8 +163,13 @@ final class Confirmations: TimerTarget {
     private func ask(atMost countMax: Int) -> Bool {
         var rest = round?.asked ?? Array(connections.values)[...]
         let now = context.milliseconds
-        for connection in rest.prefix(countMax) where connection.confirm(at: now) {
-            connections[connection.socketID] = nil
+        for connection in rest.prefix(countMax) {
+            if round?.takesTurns == true {
+                connection.handOver { [unowned self] in
+                    channelAt($0).map { mark(of: connection, on: $0) }
+                }
+            }
+            if connection.confirm(at: now) { connections[connection.socketID] = nil }
         }
         rest = rest.dropFirst(countMax)
         round?.asked = rest
