@@ -30,7 +30,9 @@ import Testing
     @Test("A record reads back as it was, and no part of it does") func records() throws {
         var cases = [session(1), session(2, parkedAt: nil)]
         cases.append(StoredSession(session(3).address, .shared, parkedAt: 1))
-        cases.append(StoredSession(session(4).address, .forgotten, parkedAt: 1, mayLackCursors: true))
+        cases.append(
+            StoredSession(session(4).address, .forgotten, parkedAt: 1, mayLackCursors: true)
+        )
         for session in cases {
             let record = SessionCoding.record(of: session)
             func read(_ record: [UInt8]) -> StoredSession? {
