@@ -31,12 +31,17 @@ struct TokenRecovery: Sendable {
     /// The subscriptions that wait for the answer to the claim.
     var waiting: [WaitingJoin] = []
     /// The cursors of channels to which the connection has not subscribed.
-    private(set) var dormant: [ChannelName: SessionCursor] = [:]
+    private(set) var dormant: [ChannelName: SessionCursor] = [:] {
+        // Emptied one by one, a table would keep its memory for as long as the connection lasts.
+        didSet { if dormant.isEmpty { dormant = [:] } }
+    }
     private var formerSocketIDs: [SocketID] = []
     /// Whether cursors may have been forgotten; see ``SessionResumption/mayLackCursors``.
     var mayLackCursors = false
     /// The channels with a pending request, and the cursor that each resumes from.
-    private var requested: [ChannelName: SessionCursor?] = [:]
+    private var requested: [ChannelName: SessionCursor?] = [:] {
+        didSet { if requested.isEmpty { requested = [:] } }
+    }
 
     init(_ address: SessionAddress, createdAt: Int64, openedAt: Int64) {
         self.address = address

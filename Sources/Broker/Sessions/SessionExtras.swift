@@ -7,7 +7,7 @@ struct SessionExtras {
         var watchlist = Watchlist()
         var clientEventBucket = TokenBucket()
         /// At most one element: most of these sessions have none.
-        var recovery: [TokenRecovery] = []
+        var recovery: [TokenRecovery?] = []
     }
 
     /// At most one element: an empty array allocates nothing.
@@ -42,19 +42,25 @@ struct SessionExtras {
 
     /// The recovery of a client with a session token.
     var recovery: TokenRecovery? {
-        get { contents.first?.recovery.first }
+        // In its place: a copy would retain all that it refers to, for each ping and pong.
+        _read {
+            if hasRecovery { yield contents[0].recovery[0] } else { yield nil }
+        }
         _modify {
-            var recovery: TokenRecovery?
-            if !contents.isEmpty { recovery = contents[0].recovery.popLast() }
-            defer {
+            if hasRecovery {
+                yield &contents[0].recovery[0]
+            } else {
+                var recovery: TokenRecovery?
+                yield &recovery
                 if let recovery {
                     make()
-                    contents[0].recovery.append(recovery)
+                    contents[0].recovery = [recovery]
                 }
             }
-            yield &recovery
         }
     }
+
+    private var hasRecovery: Bool { !contents.isEmpty && !contents[0].recovery.isEmpty }
 
     private mutating func make() {
         if contents.isEmpty { contents.append(Contents()) }
