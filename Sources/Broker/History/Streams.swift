@@ -16,7 +16,7 @@ public struct Streams: Sendable {
 
     var streams: [ChannelStream?] = []
     private var freeIndices: [Int] = []
-    private var indices = StreamIndices()
+    private var indices = KeyedIndices<ChannelAddress>()
     var apps: [AppID: AppState] = [:]
     private var queues: [QueueKey: RetentionQueue] = [:]
     var random: SplitMix64
@@ -71,7 +71,7 @@ public struct Streams: Sendable {
 
     /// The index of a channel's stream; `nil` if it has none.
     public func index(of address: ChannelAddress) -> Int? {
-        indices.index(of: address, in: streams)
+        indices.index(of: address) { streams[$0]?.address }
     }
 
     /// Returns the index of a channel's stream, and makes one if it has none.
@@ -114,7 +114,7 @@ public struct Streams: Sendable {
     mutating func insert(_ stream: ChannelStream, isVacant: Bool, at now: Int64) -> Int {
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
-        indices.insert(index, in: streams)
+        indices.insert(index) { streams[$0]?.address }
         if isVacant { becameVacant(index, at: now) }
         return index
     }
@@ -381,7 +381,7 @@ public struct Streams: Sendable {
     private mutating func forget(_ index: Int) {
         change(index) { $0.removeAll(olderThan: .max) }
         if self[index].isRowOpen { forgottenRows.append(self[index].row) }
-        indices.remove(self[index].address, in: streams)
+        indices.remove(self[index].address) { streams[$0]?.address }
         streams[index] = nil
         freeIndices.append(index)
     }

@@ -2,7 +2,7 @@ import PusherProtocol
 
 /// The sessions of one app whose home is one shard; see ``SessionHome``.
 struct AppSessions: Sendable {
-    var sessions: [SessionKey: SessionHome.Session] = [:]
+    var sessions = SessionTable()
     /// When a session was last forgotten before its time, in milliseconds since 1970.
     private(set) var lastEviction: Int64?
     /// The sessions that were forgotten after their time, and when.
@@ -91,14 +91,16 @@ extension SessionHome {
             case shared(since: Int64)
         }
 
+        // The order saves padding.
         var state = State.parked(since: 0, [])
-        /// The last socket ID of the client, and those before it; most clients have had only one.
-        private var lastSocketID: SocketID?
-        private var earlierSocketIDs: [SocketID] = []
         /// Whether cursors may have been forgotten; see ``SessionResumption/mayLackCursors``.
         var mayLackCursors: Bool
         /// Whether the client has answered a `pusher:ping`.
         var answersPings = false
+
+        private var earlierSocketIDs: [SocketID] = []
+        /// The last socket ID; most clients have had only one.
+        private var lastSocketID: SocketID?
 
         init(mayLackCursors: Bool) { self.mayLackCursors = mayLackCursors }
 
@@ -126,9 +128,7 @@ extension SessionHome {
             get { earlierSocketIDs + (lastSocketID.map { [$0] } ?? []) }
             set {
                 lastSocketID = newValue.last
-                earlierSocketIDs = Array(
-                    newValue.suffix(SessionHome.socketIDCountMax).dropLast()
-                )
+                earlierSocketIDs = newValue.suffix(SessionHome.socketIDCountMax).dropLast()
             }
         }
 

@@ -47,7 +47,7 @@ extension SessionHome {
         var stored = StoredSessions(isComplete: true, unknownBefore: unknownBefore)
         for (app, sessions) in apps {
             stored.evictions[app] = sessions.lastEviction
-            for (key, session) in sessions.sessions {
+            for (key, session) in sessions.sessions.all {
                 let address = SessionAddress(app: app, key: key)
                 if let parked = session.stored(address, at: moment) {
                     stored.sessions.append(parked)
