@@ -159,8 +159,7 @@ struct MissingFileTests {
             // It lists what waits when it is noticed, which may be before the last one.
             return log.has(.error, "cannot be used; webhooks wait in memory")
         }
-        #expect(!stage.webhooks.counters.isOnDisk)
-        #expect(stage.webhooks.counters.unsaved == 1)
+        try await stage.waitForCounters { !$0.isOnDisk && $0.unsaved == 1 }
 
         try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
         try await eventually {
