@@ -163,10 +163,14 @@ def stored_delay(program: str, percentile: str) -> float:
 
 
 def growth(broker: Broker, work: Callable[[int], None]) -> float:
-    """Bytes by which the broker grows in each of four rounds behind the first: tables double now and then."""
+    """Bytes by which the broker grows in each of four rounds: tables double now and then.
+
+    Two rounds precede them: in the second, the records of the first one's connections are full.
+    """
     work(0)
+    work(1)
     before = broker.memory
-    for round_ in range(1, 5):
+    for round_ in range(2, 6):
         work(round_)
     return (broker.memory - before) / 4
 

@@ -168,3 +168,10 @@ extension RecoveryRule {
         }
     }
 }
+
+/// A rule that the streams of many channels refer to.
+final class SharedRule: Sendable {
+    let rule: RecoveryRule
+
+    init(_ rule: RecoveryRule) { self.rule = rule }
+}

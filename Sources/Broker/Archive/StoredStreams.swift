@@ -28,12 +28,11 @@ extension Streams {
             forgottenRows.append(stored.row)
             return nil
         }
-        let (address, rule) = (stored.address, settings.rule(of: stored.address.name))
-        apps[address.app, default: AppState(settings: settings)].settings = settings
-        var stream = ChannelStream(stored.id, of: address, rule, vacantSince: nil)
+        let (address, rule) = (stored.address, rule(of: stored.address, settings))
+        var stream = ChannelStream(stored.id, of: address, rule)
         stream.restore(lastSerial: stored.lastSerial)
         stream.row = stored.row
-        stream.isRowOpen = isCurrent && stored.limits == StoredStream.Limits(rule)
+        stream.isRowOpen = isCurrent && stored.limits == StoredStream.Limits(rule.rule)
         if !isCurrent { stream.rename(StreamID(bits: random.next())) }
         return insert(stream, isVacant: true, at: now)
     }
@@ -43,7 +42,7 @@ extension Streams {
     /// - Parameter offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
     /// - Returns: The streams with their messages.
     public func spooled(calendarOffset offset: Int64) -> [SpooledStream] {
-        indices.values.compactMap { index in
+        indices().compactMap { index in
             self[index].isStored ? nil : self[index].spooled(calendarOffset: offset)
         }
     }
@@ -62,14 +61,13 @@ extension Streams {
         calendarOffset offset: Int64
     ) {
         var messages: [(time: Int64, index: Int, message: StoredMessage)] = []
-        for stream in spooled where indices[stream.address] == nil {
+        for stream in spooled where index(of: stream.address) == nil {
             let address = stream.address
             guard let settings = settings(address.app), settings.isEnabled else { continue }
-            let rule = settings.rule(of: address.name)
+            let rule = rule(of: address, settings)
             // What is in the archive is not in a spool.
-            guard rule.store == .memory || rows == nil else { continue }
-            apps[address.app, default: AppState(settings: settings)].settings = settings
-            var restored = ChannelStream(stream.id, of: address, rule, vacantSince: nil)
+            guard rule.rule.store == .memory || rows == nil else { continue }
+            var restored = ChannelStream(stream.id, of: address, rule)
             restored.restore(
                 lastSerial: stream.messages.first.map { $0.serial - 1 } ?? stream.lastSerial
             )
@@ -136,7 +134,7 @@ extension Streams {
 
     /// Continues all stored streams under other IDs.
     public mutating func renewAll() {
-        for index in indices.values { renew(index) }
+        for index in indices() { renew(index) }
     }
 
     /// Applies the rules of an app's new settings to its streams.
@@ -147,12 +145,14 @@ extension Streams {
     public mutating func apply(_ settings: RecoverySettings?, to app: AppID) {
         guard rows != nil, let known = apps[app]?.settings, known != settings else { return }
         if let settings { apps[app]?.settings = settings }
-        for (address, index) in indices where address.app == app {
-            let rule = settings?.rule(of: address.name) ?? RecoveryRule()
+        let unserved = SharedRule(RecoveryRule())
+        for index in indices(of: app) {
+            let address = self[index].address
+            let rule = settings.map { self.rule(of: address, $0) } ?? unserved
             // What is on its way to the archive is released by it.
             guard self[index].unreleasedCount == 0 else { continue }
-            streams[index]?.rule = rule
-            if rule.store == .archive {
+            streams[index]?.sharedRule = rule
+            if rule.rule.store == .archive {
                 if !self[index].isStored { streams[index]?.row = rows?.next() ?? 0 }
             } else if self[index].isStored {
                 forgottenRows.append(self[index].row)

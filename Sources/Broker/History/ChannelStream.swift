@@ -5,38 +5,63 @@ public import PusherProtocol
 /// Serials are minted here: 1, 2, 3 … in the order that the channel's home gives. All times are milliseconds of one
 /// steady clock.
 public struct ChannelStream: Sendable {
+    // The order saves padding: there may be a hundred thousand streams of channels that were left.
     /// The stream's ID.
     public private(set) var id: StreamID
     /// The channel.
     public let address: ChannelAddress
-    /// What the channel keeps.
-    public internal(set) var rule: RecoveryRule
-    /// The serial of the last message; 0 before the first.
-    public private(set) var lastSerial: UInt64 = 0
-    /// The stream's number in the archive; 0 if it is in memory alone.
-    public internal(set) var row: Int64 = 0
     /// Whether the archive has been told of the stream.
     var isRowOpen = false
     /// Whether the archive lacks messages, because it could not be written for a while.
     var isVolatile = false
     /// The number of messages that have a serial, but are not released: they are not in the archive yet.
-    var unreleasedCount: UInt64 = 0
+    var unreleasedCount: UInt32 = 0
+    /// The serial of the last message; 0 before the first.
+    public private(set) var lastSerial: UInt64 = 0
+    /// The stream's number in the archive; 0 if it is in memory alone.
+    public internal(set) var row: Int64 = 0
     /// When the channel lost its last subscriber; `nil` while it has any.
     var vacantSince: Int64?
     /// The second in which the last message was kept, for ``RetentionQueue``.
-    var lastGrowth = Int64.min
-    private(set) var ring = MessageRing()
+    var lastGrowth = Int32.min
+    /// What the channel keeps.
+    var sharedRule: SharedRule
+    /// At most one element: an empty array allocates nothing.
+    private var rings: [MessageRing] = []
 
-    init(_ id: StreamID, of address: ChannelAddress, _ rule: RecoveryRule, vacantSince: Int64?) {
+    init(
+        _ id: StreamID,
+        of address: ChannelAddress,
+        _ rule: SharedRule,
+        vacantSince: Int64? = nil
+    ) {
         self.id = id
         self.address = address
-        self.rule = rule
+        sharedRule = rule
         self.vacantSince = vacantSince
+    }
+
+    /// What the channel keeps.
+    public var rule: RecoveryRule { sharedRule.rule }
+
+    /// The last messages.
+    private(set) var ring: MessageRing {
+        _read {
+            if rings.isEmpty {
+                yield MessageRing(before: lastSerial + 1)
+            } else {
+                yield rings[0]
+            }
+        }
+        _modify {
+            if rings.isEmpty { rings.append(MessageRing(before: lastSerial + 1)) }
+            yield &rings[0]
+        }
     }
 
     /// Drops all kept messages, and begins another stream.
     mutating func restart(as id: StreamID) {
-        self = ChannelStream(id, of: address, rule, vacantSince: vacantSince)
+        self = ChannelStream(id, of: address, sharedRule, vacantSince: vacantSince)
     }
 
     /// The position of the last message.
@@ -46,7 +71,7 @@ public struct ChannelStream: Sendable {
     public var isStored: Bool { row != 0 }
 
     /// The serial of the next message that is given one.
-    public var nextSerial: UInt64 { lastSerial + unreleasedCount + 1 }
+    public var nextSerial: UInt64 { lastSerial + UInt64(unreleasedCount) + 1 }
 
     /// The size of the kept messages, in bytes.
     public var retainedByteCount: Int { ring.byteCount }
@@ -74,7 +99,7 @@ public struct ChannelStream: Sendable {
         guard keeps(at: now), frame.count <= rule.ringBytesMax, rule.ringMessagesMax > 0 else {
             // The stream counts on, so that an old position is never taken for a covered one.
             let dropped = ring.count + 1
-            ring.removeAll(before: lastSerial + 1)
+            rings = []
             return (0, frame.count > rule.bytesMax ? dropped : 0)
         }
         ring.append(frame, serial: lastSerial, except: except, at: now)
@@ -94,14 +119,18 @@ public struct ChannelStream: Sendable {
     /// Continues behind the messages that an earlier run released.
     mutating func restore(lastSerial: UInt64) {
         self.lastSerial = lastSerial
-        ring.removeAll(before: lastSerial + 1)
+        rings = []
     }
 
     /// Continues under another ID, because the archive may lack what this one's numbers stand for.
     mutating func rename(_ id: StreamID) { self.id = id }
 
     /// Removes the messages that are older than `time`.
-    mutating func removeAll(olderThan time: Int64) { ring.removeAll(olderThan: time) }
+    mutating func removeAll(olderThan time: Int64) {
+        guard !rings.isEmpty else { return }
+        rings[0].removeAll(olderThan: time)
+        if rings[0].isEmpty { rings = [] }
+    }
 
     /// Whether messages are kept: for the window behind the last subscriber, or always.
     private func keeps(at now: Int64) -> Bool {

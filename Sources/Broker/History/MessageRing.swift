@@ -15,9 +15,12 @@ struct MessageRing: Sendable {
     /// The messages that a connection did not get, in the order of their serials.
     private var exclusions: [(serial: UInt64, socketID: SocketID)] = []
     /// The serial behind that of the newest message.
-    private var end: UInt64 = 1
+    private var end: UInt64
     /// The size of the frames, in bytes.
     private(set) var byteCount = 0
+
+    /// Creates a ring without messages; the next one has the number `serial`.
+    init(before serial: UInt64) { end = serial }
 
     /// The number of messages.
     var count: Int { entries.count - head }

@@ -14,21 +14,9 @@ public struct Streams: Sendable {
         let ageMax: Int
     }
 
-    /// The state of one app.
-    struct AppState {
-        var byteCount = 0
-        /// The channels without subscribers, in the order in which they became vacant; some have subscribers again.
-        var vacant: [(stream: Int, since: Int64)] = []
-        var vacantHead = 0
-        var vacantCount = 0
-        var settings: RecoverySettings
-        /// The time up to which a budget has dropped the app's messages.
-        var droppedUntil: Int64?
-    }
-
     var streams: [ChannelStream?] = []
     private var freeIndices: [Int] = []
-    var indices: [ChannelAddress: Int] = [:]
+    private var indices = StreamIndices()
     var apps: [AppID: AppState] = [:]
     private var queues: [QueueKey: RetentionQueue] = [:]
     var random: SplitMix64
@@ -83,7 +71,7 @@ public struct Streams: Sendable {
 
     /// The index of a channel's stream; `nil` if it has none.
     public func index(of address: ChannelAddress) -> Int? {
-        indices.isEmpty ? nil : indices[address]
+        indices.index(of: address, in: streams)
     }
 
     /// Returns the index of a channel's stream, and makes one if it has none.
@@ -100,26 +88,33 @@ public struct Streams: Sendable {
         isVacant: Bool,
         at now: Int64
     ) -> Int {
-        apps[address.app, default: AppState(settings: settings)].settings = settings
-        let rule = settings.rule(of: address.name)
-        if let index = indices[address] {
-            streams[index]?.rule = rule
+        let rule = rule(of: address, settings)
+        if let index = index(of: address) {
+            streams[index]?.sharedRule = rule
             return index
         }
-        var stream = ChannelStream(
-            StreamID(bits: random.next()),
-            of: address,
-            rule,
-            vacantSince: nil
-        )
-        if rule.store == .archive { stream.row = rows?.next() ?? 0 }
+        var stream = ChannelStream(StreamID(bits: random.next()), of: address, rule)
+        if rule.rule.store == .archive { stream.row = rows?.next() ?? 0 }
         return insert(stream, isVacant: isVacant, at: now)
+    }
+
+    /// What a channel keeps, which its stream refers to.
+    mutating func rule(of address: ChannelAddress, _ settings: RecoverySettings) -> SharedRule {
+        apps[address.app, default: AppState(settings)].settings = settings
+        return apps[address.app, default: AppState(settings)].rule(of: address.name)
+    }
+
+    /// The indices of an app's streams; of all without an app.
+    func indices(of app: AppID? = nil) -> [Int] {
+        streams.indices.filter { index in
+            streams[index].map { app == nil || $0.address.app == app } ?? false
+        }
     }
 
     mutating func insert(_ stream: ChannelStream, isVacant: Bool, at now: Int64) -> Int {
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
-        indices[stream.address] = index
+        indices.insert(index, in: streams)
         if isVacant { becameVacant(index, at: now) }
         return index
     }
@@ -128,8 +123,9 @@ public struct Streams: Sendable {
     mutating func replaceSettings(_ settings: RecoverySettings, of app: AppID) {
         guard apps[app] != nil else { return }
         apps[app]?.settings = settings
-        for (address, index) in indices where address.app == app {
-            streams[index]?.rule = settings.rule(of: address.name)
+        for index in indices(of: app) {
+            let rule = rule(of: self[index].address, settings)
+            streams[index]?.sharedRule = rule
         }
     }
 
@@ -162,7 +158,7 @@ public struct Streams: Sendable {
         to index: Int,
         at now: Int64
     ) -> Limit? {
-        let second = now / 1_000
+        let second = Int32(truncatingIfNeeded: now / 1_000)
         let (isFirst, dropped) = change(index) { stream in
             let dropped = stream.append(frame, except: except, at: now)
             let isFirst = stream.lastGrowth != second && stream.retainedCount > 0
@@ -174,7 +170,7 @@ public struct Streams: Sendable {
         let stream = self[index]
         if isFirst {
             let key = QueueKey(app: stream.address.app, ageMax: stream.rule.ringAgeMax)
-            queues[key, default: RetentionQueue()].append(index, second: second)
+            queues[key, default: RetentionQueue()].append(index, second: now / 1_000)
         }
         return shrink(stream.address.app)
     }
@@ -296,8 +292,7 @@ public struct Streams: Sendable {
     mutating func becameVacant(_ index: Int, at now: Int64) -> Limit? {
         let app = self[index].address.app
         streams[index]?.vacantSince = now
-        apps[app]?.vacant.append((index, now))
-        apps[app]?.vacantCount += 1
+        apps[app]?.becameVacant(index, at: now, in: streams)
         let positionsMax = apps[app]?.settings.positionsMax ?? .max
         guard apps[app]?.vacantCount ?? 0 > max(1, positionsMax / shardCount),
             forgetLongestVacant(of: app)
@@ -330,7 +325,7 @@ public struct Streams: Sendable {
 
     /// Drops all kept messages, as if they were too old; the streams count on.
     public mutating func removeAllMessages() {
-        for index in streams.indices where streams[index] != nil {
+        for index in indices() {
             change(index) {
                 $0.removeAll(olderThan: .max)
                 $0.lastGrowth = .min
@@ -386,7 +381,7 @@ public struct Streams: Sendable {
     private mutating func forget(_ index: Int) {
         change(index) { $0.removeAll(olderThan: .max) }
         if self[index].isRowOpen { forgottenRows.append(self[index].row) }
-        indices[self[index].address] = nil
+        indices.remove(self[index].address, in: streams)
         streams[index] = nil
         freeIndices.append(index)
     }

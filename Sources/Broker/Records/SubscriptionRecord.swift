@@ -8,29 +8,41 @@ public struct SubscriptionRecord: Sendable {
     public let channel: ChannelName
     /// The stream; `nil` for a subscription that does not track its position.
     public let stream: StreamID?
-    /// The serial that the client has resumed from; `nil` for a new subscription, and for a position of another stream.
-    public let resumed: UInt64?
     /// The serial behind which live messages begin.
     public let live: UInt64
     /// The serial behind which the replay begins; ``live`` without one.
     public let start: UInt64
-    /// Why the client was told of a gap.
-    public let gap: RecoveryGap.Reason?
     /// When the subscription began.
     public let began: Int64
-    /// Earlier connections of the client: what excludes them is left out of the replay.
-    public let predecessor: SocketID?
-
-    /// The last serial that was handed to the connection; `nil` while the subscription lasts.
-    public private(set) var end: UInt64?
-    /// When the subscription ended.
-    public private(set) var ended: Int64?
-    /// The serial of the first message that was dropped with the connection's queue.
-    public private(set) var droppedFrom: UInt64?
+    /// At most one element: an empty array allocates nothing.
+    private var interruptions: [Interruption] = []
     /// The serial up to which the client has confirmed what it got, and when.
     public private(set) var confirmed: (serial: UInt64, time: Int64)?
+    private var ending: (serial: UInt64, time: Int64)?
+
+    /// What only subscriptions of clients have that were cut off, before it or at its end.
+    private struct Interruption {
+        var resumed: UInt64?
+        var gap: RecoveryGap.Reason?
+        var predecessor: SocketID?
+        var droppedFrom: UInt64?
+        var successor: SocketID?
+    }
+
+    /// The serial that the client has resumed from; `nil` for a new subscription, and for a position of another stream.
+    public var resumed: UInt64? { interruptions.first?.resumed }
+    /// Why the client was told of a gap.
+    public var gap: RecoveryGap.Reason? { interruptions.first?.gap }
+    /// Earlier connections of the client: what excludes them is left out of the replay.
+    public var predecessor: SocketID? { interruptions.first?.predecessor }
+    /// The last serial that was handed to the connection; `nil` while the subscription lasts.
+    public var end: UInt64? { ending?.serial }
+    /// When the subscription ended.
+    public var ended: Int64? { ending?.time }
+    /// The serial of the first message that was dropped with the connection's queue.
+    public var droppedFrom: UInt64? { interruptions.first?.droppedFrom }
     /// The connection on which the client went on.
-    public private(set) var successor: SocketID?
+    public var successor: SocketID? { interruptions.first?.successor }
 
     /// Creates the record of a subscription that begins.
     ///
@@ -46,21 +58,26 @@ public struct SubscriptionRecord: Sendable {
         at now: Int64
     ) {
         self.channel = channel
-        self.predecessor = predecessor
         began = now
         let serial = start?.position.serial ?? 0
         stream = start?.position.stream
         self.start = serial
+        var (resumed, gap): (UInt64?, RecoveryGap.Reason?)
         switch start?.continuity {
-        case .recovered(let replay)?:
-            (resumed, live, gap) = (serial, serial + UInt64(replay), nil)
+        case .recovered(let replay)?: (resumed, live) = (serial, serial + UInt64(replay))
         case .gap(let told)?:
             (resumed, live, gap) = (
                 told.missed.map { serial - min($0, serial) }, serial, told.reason
             )
-        case .began?, nil:
-            (resumed, live, gap) = (nil, serial + UInt64(start?.rewound ?? 0), nil)
+        case .began?, nil: live = serial + UInt64(start?.rewound ?? 0)
         }
+        guard resumed != nil || gap != nil || predecessor != nil else { return }
+        interrupt { ($0.resumed, $0.gap, $0.predecessor) = (resumed, gap, predecessor) }
+    }
+
+    private mutating func interrupt(_ change: (inout Interruption) -> Void) {
+        if interruptions.isEmpty { interruptions.append(Interruption()) }
+        change(&interruptions[0])
     }
 
     /// Ends the subscription.
@@ -71,14 +88,14 @@ public struct SubscriptionRecord: Sendable {
     ///   - now: The time.
     mutating func end(at serial: UInt64, droppedFrom: UInt64? = nil, _ now: Int64) {
         guard ended == nil else { return }
-        end = max(serial, live)
-        self.droppedFrom = droppedFrom.map { max($0, start + 1) }
-        ended = now
+        ending = (max(serial, live), now)
+        guard let droppedFrom = droppedFrom.map({ max($0, start + 1) }) else { return }
+        interrupt { $0.droppedFrom = droppedFrom }
     }
 
     /// Records that the client has got everything up to a serial, and where it goes on.
     mutating func confirm(_ serial: UInt64, successor: SocketID?, at now: Int64) {
         if serial >= confirmed?.serial ?? 0 { confirmed = (serial, now) }
-        if let successor { self.successor = successor }
+        if let successor { interrupt { $0.successor = successor } }
     }
 }

@@ -92,8 +92,9 @@ extension SessionHome {
         }
 
         var state = State.parked(since: 0, [])
-        /// The last socket IDs of the client, the owner's last.
-        var socketIDs: [SocketID] = []
+        /// The last socket ID of the client, and those before it; most clients have had only one.
+        private var lastSocketID: SocketID?
+        private var earlierSocketIDs: [SocketID] = []
         /// Whether cursors may have been forgotten; see ``SessionResumption/mayLackCursors``.
         var mayLackCursors: Bool
         /// Whether the client has answered a `pusher:ping`.
@@ -120,9 +121,18 @@ extension SessionHome {
             answersPings = handover.answersPings
         }
 
-        mutating func remember(_ socketID: SocketID) {
-            socketIDs = socketIDs.suffix(SessionHome.socketIDCountMax - 1) + [socketID]
+        /// The last socket IDs of the client, the owner's last.
+        var socketIDs: [SocketID] {
+            get { earlierSocketIDs + (lastSocketID.map { [$0] } ?? []) }
+            set {
+                lastSocketID = newValue.last
+                earlierSocketIDs = Array(
+                    newValue.suffix(SessionHome.socketIDCountMax).dropLast()
+                )
+            }
         }
+
+        mutating func remember(_ socketID: SocketID) { socketIDs.append(socketID) }
 
         /// What the next owner begins with.
         func resumption(_ cursors: [SessionCursor]) -> SessionResumption {

@@ -4,12 +4,18 @@ public import PusherProtocol
 public struct SessionCursor: Sendable, Equatable {
     /// The channel.
     public let channel: ChannelName
-    /// The last confirmed position.
-    public var position: ChannelPosition
-    /// A gap that the client has been told and has not confirmed: it is told again.
-    public var owedGap: RecoveryGap?
     /// Whether the client has not confirmed the cached event of a cache channel: it is sent again.
     public var owesOpening: Bool
+    /// The last confirmed position.
+    public var position: ChannelPosition
+    /// At most one element: few cursors have any, and an empty array allocates nothing.
+    private var owedGaps: [RecoveryGap] = []
+
+    /// A gap that the client has been told and has not confirmed: it is told again.
+    public var owedGap: RecoveryGap? {
+        get { owedGaps.first }
+        set { owedGaps = newValue.map { [$0] } ?? [] }
+    }
 
     /// Creates a cursor.
     public init(
@@ -20,8 +26,8 @@ public struct SessionCursor: Sendable, Equatable {
     ) {
         self.channel = channel
         self.position = position
-        self.owedGap = owedGap
         self.owesOpening = owesOpening
+        self.owedGap = owedGap
     }
 }
 

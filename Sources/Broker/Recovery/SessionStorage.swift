@@ -109,7 +109,7 @@ extension SessionHome {
         }
         // Of before a crash, channels may be missing.
         var session = Session(mayLackCursors: stored.mayLackCursors || !isComplete)
-        session.socketIDs = stored.socketIDs.suffix(Self.socketIDCountMax)
+        session.socketIDs = stored.socketIDs
         session.answersPings = stored.answersPings
         session.state =
             stored.state == .shared ? .shared(since: since) : .parked(since: since, stored.cursors)

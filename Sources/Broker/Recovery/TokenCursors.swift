@@ -16,11 +16,12 @@ struct TokenCursors: Sendable {
         /// The serial at a pong frame that does not count yet.
         var pending: UInt64 = 0
         var flags: Flags = []
-        var owedGap: RecoveryGap?
+        /// At most one element: few cursors have any, and an empty array allocates nothing.
+        var owedGaps: [RecoveryGap] = []
 
         mutating func confirm(to serial: UInt64) {
             confirmed = max(confirmed, serial)
-            owedGap = nil
+            owedGaps = []
             flags.remove(.owesOpening)
         }
     }
@@ -36,7 +37,7 @@ struct TokenCursors: Sendable {
         static let owesOpening = Flags(rawValue: 8)
     }
 
-    private var cursors: [ChannelName: Cursor] = [:]
+    private var cursors = ChannelValues<Cursor>()
     /// The channels of which something was handed over behind the last ping.
     private var unasked: [ChannelName] = []
     /// The channels that the outstanding ping follows.
@@ -79,7 +80,7 @@ struct TokenCursors: Sendable {
             stream: start.position.stream,
             confirmed: start.position.serial,
             handed: start.position.serial + replay,
-            owedGap: gap
+            owedGaps: gap.map { [$0] } ?? []
         )
         if start.hasOpening { cursor.flags.insert(.owesOpening) }
         let owes = replay > 0 || gap != nil || start.hasOpening
@@ -90,7 +91,7 @@ struct TokenCursors: Sendable {
 
     /// Removes a cursor, with the end of the subscription.
     mutating func remove(_ channel: ChannelName) {
-        guard let flags = cursors.removeValue(forKey: channel)?.flags else { return }
+        guard let flags = cursors.remove(channel)?.flags else { return }
         // A client that subscribes again and again, and answers no ping, must not grow the lists.
         if flags.contains(.isUnasked) { unasked.removeAll { $0 == channel } }
         if flags.contains(.isAsked) { asked.removeAll { $0 == channel } }
@@ -102,7 +103,7 @@ struct TokenCursors: Sendable {
 
     /// Removes all cursors.
     mutating func removeAll() {
-        cursors = [:]
+        cursors = ChannelValues()
         unasked = []
         asked = []
         pending = []
@@ -125,7 +126,7 @@ struct TokenCursors: Sendable {
 
     /// Notes how far the messages of each channel were handed over.
     mutating func handOver(upTo mark: (ChannelName) -> UInt64?) {
-        for channel in Array(cursors.keys) {
+        for channel in cursors.channels {
             if let serial = mark(channel) { _ = handOver(serial, of: channel) }
         }
     }
@@ -236,7 +237,7 @@ struct TokenCursors: Sendable {
             SessionCursor(
                 channel,
                 ChannelPosition(stream: cursor.stream, serial: cursor.confirmed),
-                owedGap: cursor.owedGap,
+                owedGap: cursor.owedGaps.first,
                 owesOpening: cursor.flags.contains(.owesOpening)
             )
         }

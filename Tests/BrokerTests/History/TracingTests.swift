@@ -31,7 +31,7 @@ import Testing
             #expect(stream.archiveQuery(forMessage: serial) == nil, "\(serial)")
         }
         #expect(
-            ChannelStream(stream.id, of: stream.address, RecoveryRule(), vacantSince: nil)
+            ChannelStream(stream.id, of: stream.address, SharedRule(RecoveryRule()))
                 .archiveQuery(forMessage: 1) == nil
         )
     }
