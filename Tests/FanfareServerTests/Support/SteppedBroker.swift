@@ -24,7 +24,8 @@ final class SteppedBroker {
             configuration,
             clocks: (0..<shards).map { _ in .system },
             random: { .random(in: 0 ... .max) },
-            archive: archive
+            archive: archive,
+            confirmationPortions: .smallest
         )
     }
 

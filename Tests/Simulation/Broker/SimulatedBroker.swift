@@ -39,6 +39,7 @@ package final class SimulatedBroker {
     ///   - random: The random numbers for socket IDs.
     ///   - batchLengthMax: The maximum size of a fan-out, in bytes; `nil` for the default.
     ///   - archive: The archive of stored channels.
+    ///   - confirmationPortions: How many clients with tokens are asked in a turn; `nil` for a choice by `random`.
     ///   - faults: The bugs of the shards.
     /// - Throws: The failed call: no descriptor or memory is left.
     package init(
@@ -47,17 +48,18 @@ package final class SimulatedBroker {
         random: @escaping () -> UInt64,
         batchLengthMax: Int? = nil,
         archive: (any MessageArchive)? = nil,
+        confirmationPortions: ConfirmationPortions? = nil,
         faults: InjectedFaults = []
     ) throws(SystemError) {
         let streamSeed = random()
+        let portions: ConfirmationPortions = streamSeed % 3 == 0 ? .smallest : ConfirmationPortions()
         settings = ServerSettings(
             configuration,
             shardCount: clocks.count,
             // So small that few members and channels exercise the code for many.
             smallPresenceChannelMax: 1,
             leaving: LeaveQueue.Settings(atOnceMax: 1, portionMax: 2),
-            confirmationPortions: streamSeed % 3 == 0
-                ? ConfirmationPortions(notedMax: 2, askedMax: 1) : ConfirmationPortions(),
+            confirmationPortions: confirmationPortions ?? portions,
             streamSeed: streamSeed
         )
         registry = AppRegistry(configuration.apps)
@@ -237,4 +239,9 @@ package final class SimulatedBroker {
         tableSizes.add("places in apps' quotas", registry.quotas.values.count { !$0.isUnused })
         return tableSizes
     }
+}
+
+extension ConfirmationPortions {
+    /// So small that few clients are asked in several turns.
+    package static let smallest = ConfirmationPortions(notedMax: 2, askedMax: 1)
 }
