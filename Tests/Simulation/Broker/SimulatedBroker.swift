@@ -52,7 +52,8 @@ package final class SimulatedBroker {
         faults: InjectedFaults = []
     ) throws(SystemError) {
         let streamSeed = random()
-        let portions: ConfirmationPortions = streamSeed % 3 == 0 ? .smallest : ConfirmationPortions()
+        let portions: ConfirmationPortions =
+            streamSeed % 3 == 0 ? .smallest : ConfirmationPortions()
         settings = ServerSettings(
             configuration,
             shardCount: clocks.count,
