@@ -60,7 +60,8 @@ struct SessionExtras {
         }
     }
 
-    private var hasRecovery: Bool { !contents.isEmpty && !contents[0].recovery.isEmpty }
+    /// Whether ``recovery`` is not `nil`.
+    var hasRecovery: Bool { !contents.isEmpty && !contents[0].recovery.isEmpty }
 
     private mutating func make() {
         if contents.isEmpty { contents.append(Contents()) }

@@ -3,7 +3,7 @@ public import PusherProtocol
 /// Stock clients with a session token: the broker keeps their positions.
 extension Session {
     /// Whether the connection has a session token.
-    public var hasToken: Bool { extras.recovery != nil }
+    public var hasToken: Bool { extras.hasRecovery }
 
     /// Begins to keep positions for a client with a session token.
     ///
