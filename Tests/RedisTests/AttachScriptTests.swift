@@ -49,15 +49,15 @@ import Testing
     @Test func knowsThePositionsOfARecoverableChannel() throws {
         let store = try ClusterStore()
         try store.register()
-        let without = try store.attach(.position)
+        let without = try store.attach([], .recoverable)
         #expect(without.newest == nil && without.oldest == nil)
         let first = try store.open()
         let last = try store.open()
-        let with = try store.attach(.position)
+        let with = try store.attach([], .recoverable)
         #expect(with.newest == last && with.oldest == first)
         #expect(try store.attach().newest == nil)
         try store.call("XTRIM", store.messages, "MAXLEN", "0")
-        let empty = try store.attach(.position)
+        let empty = try store.attach([], .recoverable)
         #expect(empty.newest == last && empty.oldest == nil)
     }
 
@@ -70,14 +70,14 @@ import Testing
         #expect(start.serial == 0 && attachment.oldest == nil && attachment.wasVacant)
         // Announced before the reply, so other nodes know it too.
         let messages = try store.live.takeMessages()
-        #expect(messages.count == 1 && messages[0].hasSuffix(" \(start.stream)"))
+        #expect(messages.count == 1 && messages[0].hasSuffix(" \(start.stream) first"))
         #expect(try store.call("XLEN", store.messages) == .integer(0))
-        #expect(try store.attach([.stream, .position]).newest == start)
+        #expect(try store.attach([.stream], .recoverable).newest == start)
         let first = message(in: .id(start.stream))
         #expect(try store.publish(first) == [.numbered(serial: 1)])
         // A new epoch begins a new stream; until then the sealed one is reported.
         let epoch = try store.register(run: "2").epoch
-        #expect(try store.attach(.position).newest == start.with(serial: 1))
+        #expect(try store.attach([], .recoverable).newest == start.with(serial: 1))
         let next = try #require(store.attach(.stream).newest)
         #expect(next.stream > epoch.since && next.serial == 0)
     }
@@ -96,15 +96,15 @@ import Testing
         let store = try ClusterStore()
         try store.register("b")
         let (calls, channel) = (store.calls(of: "a"), ClusterStore.channel("x"))
-        func refusal(of call: CallID) throws -> String? {
-            try store.live.reply(to: call) { RedisError($0) }?.text
-        }
-        let attach = try calls.attach(to: channel, count: 1, .stream, on: store.live.connection)
-        #expect(try refusal(of: attach) == "FENCED node a is not registered")
-        let detach = try calls.detach(from: channel, on: store.live.connection)
-        #expect(try refusal(of: detach) == "FENCED node a is not registered")
+        let fenced = RedisError("FENCED node a is not registered")
+        #expect(try store.refusal(of: calls.attach(to: channel, count: 1, .stream)) == fenced)
+        #expect(try store.refusal(of: calls.detach(from: channel)) == fenced)
         for key in [store.occupied, store.subscriptions, store.messages, keys.items(of: "a")] {
             #expect(try store.call("EXISTS", key) == .integer(0))
         }
     }
+}
+
+extension ChannelRules {
+    static let recoverable = ChannelRules(isRecoverable: true)
 }

@@ -30,6 +30,37 @@ final class ClusterStore {
         PartitionCalls(node: node, keys: Self.keys, scripts: scripts)
     }
 
+    /// Sends a call and reads its reply.
+    @discardableResult
+    func send<Reply>(
+        _ call: ScriptCall,
+        _ read: @escaping (borrowing RESPView) -> Reply?,
+        location: SourceLocation = #_sourceLocation
+    ) throws -> Reply {
+        let id = try live.connection.send(call)
+        var text = ""
+        let reply = try live.reply(to: id) { view in
+            text = "\(Value(view))"
+            return read(view)
+        }
+        return try #require(reply, "\(text)", sourceLocation: location)
+    }
+
+    /// Sends a call and reads its error.
+    func refusal(of call: ScriptCall) throws -> RedisError? {
+        try live.reply(to: live.connection.send(call)) { RedisError($0) }
+    }
+
+    /// The identity of an imaginary server.
+    static func server(_ run: Character, after former: Character? = nil) -> ServerIdentity {
+        ServerIdentity(
+            run: runID(run),
+            replication: "r\(run)",
+            formerReplication: former.map { "r\($0)" } ?? "",
+            startedAt: 0
+        )
+    }
+
     @discardableResult
     func register(
         _ node: String = "a",
@@ -37,13 +68,18 @@ final class ClusterStore {
         known: UInt64 = 0,
         _ acknowledgement: Acknowledgement = .primary
     ) throws -> Registration {
-        let call = try calls(of: node).register(
-            runID: Self.runID(run),
-            known: known,
-            acknowledgement,
-            on: live.connection
-        )
-        return try #require(live.reply(to: call) { Registration($0) })
+        try register(node, with: Self.server(run), known: known, acknowledgement)
+    }
+
+    @discardableResult
+    func register(
+        _ node: String = "a",
+        with server: ServerIdentity,
+        known: UInt64 = 0,
+        _ acknowledgement: Acknowledgement = .primary
+    ) throws -> Registration {
+        let call = calls(of: node).register(with: server, known: known, acknowledgement)
+        return try send(call) { Registration($0) }
     }
 
     @discardableResult
@@ -51,21 +87,16 @@ final class ClusterStore {
         _ node: String = "a",
         _ acknowledgement: Acknowledgement = .primary
     ) throws -> Heartbeat {
-        let call = try calls(of: node).heartbeat(
-            lease: 10_000,
-            acknowledgement,
-            on: live.connection
-        )
-        return try #require(live.reply(to: call) { Heartbeat($0) })
+        try send(calls(of: node).heartbeat(lease: 10_000, acknowledgement)) { Heartbeat($0) }
     }
 
+    @discardableResult
     func publish(_ messages: ClusterMessage..., opens: Bool = false) throws -> [PublishOutcome] {
         try publish(messages, opens: opens)
     }
 
     func publish(_ messages: [ClusterMessage], opens: Bool = false) throws -> [PublishOutcome] {
-        let call = try calls(of: "a").publish(messages, opens: opens, on: live.connection)
-        let outcomes = try live.reply(to: call) { reply in
+        let outcomes = try send(calls(of: "a").publish(messages, opens: opens)) { reply in
             var outcomes: [PublishOutcome?] = []
             reply.forEach { outcomes.append(PublishOutcome($0)) }
             return outcomes
@@ -84,24 +115,70 @@ final class ClusterStore {
 
     struct Unplaced: Error {}
 
+    @discardableResult
     func attach(
         to name: String = "x",
         by node: String = "a",
         count: Int = 1,
-        _ interests: PartitionCalls.Interests = []
+        _ interests: PartitionCalls.Interests = [],
+        _ rules: ChannelRules = .init()
     ) throws -> ChannelAttachment {
-        let call = try calls(of: node).attach(
-            to: Self.channel(name),
-            count: count,
-            interests,
-            on: live.connection
-        )
-        return try #require(live.reply(to: call) { ChannelAttachment($0) })
+        let call = calls(of: node).attach(to: Self.channel(name), count: count, interests, rules)
+        return try send(call) { ChannelAttachment($0) }
     }
 
-    func detach(from name: String = "x", by node: String = "a") throws -> ChannelDetachment {
-        let call = try calls(of: node).detach(from: Self.channel(name), on: live.connection)
-        return try #require(live.reply(to: call) { ChannelDetachment($0) })
+    @discardableResult
+    func detach(
+        from name: String = "x",
+        by node: String = "a",
+        _ rules: ChannelRules = .init()
+    ) throws -> ChannelDetachment {
+        try send(calls(of: node).detach(from: Self.channel(name), rules)) { ChannelDetachment($0) }
+    }
+
+    @discardableResult
+    func join(
+        _ user: String,
+        by node: String = "a",
+        info: String = "{}",
+        membersMax: Int = 100,
+        _ rules: ChannelRules = .init()
+    ) throws -> MemberArrival {
+        let call = calls(of: node).join(
+            Self.channel("x"),
+            as: user,
+            info: Array(info.utf8),
+            membersMax: membersMax,
+            rules
+        )
+        return try send(call) { MemberArrival($0) }
+    }
+
+    @discardableResult
+    func leave(
+        _ user: String,
+        by node: String = "a",
+        _ rules: ChannelRules = .init()
+    ) throws -> MemberDeparture {
+        try send(calls(of: node).leave(Self.channel("x"), as: user, rules)) { MemberDeparture($0) }
+    }
+
+    /// Makes everything due that waits.
+    func makeDue() throws {
+        for item in try call("ZRANGE", Self.keys.due, "0", "-1").elements {
+            try call("ZADD", Self.keys.due, "1", item.text)
+        }
+    }
+
+    /// Takes the leadership, and executes what is due; returns `KIND REST` of each webhook.
+    func takeWebhooks(by node: String = "a") throws -> [String] {
+        try heartbeat(node)
+        let work = try send(calls(of: node).timers(after: nil)) { DueWork($0) }
+        try send(calls(of: node).settle(delivered: work.webhooks.map(\.id))) { $0.integer }
+        return work.webhooks.map { record in
+            let rest = record.rest.isEmpty ? "" : " " + String(decoding: record.rest, as: UTF8.self)
+            return record.kind.rawValue + rest
+        }
     }
 
     /// Calls a command with a key as its first argument.
@@ -121,10 +198,19 @@ final class ClusterStore {
         try live.connection.subscribe(to: [name])
     }
 
+    /// Removes and returns what was published, without the times.
+    func takeAnnouncements() throws -> [String] {
+        try live.takeMessages().map { text in
+            var words = text.split(separator: " ", omittingEmptySubsequences: false)
+            if words.count > 3 { words.remove(at: 3) } else { words.remove(at: 1) }
+            return words.joined(separator: " ")
+        }
+    }
+
     /// The keys of the channel `x`.
     var messages: RedisKey { Self.keys.messages(Self.channel("x")) }
     var subscriptions: RedisKey { Self.keys.subscriptions(Self.channel("x")) }
-    var cachedEvent: RedisKey { Self.keys.cachedEvent(Self.channel("x")) }
+    var cachedEvents: RedisKey { Self.keys.cachedEvents("1") }
     var occupied: RedisKey { Self.keys.occupied("1") }
 }
 
@@ -139,7 +225,7 @@ func message(
     lengthMax: Int = 100,
     _ entry: String = "e - 1 {}",
     idempotency: (key: String, digest: String)? = nil,
-    isCached: Bool = false
+    caching: ClusterMessage.Caching? = nil
 ) -> ClusterMessage {
     ClusterMessage(
         on: ClusterStore.channel(name),
@@ -147,6 +233,6 @@ func message(
         lengthMax: lengthMax,
         entry: Array(entry.utf8),
         idempotency: idempotency.map { .init(key: $0.key, digest: $0.digest, age: 60) },
-        cacheLifetime: isCached ? 60 : nil
+        caching: caching
     )
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Redis
 import TestRedis
 import Testing
@@ -43,5 +44,66 @@ import Testing
         // What the replica had is still there, in front of the new stream.
         let kept = try new.call("XRANGE", new.messages, "-", "+").elements.map(\.elements[0].text)
         #expect(kept == positions.prefix(50).map(\.description) + [next.description])
+    }
+
+    /// The identity of a server that runs.
+    private func identity(of live: LiveRedis) throws -> ServerIdentity {
+        var server = try #require(live.owner.server)
+        server.read(info: try live.call("INFO", "server", "replication").text)
+        return ServerIdentity(server, connection: "1")
+    }
+
+    @Test func isCleanAfterThePromotionOfAReplicaThatHasEverything() throws {
+        let port = try freePort()
+        let old = try ClusterStore(["--port", "\(port)", "--bind", "127.0.0.1"])
+        let first = try old.register(with: identity(of: old.live), .all)
+        let replica = try RedisProcess([
+            "--replicaof", "127.0.0.1 \(port)", "--repl-diskless-sync-delay", "0",
+        ])
+        var settings = LiveRedis.patience
+        settings.requiresPrimary = false
+        let watch = try LiveRedis(replica, settings)
+        watch.run { !watch.owner.events.isEmpty }
+        // The backlog for the first replica has begun another history, but no epoch.
+        #expect(try old.live.call("WAIT", "1", "20000") == .integer(1))
+        var epoch = try old.register(with: identity(of: old.live), .all).epoch
+        #expect(epoch == first.epoch)
+        // A heartbeat after the start of the replica, whose uptime has seconds.
+        while try identity(of: watch).startedAt + 2_000 > old.heartbeat("a", .all).time {
+            try watch.call("PING")
+        }
+        #expect(try old.live.call("WAIT", "1", "20000") == .integer(1))
+        old.redis.stop()
+        try watch.call("REPLICAOF", "NO", "ONE")
+        let new = try ClusterStore(replica)
+        epoch = try new.register(with: identity(of: new.live), .all).epoch
+        #expect(epoch.since > first.epoch.since && epoch.isClean)
+    }
+
+    @Test func isNotCleanAfterARestartFromAFile() throws {
+        let port = try freePort()
+        let old = try ClusterStore(["--port", "\(port)", "--bind", "127.0.0.1"])
+        // With a replica, the file contains the history.
+        let replica = try RedisProcess([
+            "--replicaof", "127.0.0.1 \(port)", "--repl-diskless-sync-delay", "0",
+        ])
+        let before = try old.register(with: identity(of: old.live), .all)
+        #expect(try old.live.call("WAIT", "1", "20000") == .integer(1))
+        let history = try old.register(with: identity(of: old.live), .all)
+        #expect(history.epoch == before.epoch)
+        let known = try identity(of: old.live).replication
+        try old.live.call("SAVE")
+        let file = try Data(contentsOf: URL(filePath: old.redis.path("dump.rdb")))
+        _ = try old.open()
+        #expect(try old.live.call("WAIT", "1", "20000") == .integer(1))
+        old.redis.stop()
+        let restarted = try RedisProcess(files: ["dump.rdb": Array(file)])
+        let new = try ClusterStore(restarted)
+        let server = try identity(of: new.live)
+        // It claims to go on with the history.
+        #expect(server.formerReplication == known)
+        let epoch = try new.register(with: server, .all).epoch
+        #expect(epoch.since > before.epoch.since && !epoch.isClean)
+        replica.stop()
     }
 }

@@ -34,7 +34,7 @@ import Testing
         )
         #expect(later == [.numbered(serial: 3), .counted, .numbered(serial: 4)])
         let messages = try store.live.takeMessages()
-        #expect(messages[0].hasPrefix("0 ! - ") && messages[0].hasSuffix(" \(first.stream)"))
+        #expect(messages[0].hasPrefix("0 ! - ") && messages[0].hasSuffix(" \(first.stream) first"))
         #expect(messages.dropFirst() == ["1 e - 1 a", "2 e 1.2 2 b", "3 + - 3 c", "4 # - 4 d"])
         let kept = try store.call("XRANGE", store.messages, "-", "+").elements
         #expect(kept.map(\.elements[0].text) == (1...UInt64(4)).map { "\(first.with(serial: $0))" })
@@ -133,17 +133,87 @@ import Testing
     @Test func keepsTheCachedEvent() throws {
         let store = try ClusterStore()
         try store.register()
-        _ = try store.publish(message(in: .none, "e - 1 a", isCached: true))
-        #expect(try store.call("GET", store.cachedEvent) == .bulk("0 e - 1 a"))
+        let caching = ClusterMessage.Caching(lifetime: 60, eventsMax: 10)
+        _ = try store.publish(message(in: .none, "e - 1 a", caching: caching))
+        #expect(try store.call("HGET", store.cachedEvents, "x") == .bulk("0 e - 1 a"))
         _ = try store.publish(
-            message(idempotency: ("key", "digest"), isCached: true),
-            message("e - 2 b", isCached: true),
+            message(idempotency: ("key", "digest"), caching: caching),
+            message("e - 2 b", caching: caching),
             opens: true
         )
-        #expect(try store.call("GET", store.cachedEvent) == .bulk("2 e - 2 b"))
-        #expect(try store.call("TTL", store.cachedEvent).text.count == 2)
+        #expect(try store.call("HGET", store.cachedEvents, "x") == .bulk("2 e - 2 b"))
+        #expect(try store.call("TTL", store.cachedEvents).text.count == 2)
         #expect(try store.attach(.cachedEvent).cachedEvent == Array("2 e - 2 b".utf8))
         #expect(try store.attach().cachedEvent == nil)
+        // Expired, and not removed yet.
+        try store.call("ZADD", keys.cachedEventExpiries("1"), "1", "x")
+        #expect(try store.attach(.cachedEvent).cachedEvent == nil)
+    }
+
+    @Test func keepsTheNewestCachedEventsOfAnApp() throws {
+        let store = try ClusterStore()
+        try store.register()
+        let caching = ClusterMessage.Caching(lifetime: 60, eventsMax: 2)
+        for name in ["x", "y", "x", "z"] {
+            // Expiries have milliseconds.
+            let time = try store.heartbeat().time
+            while try store.heartbeat().time == time {}
+            try store.publish(message(on: name, in: .none, "e - 1 \(name)", caching: caching))
+        }
+        let events = try store.call("HKEYS", store.cachedEvents).elements.map(\.text)
+        #expect(Set(events) == ["x", "z"])
+        let channels = try store.call("ZRANGE", keys.cachedEventExpiries("1"), "0", "-1").elements
+        #expect(channels.map(\.text) == ["x", "z"])
+    }
+
+    @Test func reportsClientEvents() throws {
+        let store = try ClusterStore()
+        try store.register()
+        var event = message(in: .none, "c 1.2 3 {}")
+        event.webhook = Array(#"{"event":"client a b"}"#.utf8)
+        var repeated = event
+        repeated.idempotency = .init(key: "key", digest: "digest", age: 60)
+        #expect(try store.publish(event, repeated, repeated).count == 3)
+        let webhook = #"client {"event":"client a b"}"#
+        #expect(try store.takeWebhooks() == [webhook, webhook])
+    }
+
+    @Test func purgesAChannel() throws {
+        let store = try ClusterStore()
+        try store.register()
+        let calls = store.calls(of: "a")
+        func purge(begins: Bool = false) throws -> StreamPosition? {
+            let call = calls.purge(ClusterStore.channel("x"), begins: begins)
+            return try store.live.reply(to: store.live.connection.send(call)) { StreamPosition($0) }
+        }
+        #expect(try purge() == nil)
+        #expect(try store.call("EXISTS", store.messages) == .integer(0))
+        let first = try #require(try purge(begins: true))
+        let caching = ClusterMessage.Caching(lifetime: 60, eventsMax: 2)
+        let named = message(in: .id(first.stream), caching: caching)
+        #expect(try store.publish(named) == [.numbered(serial: 1)])
+        try store.subscribe()
+        let second = try #require(try purge())
+        #expect(first.serial == 0 && second.serial == 0 && second.stream > first.stream)
+        #expect(try store.takeAnnouncements() == ["0 ! - \(second.stream) purge"])
+        #expect(try store.call("XLEN", store.messages) == .integer(0))
+        #expect(try store.attach(.cachedEvent).cachedEvent == nil)
+        // A publisher that knows the old stream.
+        #expect(try store.publish(named) == [.stale])
+        #expect(try store.open() == second.with(serial: 1))
+    }
+
+    @Test func comparesAndRenewsStreams() throws {
+        let store = try ClusterStore()
+        let since = try store.register().epoch.since
+        let first = try store.open()
+        try store.call("EXPIRE", store.messages, "5")
+        let channels = ["x", "y"].map { ClusterStore.channel($0) }
+        let positions = try store.send(store.calls(of: "a").positions(of: channels)) {
+            StreamPositions($0)
+        }
+        #expect(positions.since == since && positions.newest == [first, nil])
+        #expect(try store.call("TTL", store.messages).text.count == 5)
     }
 
     @Test func publishesAFullBatch() throws {
@@ -163,8 +233,8 @@ import Testing
         try store.register()
         try store.subscribe()
         try store.live.call("CONFIG", "SET", "maxmemory", "1")
-        let call = try store.calls(of: "a").publish([message()], on: store.live.connection)
-        #expect(try store.live.reply(to: call) { RedisError($0) }?.code == .outOfMemory)
+        let call = store.calls(of: "a").publish([message()])
+        #expect(try store.refusal(of: call)?.code == .outOfMemory)
         #expect(try store.live.takeMessages().isEmpty)
     }
 

@@ -44,26 +44,73 @@ import Testing
         for (index, acknowledgement) in acknowledgements.enumerated() {
             try store.register("\(index)", acknowledgement)
         }
-        #expect(try store.register("z", run: "2", .all).epoch.isClean == isClean)
+        let promoted = ClusterStore.server("2", after: "1")
+        #expect(try store.register("z", with: promoted, .all).epoch.isClean == isClean)
         #expect(try store.heartbeat("z", .all).epoch.isClean == isClean)
         // A heartbeat can take the promise back, but not give it.
         try store.heartbeat("z", .replica)
         try store.heartbeat("z", .all)
-        #expect(try store.register("z", run: "3").epoch.isClean == false)
+        #expect(
+            try store.register("z", with: ClusterStore.server("3", after: "2")).epoch.isClean
+                == false
+        )
+    }
+
+    @Test(
+        "An epoch is clean if the server was a replica of the last primary to its end",
+        arguments: [
+            ("promoted", ClusterStore.server("2", after: "1"), true),
+            ("promoted from another", ClusterStore.server("2", after: "3"), false),
+            ("without a former history", ClusterStore.server("2"), false),
+            (
+                "restarted from its file",
+                ServerIdentity(
+                    run: ClusterStore.runID("2"),
+                    replication: "r2",
+                    formerReplication: "r1",
+                    startedAt: 4_000_000_000_000
+                ), false
+            ),
+            (
+                "demoted, and promoted again",
+                ServerIdentity(
+                    run: ClusterStore.runID("1"),
+                    replication: "r2",
+                    formerReplication: "r3",
+                    startedAt: 0
+                ), false
+            ),
+        ] as [(String, ServerIdentity, Bool)]
+    )
+    func dependsOnTheServer(_ name: String, server: ServerIdentity, isClean: Bool) throws {
+        let store = try ClusterStore()
+        let first = try store.register("a", .all)
+        let second = try store.register("a", with: server, .all)
+        #expect(second.epoch.since > first.epoch.since && second.epoch.isClean == isClean)
+    }
+
+    @Test func goesOnWhenABacklogIsMade() throws {
+        let store = try ClusterStore()
+        let first = try store.register()
+        var server = ClusterStore.server("1")
+        server.replication = "r9"
+        #expect(try store.register(with: server).epoch == first.epoch)
+        // From now on a promotion refers to the new history.
+        #expect(try store.call("HGET", keys.epoch, "replication") == .bulk("r9"))
+        // A host that hides everything.
+        let hidden = ServerIdentity(run: "connection 1")
+        let second = try store.register(with: hidden)
+        #expect(second.epoch.since > first.epoch.since)
+        #expect(try store.register(with: hidden).epoch == second.epoch)
     }
 
     @Test func refusesAnotherLayout() throws {
         let store = try ClusterStore()
         try store.register()
-        try store.call("HSET", keys.epoch, "layout", "2")
-        let call = try store.calls(of: "b").register(
-            runID: ClusterStore.runID("1"),
-            known: 0,
-            .primary,
-            on: store.live.connection
-        )
-        let error = try store.live.reply(to: call) { RedisError($0) }
-        #expect(error?.text == "LAYOUT the data has layout 2, and the node has layout 1")
+        try store.call("HSET", keys.epoch, "layout", "1")
+        let call = store.calls(of: "b").register(with: ClusterStore.server("1"), known: 0, .primary)
+        let error = try store.refusal(of: call)
+        #expect(error?.text == "LAYOUT the data has layout 1, and the node has layout 2")
         #expect(try store.call("EXISTS", keys.items(of: "b")) == .integer(0))
     }
 
@@ -113,13 +160,8 @@ import Testing
         try store.live.call("CONFIG", "SET", "maxmemory", "1")
         #expect(try store.heartbeat().isRegistered)
         #expect(try store.register("b").wasRegistered == false)
-        let call = try store.calls(of: "a").attach(
-            to: ClusterStore.channel("y"),
-            count: 1,
-            [],
-            on: store.live.connection
-        )
-        #expect(try store.live.reply(to: call) { RedisError($0) }?.code == .outOfMemory)
+        let call = store.calls(of: "a").attach(to: ClusterStore.channel("y"), count: 1, [])
+        #expect(try store.refusal(of: call)?.code == .outOfMemory)
         #expect(try store.detach().becameVacant)
     }
 }

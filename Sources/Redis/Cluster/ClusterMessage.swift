@@ -23,6 +23,12 @@ public struct StreamPosition: Hashable, Sendable, CustomStringConvertible {
         self.init(stream: stream, serial: serial)
     }
 
+    /// Reads a position in a reply; nil for another form.
+    public init?(_ reply: borrowing RESPView) {
+        guard let position = reply.withBytes({ StreamPosition($0) }) else { return nil }
+        self = position
+    }
+
     /// The ID of the stream's entry in Redis.
     public var description: String { "\(stream)-\(serial)" }
 }
@@ -56,6 +62,20 @@ public struct ClusterMessage: Sendable {
         }
     }
 
+    /// The limits of an app's cached events.
+    public struct Caching: Hashable, Sendable {
+        /// The time for which the event is cached, in seconds; at least 1.
+        public var lifetime: Int
+        /// The most cached events of the app in this partition, at least 1; those that expire first are removed.
+        public var eventsMax: Int
+
+        /// Makes limits.
+        public init(lifetime: Int, eventsMax: Int) {
+            self.lifetime = lifetime
+            self.eventsMax = eventsMax
+        }
+    }
+
     /// The channel.
     public var channel: ClusterChannel
     /// What is known of its stream; ignored by `open`.
@@ -66,8 +86,10 @@ public struct ClusterMessage: Sendable {
     public var entry: [UInt8]
     /// How a repetition is recognised; nil if none is.
     public var idempotency: Idempotency?
-    /// The time for which this is the channel's cached event, in seconds; nil if it is none.
-    public var cacheLifetime: Int?
+    /// How long this is the channel's cached event; nil if it is none.
+    public var caching: Caching?
+    /// The body of the webhook that reports it, without line breaks; nil if none does.
+    public var webhook: [UInt8]?
 
     /// Makes a message.
     public init(
@@ -76,18 +98,22 @@ public struct ClusterMessage: Sendable {
         lengthMax: Int,
         entry: [UInt8],
         idempotency: Idempotency? = nil,
-        cacheLifetime: Int? = nil
+        caching: Caching? = nil,
+        webhook: [UInt8]? = nil
     ) {
         self.channel = channel
         self.stream = stream
         self.lengthMax = lengthMax
         self.entry = entry
         self.idempotency = idempotency
-        self.cacheLifetime = cacheLifetime
+        self.caching = caching
+        self.webhook = webhook
     }
 
-    var keyCount: Int { 2 + (idempotency == nil ? 0 : 1) + (cacheLifetime == nil ? 0 : 1) }
-    var argumentCount: Int { 4 + (idempotency == nil ? 0 : 2) + (cacheLifetime == nil ? 0 : 1) }
+    var keyCount: Int { 2 + (idempotency == nil ? 0 : 1) + (caching == nil ? 0 : 3) }
+    var argumentCount: Int {
+        4 + (idempotency == nil ? 0 : 2) + (caching == nil ? 0 : 3) + (webhook == nil ? 0 : 2)
+    }
 
     func writeKeys(of partition: PartitionKeys, to writer: inout RESPWriter) {
         writer.argument(partition.messages(channel))
@@ -95,11 +121,18 @@ public struct ClusterMessage: Sendable {
         if let key = idempotency?.key {
             writer.argument(partition.idempotency(channel.app, key))
         }
-        if cacheLifetime != nil { writer.argument(partition.cachedEvent(channel)) }
+        if caching != nil {
+            writer.argument(partition.cachedEvents(channel.app))
+            writer.argument(partition.cachedEventExpiries(channel.app))
+            writer.argument(partition.cacheMiss(channel))
+        }
     }
 
     func writeArguments(to writer: inout RESPWriter) {
-        writer.argument((idempotency == nil ? "" : "i") + (cacheLifetime == nil ? "" : "k"))
+        writer.argument(
+            (idempotency == nil ? "" : "i") + (caching == nil ? "" : "k")
+                + (webhook == nil ? "" : "w")
+        )
         switch stream {
         case .none: writer.argument(literal: "")
         case .unknown: writer.argument(literal: "-")
@@ -111,7 +144,15 @@ public struct ClusterMessage: Sendable {
             writer.argument(idempotency.digest)
             writer.argument(idempotency.age)
         }
-        if let cacheLifetime { writer.argument(cacheLifetime) }
+        if let caching {
+            writer.argument(channel.name)
+            writer.argument(caching.lifetime)
+            writer.argument(caching.eventsMax)
+        }
+        if let webhook {
+            writer.argument(channel.id)
+            writer.argument(webhook)
+        }
     }
 }
 

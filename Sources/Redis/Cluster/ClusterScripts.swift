@@ -9,27 +9,77 @@ public struct ClusterScripts: Sendable {
     public let register: RedisScript
     /// Renews a node, and its leadership.
     public let heartbeat: RedisScript
+    /// Ends a dead node, and lists what is left of it.
+    public let condemn: RedisScript
     /// Numbers, stores and announces messages.
     public let publish: RedisScript
     /// Does the same on the current streams of the channels, which it begins if necessary.
     public let open: RedisScript
+    /// Removes the messages of a channel, and begins another stream.
+    public let purge: RedisScript
+    /// Reads the newest positions of streams, and renews the streams.
+    public let positions: RedisScript
     /// Sets the number of a node's subscriptions to a channel, and reads what a subscription begins with.
     public let attach: RedisScript
     /// Removes a node's subscriptions to a channel.
     public let detach: RedisScript
+    /// Makes a user a member of a channel.
+    public let join: RedisScript
+    /// Ends a membership.
+    public let leave: RedisScript
+    /// Removes a channel from a node that has ended.
+    public let reap: RedisScript
+    /// Sets the number of a node's connections of a user.
+    public let user: RedisScript
+    /// Reads which users are online.
+    public let watch: RedisScript
+    /// Terminates the connections of a user.
+    public let terminate: RedisScript
+    /// Makes a connection the owner of a session.
+    public let claim: RedisScript
+    /// Stores the state of a session.
+    public let park: RedisScript
+    /// Executes what is due, and reads webhooks.
+    public let timers: RedisScript
+    /// Announces the number of a channel's subscriptions that was due.
+    public let count: RedisScript
+    /// Removes old messages of a stream that was due, and renews the stream.
+    public let trim: RedisScript
+    /// Announces that a user is offline, which was due.
+    public let offline: RedisScript
+    /// Removes webhooks from the queue.
+    public let settle: RedisScript
 
     /// All scripts, for ``RedisSettings/scripts``.
-    public var all: [RedisScript] { [register, heartbeat, publish, open, attach, detach] }
+    public var all: [RedisScript] {
+        [
+            register, heartbeat, condemn, publish, open, purge, positions, attach, detach, join,
+            leave, reap, user, watch, terminate, claim, park, timers, count, trim, offline, settle,
+        ]
+    }
 
     /// The version of the keys and their contents; nodes with another one are refused.
-    public static let layout = 1
-    /// The most messages in one call of `publish` or `open`, so that Redis is not blocked for long.
+    public static let layout = 2
+    /// The most messages in one call of `publish` or `open`, so that Redis is not blocked for long; also the most channels
+    /// or users in other calls.
     public static let messageCountMax = 64
 
     /// Makes the scripts.
     ///
-    /// - Parameter isSharded: Whether messages are announced by `SPUBLISH`, as a Redis Cluster needs it.
-    public init(isSharded: Bool) {
+    /// - Parameters:
+    ///   - isSharded: Whether messages are announced by `SPUBLISH`, as a Redis Cluster needs it.
+    ///   - webhooksMax: The most webhooks that wait in a partition; beyond it the oldest are dropped.
+    public init(isSharded: Bool, webhooksMax: Int = 16_384) {
+        self.init(isSharded: isSharded, webhooksMax: webhooksMax, time: PackageResources.time_lua)
+    }
+
+    /// Makes scripts whose clock is a key, for comparisons with a model.
+    package init(clock key: String, webhooksMax: Int) {
+        let time = "local function now() return tonumber(redis.call('GET', '\(key)')) end\n"
+        self.init(isSharded: false, webhooksMax: webhooksMax, time: Array(time.utf8))
+    }
+
+    private init(isSharded: Bool, webhooksMax: Int, time: [UInt8]) {
         typealias Lua = PackageResources
         func script(
             _ name: String,
@@ -40,44 +90,58 @@ public struct ClusterScripts: Sendable {
             let first = """
                 #!lua\(allowsOutOfMemory ? " flags=allow-oom" : "")
                 local PUBLISH = '\(isSharded ? "SPUBLISH" : "PUBLISH")'
+                local WEBHOOKS_MAX = \(webhooksMax)
                 local OPENS = \(opens)
 
                 """
-            return RedisScript(name: name, source: Array(first.utf8) + parts.joined())
+            let source = Array(first.utf8) + Lua.common_lua + time + parts.joined()
+            return RedisScript(name: name, source: source)
         }
+        let webhooks = Lua.webhooks_lua
+        let subscriptions = Lua.nodes_lua + webhooks + Lua.counts_lua
         // What keeps a node known, or frees memory, works without memory too.
-        register = script(
-            "register",
-            Lua.common_lua,
-            Lua.time_lua,
-            Lua.register_lua,
-            allowsOutOfMemory: true
-        )
+        let always = true
+        register = script("register", Lua.register_lua, allowsOutOfMemory: always)
         heartbeat = script(
             "heartbeat",
-            Lua.common_lua,
-            Lua.time_lua,
             Lua.nodes_lua,
+            Lua.leader_lua,
             Lua.heartbeat_lua,
-            allowsOutOfMemory: true
+            allowsOutOfMemory: always
         )
-        publish = script("publish", Lua.common_lua, Lua.publish_lua)
-        open = script(
-            "open",
-            Lua.common_lua,
-            Lua.time_lua,
-            Lua.opening_lua,
-            Lua.publish_lua,
-            opens: true
+        condemn = script("condemn", Lua.leader_lua, Lua.condemn_lua, allowsOutOfMemory: always)
+        publish = script("publish", webhooks, Lua.publish_lua)
+        open = script("open", webhooks, Lua.opening_lua, Lua.publish_lua, opens: true)
+        purge = script("purge", Lua.opening_lua, Lua.purge_lua, allowsOutOfMemory: always)
+        positions = script("positions", Lua.positions_lua, allowsOutOfMemory: always)
+        attach = script("attach", subscriptions, Lua.opening_lua, Lua.attach_lua)
+        let leaving = subscriptions + Lua.leaving_lua
+        detach = script("detach", leaving, Lua.detach_lua, allowsOutOfMemory: always)
+        join = script("join", Lua.nodes_lua, webhooks, Lua.join_lua)
+        leave = script("leave", leaving, Lua.leave_lua, allowsOutOfMemory: always)
+        reap = script("reap", leaving, Lua.reap_lua, allowsOutOfMemory: always)
+        // Also signs off.
+        user = script("user", Lua.nodes_lua, Lua.user_lua, allowsOutOfMemory: always)
+        watch = script("watch", Lua.watch_lua, allowsOutOfMemory: always)
+        terminate = script("terminate", Lua.terminate_lua, allowsOutOfMemory: always)
+        claim = script("claim", Lua.sessions_lua, Lua.claim_lua)
+        park = script("park", Lua.sessions_lua, Lua.park_lua)
+        timers = script(
+            "timers",
+            Lua.leader_lua,
+            webhooks,
+            Lua.timers_lua,
+            allowsOutOfMemory: always
         )
-        attach = script(
-            "attach",
-            Lua.common_lua,
-            Lua.time_lua,
-            Lua.nodes_lua,
-            Lua.opening_lua,
-            Lua.attach_lua
+        count = script(
+            "count",
+            subscriptions,
+            Lua.due_lua,
+            Lua.count_lua,
+            allowsOutOfMemory: always
         )
-        detach = script("detach", Lua.nodes_lua, Lua.detach_lua, allowsOutOfMemory: true)
+        trim = script("trim", Lua.due_lua, Lua.trim_lua, allowsOutOfMemory: always)
+        offline = script("offline", Lua.due_lua, Lua.offline_lua, allowsOutOfMemory: always)
+        settle = script("settle", Lua.settle_lua, allowsOutOfMemory: always)
     }
 }

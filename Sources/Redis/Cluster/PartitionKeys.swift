@@ -40,6 +40,18 @@ public struct PartitionKeys: Sendable {
     public var counter: RedisKey { RedisKey(base, "c") }
     /// The set of what a node has, and `.` while it is registered.
     public func items(of node: String) -> RedisKey { RedisKey(base, "i", node) }
+    /// The node that removes what a node had that has ended.
+    public func reaper(of node: String) -> RedisKey { RedisKey(base, "b", node) }
+    /// The sorted set of what is due, by time.
+    public var due: RedisKey { RedisKey(base, "due") }
+    /// The stream of webhooks that wait.
+    public var webhooks: RedisKey { RedisKey(base, "w") }
+    /// The stream of webhooks that were given up.
+    public var deadWebhooks: RedisKey { RedisKey(base, "w:dead") }
+    /// The name before those of the nodes' inboxes.
+    var inboxes: RedisKey { RedisKey(base, "inbox") }
+    /// The pub/sub channel of a node.
+    public func inbox(of node: String) -> RedisKey { RedisKey(base, "inbox", node) }
     /// The sorted set of an app's occupied channels.
     public func occupied(_ app: String) -> RedisKey { RedisKey(base, "o", app) }
     /// The stream of a channel's messages.
@@ -52,14 +64,38 @@ public struct PartitionKeys: Sendable {
     public func subscriptions(_ channel: ClusterChannel) -> RedisKey {
         RedisKey(base, "n", channel)
     }
-    /// A channel's cached event.
-    public func cachedEvent(_ channel: ClusterChannel) -> RedisKey { RedisKey(base, "k", channel) }
+    /// The hash of a presence channel's members: on how many nodes each is.
+    public func members(_ channel: ClusterChannel) -> RedisKey { RedisKey(base, "p", channel) }
     /// The hash of the infos of a channel's members.
     public func memberInfos(_ channel: ClusterChannel) -> RedisKey { RedisKey(base, "q", channel) }
+    /// The set of the users that are members of a channel on a node.
+    public func users(of node: String, on channel: ClusterChannel) -> RedisKey {
+        RedisKey(base, "r", node, channel.id)
+    }
+    /// When a channel with many subscriptions has last announced their number.
+    public func countNotice(_ channel: ClusterChannel) -> RedisKey { RedisKey(base, "#", channel) }
+    /// The hash of an app's cached events, by channel.
+    public func cachedEvents(_ app: String) -> RedisKey { RedisKey(base, "k", app) }
+    /// The sorted set of the channels with a cached event, by its expiry.
+    public func cachedEventExpiries(_ app: String) -> RedisKey { RedisKey(base, "l", app) }
+    /// When a channel was last found without a cached event.
+    public func cacheMiss(_ channel: ClusterChannel) -> RedisKey { RedisKey(base, "y", channel) }
+    /// The hash of a signed-in user's connections, by node.
+    public func connections(_ user: ClusterUser) -> RedisKey { RedisKey(base, "u", user) }
+    /// The pub/sub channel of a user.
+    public func announcements(_ user: ClusterUser) -> RedisKey { RedisKey(base, "v", user) }
+    /// When a user's connections were last terminated.
+    public func termination(_ user: ClusterUser) -> RedisKey { RedisKey(base, "t", user) }
+    /// The hash of an app's sessions, by token.
+    public func sessions(_ app: String) -> RedisKey { RedisKey(base, "s", app) }
+    /// The sorted set of an app's sessions, by expiry.
+    public func sessionExpiries(_ app: String) -> RedisKey { RedisKey(base, "e", app) }
     /// The position that was published with an idempotency key.
     public func idempotency(_ app: String, _ key: String) -> RedisKey {
         RedisKey(base, "x", app, key)
     }
+    /// `PREFIX:{TAG}:`, with which all keys begin.
+    package var prefix: String { String(decoding: base, as: UTF8.self) }
 }
 
 /// A channel of an app.
@@ -75,8 +111,39 @@ public struct ClusterChannel: Hashable, Sendable {
         self.name = name
     }
 
-    /// The member of a node's items that stands for the channel.
-    var item: String { "c:\(app):\(name)" }
+    /// The channel in the arguments of scripts: neither an app's ID nor a channel's name contains a colon.
+    var id: String { "\(app):\(name)" }
+
+    /// Parses ``id``; nil for another form.
+    init?(id: some StringProtocol) {
+        let parts = id.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        self.init(app: String(parts[0]), name: String(parts[1]))
+    }
+}
+
+/// A user of an app.
+public struct ClusterUser: Hashable, Sendable {
+    /// The app's ID.
+    public var app: String
+    /// The user's ID.
+    public var id: String
+
+    /// Makes the user of an app.
+    public init(app: String, id: String) {
+        self.app = app
+        self.id = id
+    }
+
+    /// The user in the arguments of scripts.
+    var text: String { "\(app):\(id)" }
+
+    /// Parses ``text``; nil for another form.
+    init?(text: some StringProtocol) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        self.init(app: String(parts[0]), id: String(parts[1]))
+    }
 }
 
 /// A key of Redis, or the name of a pub/sub channel.
@@ -92,6 +159,10 @@ public struct RedisKey: Sendable, CustomStringConvertible {
 
     init(_ base: [UInt8], _ kind: StaticString, _ channel: ClusterChannel) {
         self.init(base, kind, channel.app, channel.name)
+    }
+
+    init(_ base: [UInt8], _ kind: StaticString, _ user: ClusterUser) {
+        self.init(base, kind, user.app, user.id)
     }
 
     /// The number of bytes.

@@ -81,61 +81,70 @@ public struct Heartbeat: Hashable, Sendable {
     }
 }
 
-/// The reply to `attach`.
-public struct ChannelAttachment: Hashable, Sendable {
-    /// A member of a presence channel.
-    public struct Member: Hashable, Sendable {
-        /// The user's ID.
-        public var user: String
-        /// The user's info.
-        public var info: [UInt8]
-    }
-
-    /// The number of subscriptions on all nodes.
-    public var subscriptionCount: Int64
-    /// Whether the channel had none before.
-    public var wasVacant: Bool
-    /// The position of the newest message; nil without a stream, or if it was not asked for.
-    public var newest: StreamPosition?
-    /// The position of the oldest message that is kept; nil if there is none.
-    public var oldest: StreamPosition?
-    /// The cached event, as it was announced; nil if there is none, or if it was not asked for.
-    public var cachedEvent: [UInt8]?
-    /// The members; none if they were not asked for.
-    public var members: [Member]
+/// The reply to `condemn`.
+public enum Condemnation: Hashable, Sendable {
+    /// The node is alive.
+    case alive
+    /// Another node removes what it had.
+    case handledElsewhere
+    /// The caller is to remove these items, and to condemn the node again.
+    case items([NodeItem])
+    /// Nothing was left, and the node is forgotten by this call.
+    case forgotten
+    /// The node is not known.
+    case unknown
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        guard let count = reply[0].integer, let wasVacant = reply[1].integer else { return nil }
-        subscriptionCount = count
-        self.wasVacant = wasVacant == 1
-        newest = reply[2].withBytes { StreamPosition($0) }
-        oldest = reply[3].withBytes { StreamPosition($0) }
-        cachedEvent = reply[4].isNull ? nil : reply[4].copy()
-        var members: [Member] = []
-        var user: String?
-        reply[5].forEach { element in
-            if let name = user.take() {
-                members.append(Member(user: name, info: element.copy()))
-            } else {
-                user = element.text
+        switch reply[0].integer {
+        case 0: self = .alive
+        case 1: self = .handledElsewhere
+        case 2:
+            var items: [NodeItem] = []
+            reply.forEach { element in
+                if let item = NodeItem(element.text) { items.append(item) }
             }
+            guard items.count == reply.count - 1 else { return nil }
+            self = .items(items)
+        case 3: self = .forgotten
+        case 4: self = .unknown
+        default: return nil
         }
-        self.members = members
     }
 }
 
-/// The reply to `detach`.
-public struct ChannelDetachment: Hashable, Sendable {
-    /// The number of subscriptions on all nodes.
-    public var subscriptionCount: Int64
-    /// Whether the channel has lost its last one by this call.
-    public var becameVacant: Bool
+/// What a node has.
+public enum NodeItem: Hashable, Sendable {
+    /// Subscriptions to a channel, and members on it.
+    case channel(ClusterChannel)
+    /// Connections of a signed-in user.
+    case user(ClusterUser)
+
+    /// Parses a member of a node's items; nil for another form, and for `.`, which stands for the node itself.
+    public init?(_ text: String) {
+        if text.hasPrefix("c:"), let channel = ClusterChannel(id: text.dropFirst(2)) {
+            self = .channel(channel)
+        } else if text.hasPrefix("u:"), let user = ClusterUser(text: text.dropFirst(2)) {
+            self = .user(user)
+        } else {
+            return nil
+        }
+    }
+}
+
+/// The reply to `positions`.
+public struct StreamPositions: Hashable, Sendable {
+    /// The streams up to this ID are sealed.
+    public var since: UInt64
+    /// The newest position of each channel; nil without a stream.
+    public var newest: [StreamPosition?]
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        guard let count = reply[0].integer, let becameVacant = reply[1].integer else { return nil }
-        subscriptionCount = count
-        self.becameVacant = becameVacant == 1
+        guard let since = reply[0].integer else { return nil }
+        self.since = UInt64(clamping: since)
+        var newest: [StreamPosition?] = []
+        reply.forEach { newest.append(StreamPosition($0)) }
+        self.newest = Array(newest.dropFirst())
     }
 }

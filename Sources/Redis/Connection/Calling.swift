@@ -26,7 +26,8 @@ extension RedisConnection {
         var writer = RESPWriter()
         writer.begin(argumentCount: argumentCount)
         write(&writer)
-        return try send(writer, answer: .reply)
+        precondition(writer.isComplete, "the command lacks arguments")
+        return try send(writer.bytes, answer: .reply)
     }
 
     /// Sends a command with arguments in UTF-8.
@@ -37,28 +38,14 @@ extension RedisConnection {
         }
     }
 
-    /// Calls a script of ``RedisSettings/scripts``.
+    /// Sends a call of a script of ``RedisSettings/scripts``.
     ///
-    /// - Parameters:
-    ///   - script: The script.
-    ///   - keyCount: The number of keys.
-    ///   - argumentCount: The number of further arguments.
-    ///   - write: Writes the keys, then the arguments.
+    /// - Parameter call: The call.
     /// - Returns: The call, which the reply refers to.
     /// - Throws: The reason why nothing was sent.
     @discardableResult
-    public func evaluate(
-        _ script: RedisScript,
-        keyCount: Int,
-        argumentCount: Int,
-        _ write: (inout RESPWriter) -> Void
-    ) throws(RedisCallError) -> CallID {
-        try call(argumentCount: 3 + keyCount + argumentCount) { writer in
-            writer.argument(literal: "EVALSHA")
-            writer.argument(script.digest)
-            writer.argument(keyCount)
-            write(&writer)
-        }
+    public func send(_ call: ScriptCall) throws(RedisCallError) -> CallID {
+        try send(call.bytes, answer: .reply)
     }
 
     /// Calls a script of ``RedisSettings/scripts`` with keys and arguments in UTF-8.
@@ -68,10 +55,12 @@ extension RedisConnection {
         keys: [String],
         _ arguments: [String]
     ) throws(RedisCallError) -> CallID {
-        try evaluate(script, keyCount: keys.count, argumentCount: arguments.count) { writer in
-            for key in keys { writer.argument(key) }
-            for argument in arguments { writer.argument(argument) }
-        }
+        try send(
+            ScriptCall(script, keyCount: keys.count, argumentCount: arguments.count) { writer in
+                for key in keys { writer.argument(key) }
+                for argument in arguments { writer.argument(argument) }
+            }
+        )
     }
 
     /// Subscribes to channels; Redis answers with a push for each.
@@ -114,23 +103,22 @@ extension RedisConnection {
         writer.begin(argumentCount: 1 + channels.count)
         writer.argument(literal: command.name)
         for channel in channels { writer.argument(channel) }
-        return try send(writer, answer: .confirmations(command, channels.count))
+        return try send(writer.bytes, answer: .confirmations(command, channels.count))
     }
 
     private func send(
-        _ writer: consuming RESPWriter,
+        _ command: [UInt8],
         answer: UnansweredCalls.Answer
     ) throws(RedisCallError) -> CallID {
-        precondition(writer.isComplete, "the command lacks arguments")
         guard isOpen, let stream else { throw .notOpen }
-        let length = writer.bytes.count
+        let length = command.count
         let total = unanswered.byteCount + length
         guard total <= settings.unansweredBytesMax else {
             throw .tooManyBytes(count: total, limit: settings.unansweredBytesMax)
         }
         let sentAt = reactor.timerTime
         let id = unanswered.append(.init(answer: answer, length: length, sentAt: sentAt))
-        stream.write(writer.bytes)
+        stream.write(command)
         if timer == nil { awaitAnswer(for: settings.answerTimeout) }
         return id
     }

@@ -41,6 +41,14 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
         case crossSlot = "CROSSSLOT"
         /// The node is not registered; an error of the cluster's scripts.
         case fenced = "FENCED"
+        /// The node is registered, so that no other may remove what it has; an error of the cluster's scripts.
+        case alive = "ALIVE"
+        /// The node does not lead the partition; an error of the cluster's scripts.
+        case notLeader = "NOTLEADER"
+        /// The node is not attached to the channel; an error of the cluster's scripts.
+        case detached = "DETACHED"
+        /// The node still has members on the channel; an error of the cluster's scripts.
+        case members = "MEMBERS"
         /// The data has another layout; an error of the cluster's scripts.
         case layout = "LAYOUT"
         /// The idempotency key belongs to another message; an error of the cluster's scripts.

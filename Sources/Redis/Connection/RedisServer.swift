@@ -39,6 +39,14 @@ public struct RedisServer: Hashable, Sendable {
     public var runID: RunID?
     /// The number of the connection (`CLIENT ID`).
     public var clientID: Int64
+    /// The history of the data (`master_replid`), another one after a promotion; nil if it is hidden.
+    public var replicationID: RunID?
+    /// The history that the data had before (`master_replid2`); nil without one, or if it is hidden.
+    public var formerReplicationID: RunID?
+    /// When the process has started, in milliseconds since 1970 by the server's clock; nil if it is hidden.
+    public var startedAt: Int64?
+    /// The number of connected replicas.
+    public var replicaCount = 0
 
     /// The oldest version that is supported.
     static let leastVersion = "7.0"
@@ -49,8 +57,13 @@ public struct RedisServer: Hashable, Sendable {
         return major >= 7
     }
 
-    /// Reads the sections `server` and `replication` of INFO.
-    mutating func read(info: String) {
+    /// Reads the sections `server` and `replication` of `INFO`.
+    ///
+    /// To be called again from time to time: on an open connection a server can become a replica and be promoted again, which
+    /// changes ``replicationID``, and then its partitions have to be registered again.
+    ///
+    /// - Parameter info: The reply to `INFO server replication`.
+    public mutating func read(info: String) {
         var fields: [Substring: Substring] = [:]
         for line in info.split(whereSeparator: \.isNewline) {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -58,6 +71,16 @@ public struct RedisServer: Hashable, Sendable {
         }
         runID =
             fields["run_id"].flatMap { RunID($0) } ?? fields["master_replid"].flatMap { RunID($0) }
+        replicationID = fields["master_replid"].flatMap { RunID($0) }
+        // Zeros stand for none.
+        formerReplicationID = fields["master_replid2"].flatMap { RunID($0) }
+            .flatMap { $0.description.contains { $0 != "0" } ? $0 : nil }
+        if let time = fields["server_time_usec"].flatMap({ Int64($0) }),
+            let uptime = fields["uptime_in_seconds"].flatMap({ Int64($0) })
+        {
+            startedAt = time / 1_000 - uptime * 1_000
+        }
+        replicaCount = fields["connected_slaves"].flatMap { Int($0) } ?? 0
         if let role = fields["role"] { isPrimary = role == "master" }
         // In a compatible mode, Valkey gives the version of the Redis that it is compatible with as `redis_version`.
         if let version = fields["valkey_version"] {

@@ -1,16 +1,20 @@
 -- Removes a node's subscriptions to a channel.
 --
--- KEYS  the node's items, subscriptions, occupied channels
--- ARGV  node, the channel in items, the channel in the list of occupied ones
+-- KEYS  epoch, the node's items, subscriptions, occupied channels, announcements, due, webhooks, notice, the node's users
+-- ARGV  node, APP:CHANNEL, flags (see attach.lua)
 --
--- Returns: subscriptions on all nodes; whether the channel became vacant. FENCED: the node is not registered.
+-- Returns: subscriptions on all nodes; whether the channel became vacant. FENCED: the node is not registered. MEMBERS: users
+-- of the node are members of the channel.
 
-local items, subscriptions, occupied = KEYS[1], KEYS[2], KEYS[3]
-local node, item, name = ARGV[1], ARGV[2], ARGV[3]
+local keys = {
+    epoch = KEYS[1], items = KEYS[2], subscriptions = KEYS[3], occupied = KEYS[4],
+    announcements = KEYS[5], due = KEYS[6], webhooks = KEYS[7], notice = KEYS[8], users = KEYS[9],
+}
+local node, channel, flags = ARGV[1], ARGV[2], ARGV[3]
 
-if not isRegistered(items) then return fenced(node) end
-local removed = redis.call('HDEL', subscriptions, node)
-redis.call('SREM', items, item)
-local isVacant = redis.call('HLEN', subscriptions) == 0
-if isVacant then redis.call('ZREM', occupied, name) end
-return { sum(subscriptions), (isVacant and removed == 1) and 1 or 0 }
+if not isRegistered(keys.items) then return fenced(node) end
+if redis.call('EXISTS', keys.users) == 1 then
+    return redis.error_reply('MEMBERS node ' .. node .. ' has members on channel ' .. channel)
+end
+local total, becameVacant = endSubscriptions(keys, flags, node, channel, now(), DEPARTURE)
+return { total, becameVacant and 1 or 0 }

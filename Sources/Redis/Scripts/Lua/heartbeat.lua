@@ -7,7 +7,7 @@
 -- nodes whose lease is over (at most 16). A node that is not registered is not renewed.
 
 local epoch, nodes, items, counter, leader = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local node, lease, mode = ARGV[1], ARGV[2], ARGV[3]
+local node, lease, mode = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local time = now()
 local state = redis.call('HMGET', epoch, 'since', 'clean', 'mode')
@@ -16,14 +16,13 @@ if state[1] and isRegistered(items) then
     registered = 1
     redis.call('ZADD', nodes, digits(time), node)
     if state[3] == 'all' and mode ~= 'all' then redis.call('HSET', epoch, 'mode', mode) end
-    local other = redis.call('GET', leader)
+    local other = holder(leader, time)
     if not other or other == node then
         leads = 1
-        redis.call('SET', leader, node, 'PX', lease)
+        hold(leader, node, time, lease)
     end
 end
-local limit = '(' .. digits(time - tonumber(lease))
-local dead = redis.call('ZRANGEBYSCORE', nodes, '-inf', limit, 'LIMIT', 0, 16)
+local dead = redis.call('ZRANGEBYSCORE', nodes, '-inf', '(' .. digits(time - lease), 'LIMIT', 0, 16)
 return {
     tonumber(state[1]) or 0, tonumber(state[2]) or 0, registered,
     tonumber(redis.call('GET', counter)) or 0, leads, time, dead,

@@ -6,6 +6,11 @@ local function fenced(node)
     return redis.error_reply('FENCED node ' .. node .. ' is not registered')
 end
 
+-- Another node may remove what a node has only after its end.
+local function alive(node)
+    return redis.error_reply('ALIVE node ' .. node .. ' is registered')
+end
+
 -- The sum of a hash's values.
 local function sum(hash)
     local total = 0

@@ -1,22 +1,28 @@
--- Streams that begin, for `open` and `attach`.
+-- Streams that begin, for `open`, `attach` and `purge`.
 
--- Finds the current stream of a channel, or begins one and announces it; the stream is kept for a day from now on.
--- Returns its ID and the serial of its last message.
-local function openStream(epoch, messages, announcements)
-    local stream, serial = newest(messages)
-    local start = since(epoch)
-    if not stream or stream <= start then
-        local time = now()
-        local id = math.max(time, start + 1, (stream or 0) + 1)
-        -- The place before the first message, in an empty stream or behind sealed ones.
-        if stream then
-            redis.call('XSETID', messages, digits(id) .. '-0')
-        else
-            redis.call('XADD', messages, 'MAXLEN', 0, digits(id) .. '-0', 'd', '')
-        end
-        redis.call(PUBLISH, announcements, '0 ! - ' .. digits(time) .. ' ' .. digits(id))
-        stream, serial = id, '0'
+-- Begins a stream behind the newest one (nil for none), and announces it as `0 ! - TIME ID REASON`. It is kept for a day, and
+-- renewed by `trim` from then on. Returns its ID.
+local function beginStream(keys, time, newestStream, reason)
+    local id = math.max(time, since(keys.epoch) + 1, (newestStream or 0) + 1)
+    -- The place before the first message, in an empty stream or behind sealed ones.
+    if newestStream then
+        redis.call('XSETID', keys.messages, digits(id) .. '-0')
+    else
+        redis.call('XADD', keys.messages, 'MAXLEN', 0, digits(id) .. '-0', 'd', '')
     end
-    redis.call('EXPIRE', messages, 86400)
+    local channel = string.match(keys.messages, '}:h:(.*)$')
+    redis.call('ZADD', keys.due, 'NX', digits(time + 60000), 't:' .. channel)
+    redis.call(PUBLISH, keys.announcements,
+        '0 ! - ' .. digits(time) .. ' ' .. digits(id) .. ' ' .. reason)
+    return id
+end
+
+-- Finds the current stream of a channel, or begins one. Returns its ID and the serial of its last message.
+local function openStream(keys, time)
+    local stream, serial = newest(keys.messages)
+    if not stream or stream <= since(keys.epoch) then
+        stream, serial = beginStream(keys, time, stream, stream and 'epoch' or 'first'), '0'
+    end
+    redis.call('EXPIRE', keys.messages, 86400)
     return stream, serial
 end

@@ -3,11 +3,13 @@
 -- Two scripts: `publish`, and with OPENS `open`, which publishes on the current streams of the channels, whichever the
 -- caller knows, and begins those that are missing.
 --
--- KEYS  counter, epoch; then for each message: stream, announcements; with `i`: idempotency; with `k`: cached event
+-- KEYS  counter, epoch, due, webhooks; then for each message: stream, announcements; with `i`: idempotency; with `k`: cached
+--       events of the app, their expiries, miss
 -- ARGV  for each message: flags, stream ID, most messages to keep, entry; with `i`: digest, age in seconds; with `k`:
---       lifetime in seconds
+--       channel, lifetime in seconds, most cached events; with `w`: APP:CHANNEL, body of the webhook
 --
--- Flags: `i` the message has an idempotency key, `k` it is kept as the channel's cached event.
+-- Flags: `i` the message has an idempotency key, `k` it is kept as the channel's cached event, `w` it is a client event that a
+-- webhook reports.
 -- Stream ID: the one that the caller knows; `-` for a recoverable channel of which it knows none; empty for a channel
 -- that is not recoverable.
 -- Entry: `KIND EXCEPT TIME BODY`. Announced as `SERIAL ENTRY`, with serial 0 for a message without a position.
@@ -19,8 +21,15 @@
 --   nil            the caller's stream has ended: repeat the message through `open`
 --   error          it is not published; CONFLICT: the idempotency key belongs to another message
 
-local counter, epoch = KEYS[1], KEYS[2]
-local keys, arguments = 2, 0
+local counter, epoch, due, webhooks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local keys, arguments = 4, 0
+
+-- The time in ms, which few messages need.
+local time
+local function clock()
+    time = time or now()
+    return time
+end
 
 -- Appends an entry to a stream, and returns its ID; false if that is not the channel's current stream.
 local function append(messages, stream, lengthMax, entry)
@@ -41,19 +50,36 @@ local function append(messages, stream, lengthMax, entry)
     return id
 end
 
+-- Keeps an event as the last of its channel. Beyond the limit, those of the app that expire first are removed.
+local function cache(events, expiries, miss, announcement, name, lifetime, countMax)
+    redis.call('HSET', events, name, announcement)
+    redis.call('ZADD', expiries, digits(clock() + lifetime * 1000), name)
+    redis.call('DEL', miss)
+    redis.call('EXPIRE', events, lifetime)
+    redis.call('EXPIRE', expiries, lifetime)
+    while redis.call('ZCARD', expiries) > countMax do
+        redis.call('HDEL', events, redis.call('ZPOPMIN', expiries)[1])
+    end
+end
+
 -- Publishes the next message.
 local function publish()
     local messages, announcements = KEYS[keys + 1], KEYS[keys + 2]
     local flags, stream, lengthMax, entry = unpack(ARGV, arguments + 1, arguments + 4)
     keys, arguments = keys + 2, arguments + 4
-    local idempotency, digest, age, cached, lifetime
+    local idempotency, digest, age, cachedAt, cachedAs
     if string.find(flags, 'i', 1, true) then
         idempotency, digest, age = KEYS[keys + 1], ARGV[arguments + 1], ARGV[arguments + 2]
         keys, arguments = keys + 1, arguments + 2
     end
     if string.find(flags, 'k', 1, true) then
-        cached, lifetime = KEYS[keys + 1], ARGV[arguments + 1]
-        keys, arguments = keys + 1, arguments + 1
+        cachedAt, cachedAs = keys, arguments
+        keys, arguments = keys + 3, arguments + 3
+    end
+    local channel, body
+    if string.find(flags, 'w', 1, true) then
+        channel, body = ARGV[arguments + 1], ARGV[arguments + 2]
+        arguments = arguments + 2
     end
 
     if idempotency then
@@ -67,7 +93,9 @@ local function publish()
 
     local isNamed = true
     if OPENS then
-        stream, isNamed = digits(openStream(epoch, messages, announcements)), false
+        stream, isNamed = digits((openStream({
+            epoch = epoch, messages = messages, announcements = announcements, due = due,
+        }, clock()))), false
     elseif stream == '-' then
         local current = newest(messages)
         if not current then
@@ -88,9 +116,13 @@ local function publish()
         position, serial = id, string.sub(id, #stream + 2)
     end
     local announcement = serial .. ' ' .. entry
-    if cached then redis.call('SET', cached, announcement, 'EX', lifetime) end
+    if cachedAt then
+        cache(KEYS[cachedAt + 1], KEYS[cachedAt + 2], KEYS[cachedAt + 3], announcement,
+            ARGV[cachedAs + 1], tonumber(ARGV[cachedAs + 2]), tonumber(ARGV[cachedAs + 3]))
+    end
     if idempotency then redis.call('SET', idempotency, position .. ' ' .. digest, 'EX', age) end
     redis.call(PUBLISH, announcements, announcement)
+    if channel then record(epoch, webhooks, 'client', clock(), channel, body) end
     return isNamed and tonumber(serial) or position
 end
 

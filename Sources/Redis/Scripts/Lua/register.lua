@@ -1,18 +1,27 @@
 -- Makes a node known, and begins an epoch if the store has another primary than before.
 --
 -- KEYS  epoch, nodes, the node's items, counter
--- ARGV  node, run ID, the newest stream ID that the node knows of earlier epochs (0 for none), how publishes are
+-- ARGV  node; of the server: run ID, replication ID, the replication ID that it has followed before (empty for none),
+--       time of its start in ms; the newest stream ID that the node knows of earlier epochs (0 for none), how publishes are
 --       acknowledged, version of the layout
 --
--- Acknowledgement: `primary`, `replica`, or `all` if every replica of the store has each acknowledged message. An epoch is
--- clean if that was so in the one before for all its nodes.
+-- Acknowledgement: `primary`, `replica`, or `all` if every replica of the store has each acknowledged message.
+--
+-- The epoch goes on if the process is the same and has followed no other since: a primary that became a replica and was
+-- promoted again has the data of another. A replication ID also changes when a backlog is made or freed, but then no
+-- former one is kept.
+--
+-- An epoch is clean if nothing acknowledged is lost: all nodes of the one before waited for all replicas, and the server
+-- was a replica of that epoch's primary until its end. A primary that has read its own file, which may be older, also
+-- knows that replication ID, but its process is younger than the last heartbeat in the file.
 --
 -- Returns: since, whether the epoch is clean, whether the node was registered before, counter, time in ms.
 
 local epoch, nodes, items, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local node, run, known, mode, layout = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local node, run, replication, former, started = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+local known, mode, layout = tonumber(ARGV[6]), ARGV[7], ARGV[8]
 
-local state = redis.call('HMGET', epoch, 'run', 'since', 'clean', 'mode', 'layout')
+local state = redis.call('HMGET', epoch, 'run', 'since', 'clean', 'mode', 'layout', 'replication')
 if state[5] and state[5] ~= layout then
     return redis.error_reply(
         'LAYOUT the data has layout ' .. state[5] .. ', and the node has layout ' .. layout
@@ -20,18 +29,23 @@ if state[5] and state[5] ~= layout then
 end
 local time = now()
 local start, clean = tonumber(state[2]) or 0, tonumber(state[3]) or 0
-if state[1] ~= run then
-    clean = state[4] == 'all' and 1 or 0
-    start = math.max(time, start, known) + 1
-    redis.call('HSET', epoch, 'run', run, 'since', digits(start), 'clean', clean, 'mode', mode,
-        'layout', layout)
-else
+if state[1] == run and (state[6] == replication or former == '') then
     if known > start then
         -- Another node has begun the epoch, and knew less: no ID may be used twice.
         start = known + 1
         redis.call('HSET', epoch, 'since', digits(start))
     end
     if state[4] == 'all' and mode ~= 'all' then redis.call('HSET', epoch, 'mode', mode) end
+    if state[6] ~= replication then redis.call('HSET', epoch, 'replication', replication) end
+else
+    local heartbeat = redis.call('ZREVRANGE', nodes, 0, 0, 'WITHSCORES')[2]
+    -- RESP2, to which scripts convert, has numbers as strings.
+    heartbeat = heartbeat and tonumber(heartbeat) or 0
+    local wasReplica = former ~= '' and former == state[6] and started < heartbeat
+    clean = (state[4] == 'all' and wasReplica) and 1 or 0
+    start = math.max(time, start, known) + 1
+    redis.call('HSET', epoch, 'run', run, 'replication', replication, 'since', digits(start),
+        'clean', clean, 'mode', mode, 'layout', layout)
 end
 
 local wasRegistered = 1 - redis.call('SADD', items, '.')

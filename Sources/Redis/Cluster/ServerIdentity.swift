@@ -1,0 +1,39 @@
+/// What tells whether a server has the same data as before, for ``PartitionCalls/register(with:known:_:)``.
+public struct ServerIdentity: Hashable, Sendable {
+    /// The process.
+    public var run: String
+    /// The history of its data; empty if it is hidden.
+    public var replication: String
+    /// The history that its data had before; empty without one, or if it is hidden.
+    public var formerReplication: String
+    /// When the process has started, in milliseconds since 1970; the maximum if that is hidden.
+    public var startedAt: Int64
+
+    /// Makes an identity.
+    public init(
+        run: String,
+        replication: String = "",
+        formerReplication: String = "",
+        startedAt: Int64 = .max
+    ) {
+        self.run = run
+        self.replication = replication
+        self.formerReplication = formerReplication
+        self.startedAt = startedAt
+    }
+
+    /// Makes the identity of a server.
+    ///
+    /// - Parameters:
+    ///   - server: The server, as it has described itself.
+    ///   - connection: A text that no other connection has, which stands for a process that is hidden: then each connection
+    ///     begins an epoch.
+    public init(_ server: RedisServer, connection: String) {
+        self.init(
+            run: server.runID?.description ?? connection,
+            replication: server.replicationID?.description ?? "",
+            formerReplication: server.formerReplicationID?.description ?? "",
+            startedAt: server.startedAt ?? .max
+        )
+    }
+}

@@ -1,0 +1,116 @@
+public import RESP
+
+/// The reply to `attach`.
+public struct ChannelAttachment: Hashable, Sendable {
+    /// A member of a presence channel.
+    public struct Member: Hashable, Sendable {
+        /// The user's ID.
+        public var user: String
+        /// The user's info.
+        public var info: [UInt8]
+    }
+
+    /// The number of subscriptions on all nodes.
+    public var subscriptionCount: Int64
+    /// Whether the channel had none before.
+    public var wasVacant: Bool
+    /// The position of the newest message; nil without a stream, or if it was not asked for.
+    public var newest: StreamPosition?
+    /// The position of the oldest message that is kept; nil if there is none.
+    public var oldest: StreamPosition?
+    /// The cached event, as it was announced; nil if there is none, or if it was not asked for.
+    public var cachedEvent: [UInt8]?
+    /// The members; none if they were not asked for.
+    public var members: [Member]
+
+    /// Reads a reply; nil for another form.
+    public init?(_ reply: borrowing RESPView) {
+        guard let count = reply[0].integer, let wasVacant = reply[1].integer else { return nil }
+        subscriptionCount = count
+        self.wasVacant = wasVacant == 1
+        newest = reply[2].withBytes { StreamPosition($0) }
+        oldest = reply[3].withBytes { StreamPosition($0) }
+        cachedEvent = reply[4].isNull ? nil : reply[4].copy()
+        var members: [Member] = []
+        var user: String?
+        reply[5].forEach { element in
+            if let name = user.take() {
+                members.append(Member(user: name, info: element.copy()))
+            } else {
+                user = element.text
+            }
+        }
+        self.members = members
+    }
+}
+
+/// The reply to `detach`.
+public struct ChannelDetachment: Hashable, Sendable {
+    /// The number of subscriptions on all nodes.
+    public var subscriptionCount: Int64
+    /// Whether the channel has lost its last one by this call.
+    public var becameVacant: Bool
+
+    /// Reads a reply; nil for another form.
+    public init?(_ reply: borrowing RESPView) {
+        guard let count = reply[0].integer, let becameVacant = reply[1].integer else { return nil }
+        subscriptionCount = count
+        self.becameVacant = becameVacant == 1
+    }
+}
+
+/// The reply to `join`.
+public enum MemberArrival: Hashable, Sendable {
+    /// The channel has the most members already, and the user is not one of them.
+    case refused(memberCount: Int64)
+    /// The user is a new member, and was announced.
+    case newMember(memberCount: Int64)
+    /// The user was a member, on this node or another.
+    case knownMember(memberCount: Int64)
+
+    /// Reads a reply; nil for another form.
+    public init?(_ reply: borrowing RESPView) {
+        guard let count = reply[1].integer else { return nil }
+        switch reply[0].integer {
+        case 0: self = .refused(memberCount: count)
+        case 1: self = .newMember(memberCount: count)
+        case 2: self = .knownMember(memberCount: count)
+        default: return nil
+        }
+    }
+}
+
+/// The reply to `leave`.
+public enum MemberDeparture: Hashable, Sendable {
+    /// The user was no member on the node.
+    case unknown
+    /// The user is no member any more, which was announced.
+    case memberLeft
+    /// The user is a member on another node.
+    case memberStays
+
+    /// Reads a reply; nil for another form.
+    public init?(_ reply: borrowing RESPView) {
+        switch reply[0].integer {
+        case 0: self = .unknown
+        case 1: self = .memberLeft
+        case 2: self = .memberStays
+        default: return nil
+        }
+    }
+}
+
+/// The reply to `reap`.
+public struct Reaping: Hashable, Sendable {
+    /// The number of members that are gone.
+    public var memberCount: Int64
+    /// Whether the call is to be repeated.
+    public var hasMore: Bool
+
+    /// Reads a reply; nil for another form.
+    public init?(_ reply: borrowing RESPView) {
+        guard let count = reply[0].integer, let hasMore = reply[1].integer else { return nil }
+        memberCount = count
+        self.hasMore = hasMore == 1
+    }
+}

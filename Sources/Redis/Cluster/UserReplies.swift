@@ -1,0 +1,68 @@
+public import RESP
+
+/// The reply to `user`.
+public struct UserConnections: Hashable, Sendable {
+    /// The number of connections on all nodes.
+    public var count: Int64
+    /// When the connections were last terminated, in milliseconds since 1970, if that is less than 120 s ago.
+    public var terminatedAt: Int64?
+
+    /// Reads a reply; nil for another form.
+    public init?(_ reply: borrowing RESPView) {
+        guard let count = reply[0].integer, let time = reply[1].integer else { return nil }
+        self.count = count
+        terminatedAt = time == 0 ? nil : time
+    }
+}
+
+/// The reply to `claim`.
+public struct SessionClaim: Hashable, Sendable {
+    /// What became of a claim.
+    public enum Outcome: String, Sendable {
+        /// The session is not known, or was forgotten.
+        case new
+        /// It was parked, or belongs to the connection already.
+        case resumed
+        /// Its owner is gone without parking it; the state may be old.
+        case checkpoint
+        /// A message to the node's inbox follows: ``InboxMessage``.
+        case awaited
+        /// A later connection of the same node has claimed it.
+        case superseded
+        /// Two clients use it.
+        case shared
+    }
+
+    /// What became of the claim.
+    public var outcome: Outcome
+    /// The state, for ``Outcome/resumed`` and ``Outcome/checkpoint``; otherwise empty.
+    public var state: [UInt8]
+    /// The number of sessions that were forgotten for this one.
+    public var forgottenCount: Int64
+
+    /// Reads a reply; nil for another form.
+    public init?(_ reply: borrowing RESPView) {
+        guard let outcome = Outcome(rawValue: reply[0].text), let count = reply[2].integer else {
+            return nil
+        }
+        self.outcome = outcome
+        state = reply[1].copy()
+        forgottenCount = count
+    }
+}
+
+/// The reply to `park`.
+public enum SessionParking: Int64, Sendable {
+    /// The connection is not the owner any more; nothing is stored.
+    case outdated = 0
+    /// The state is stored.
+    case stored = 1
+    /// The state is passed on to the connection that has claimed the session.
+    case passedOn = 2
+
+    /// Reads a reply; nil for another form.
+    public init?(_ reply: borrowing RESPView) {
+        guard let number = reply.integer, let outcome = Self(rawValue: number) else { return nil }
+        self = outcome
+    }
+}

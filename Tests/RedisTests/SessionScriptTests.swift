@@ -1,0 +1,138 @@
+import RESP
+import Redis
+import TestRedis
+import Testing
+
+@Suite("Scripts: sessions") struct SessionScriptTests {
+    private let keys = ClusterStore.keys
+    private let session = ClusterSession(app: "1", token: "t")
+
+    private func claim(
+        on session: ClusterSession? = nil,
+        by node: String = "a",
+        _ socketID: String,
+        openedAt: Int64 = 1,
+        sessionsMax: Int = 10,
+        takes: Bool = false,
+        in store: ClusterStore
+    ) throws -> SessionClaim {
+        let call = store.calls(of: node).claim(
+            session ?? self.session,
+            for: .init(socketID: socketID, openedAt: openedAt),
+            age: 300_000,
+            sessionsMax: sessionsMax,
+            takes: takes
+        )
+        return try store.send(call) { SessionClaim($0) }
+    }
+
+    private func park(
+        by node: String = "a",
+        _ socketID: String,
+        _ state: String,
+        _ parking: ClusterSession.Parking = .park,
+        in store: ClusterStore
+    ) throws -> SessionParking {
+        let call = store.calls(of: node).park(
+            session,
+            of: socketID,
+            Array(state.utf8),
+            age: 300_000,
+            parking
+        )
+        return try store.send(call) { SessionParking($0) }
+    }
+
+    private func store(subscribed node: String = "a") throws -> ClusterStore {
+        let store = try ClusterStore()
+        for node in ["a", "b"] { try store.register(node) }
+        try store.live.connection.subscribe(
+            to: ["a", "b"].map { keys.inbox(of: $0).description }
+        )
+        return store
+    }
+
+    @Test func resumesWhatWasParked() throws {
+        let store = try store()
+        #expect(try claim("1.1", in: store).outcome == .new)
+        let state = "line 1\nline 2 \0"
+        #expect(try park("1.1", state, in: store) == .stored)
+        #expect(try park("1.1", "late", in: store) == .outdated)
+        let claim = try claim(by: "b", "2.1", in: store)
+        #expect(claim.outcome == .resumed && claim.state == Array(state.utf8))
+        #expect(try self.claim(by: "b", "2.1", in: store) == claim)
+        #expect(try park("1.1", "late", in: store) == .outdated)
+        #expect(try store.live.takeMessages().isEmpty)
+    }
+
+    @Test func asksALivingOwner() throws {
+        let store = try store()
+        _ = try claim("1.1", in: store)
+        #expect(try park("1.1", "old", .checkpoint, in: store) == .stored)
+        #expect(try claim(by: "b", "2.1", in: store).outcome == .awaited)
+        #expect(try claim(by: "b", "2.2", openedAt: 2, in: store).outcome == .awaited)
+        #expect(try park("1.1", "old 2", .checkpoint, in: store) == .stored)
+        #expect(try park("1.1", "new state", in: store) == .passedOn)
+        #expect(try park("1.1", "late", in: store) == .outdated)
+        let messages = try store.live.takeMessages().map { InboxMessage(Array($0.utf8)) }
+        let expected: [(String, InboxMessage.Content)] = [
+            ("1.1", .yield), ("2.1", .superseded), ("1.1", .yield),
+            ("2.2", .yielded(Array("new state".utf8))),
+        ]
+        #expect(messages.map { $0?.socketID } == expected.map(\.0))
+        #expect(messages.map { $0?.content } == expected.map(\.1))
+        #expect(messages.allSatisfy { $0?.session == session })
+        // An older connection of the owner's node comes late.
+        #expect(try claim(by: "b", "2.1", in: store).outcome == .superseded)
+    }
+
+    @Test func goesOnFromACheckpointOfADeadOwner() throws {
+        let store = try store()
+        _ = try claim("1.1", in: store)
+        _ = try park("1.1", "old", .checkpoint, in: store)
+        #expect(try claim(by: "b", "2.1", in: store).outcome == .awaited)
+        // No answer in time.
+        let forced = try claim(by: "b", "2.1", takes: true, in: store)
+        #expect(forced.outcome == .checkpoint && forced.state == Array("old".utf8))
+        // The node is gone.
+        try store.call("ZREM", keys.nodes, "b")
+        let next = try claim("1.2", in: store)
+        #expect(next.outcome == .checkpoint && next.state == Array("old".utf8))
+    }
+
+    @Test func resumesNothingForTwoClients() throws {
+        let store = try store()
+        _ = try claim("1.1", in: store)
+        #expect(try claim(by: "b", "2.1", in: store).outcome == .awaited)
+        #expect(try park("1.1", "", .share, in: store) == .stored)
+        #expect(try claim("1.2", in: store).outcome == .shared)
+        #expect(try park("1.1", "x", in: store) == .outdated)
+        #expect(
+            try store.live.takeMessages().map { InboxMessage(Array($0.utf8))?.content } == [
+                .yield, .shared,
+            ]
+        )
+    }
+
+    @Test func forgetsTheOldestBeyondTheLimitAndWhatHasExpired() throws {
+        let store = try store()
+        for (index, token) in ["t", "u", "v"].enumerated() {
+            let session = ClusterSession(app: "1", token: token)
+            #expect(
+                try claim(on: session, "1.\(index)", sessionsMax: 3, in: store).forgottenCount == 0
+            )
+        }
+        let expiries = keys.sessionExpiries("1")
+        for (score, token) in [("4000000000002", "1:t"), ("4000000000001", "1:u")] {
+            try store.call("ZADD", expiries, score, token)
+        }
+        try store.call("ZADD", expiries, "4000000000003", "1:v")
+        let fourth = ClusterSession(app: "1", token: "w")
+        #expect(try claim(on: fourth, "1.4", sessionsMax: 3, in: store).forgottenCount == 1)
+        let tokens = try store.call("HKEYS", keys.sessions("1")).elements.map(\.text)
+        #expect(Set(tokens) == ["1:t", "1:v", "1:w"])
+        try store.call("ZADD", expiries, "1", "1:t", "2", "1:v")
+        #expect(try claim("1.5", sessionsMax: 3, in: store).outcome == .new)
+        #expect(try store.call("HLEN", keys.sessions("1")) == .integer(2))
+    }
+}
