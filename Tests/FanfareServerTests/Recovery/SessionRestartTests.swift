@@ -150,10 +150,10 @@ import Testing
         return try connection.integer("SELECT SUM(LENGTH(record)) FROM sessions") ?? 0
     }
 
-    @Test("Behind a crash clients resume from some seconds before, and what is not known is told")
-    func crash() async throws {
+    /// The files of a broker that ended when they had a session's first confirmation; `nil` if more was written by then.
+    private func crashed(_ token: String, _ lateToken: String) async throws -> StoredBroker? {
         let (stored, copied) = (try StoredBroker(), try StoredBroker())
-        let (token, lateToken) = (StockWire.token(), StockWire.token())
+        var isUnchanged = false
         try await stored.run { broker in
             await broker.knowsAllSessions()
             let client = try await StockWire(broker, token)
@@ -172,9 +172,18 @@ import Testing
             #expect(try await late.subscribe(to: "stored-a") == "{}")
             try await trigger(broker, "stored-a", "3")
             try copy(stored, to: copied)
-            #expect(try recordBytes(stored) == written, "a slow machine has written more meanwhile")
+            isUnchanged = try recordBytes(stored) == written
         }
-        try await copied.run(loops: 2) { broker in
+        return isUnchanged ? copied : nil
+    }
+
+    @Test("Behind a crash clients resume from some seconds before, and what is not known is told")
+    func crash() async throws {
+        let (token, lateToken) = (StockWire.token(), StockWire.token())
+        var copied = try await crashed(token, lateToken)
+        // A slow machine may write what the test means to lose.
+        for _ in 0..<5 where copied == nil { copied = try await crashed(token, lateToken) }
+        try await #require(copied).run(loops: 2) { broker in
             let client = try await StockWire(broker, token)
             // Sessions are written between the subscription and the first confirmation, or behind that.
             let answer = try await client.subscribe(to: "stored-a")
