@@ -323,6 +323,10 @@ extension ShardCore: ConnectionDelegate {
         channels.confirmations.add(connection)
     }
 
+    func connectionHasUnconfirmedGrant(_ connection: Connection) {
+        channels.confirmations.askBehindGrant(connection)
+    }
+
     func connection(_ connection: Connection, unsubscribesFrom channel: ChannelName) {
         if let checkpoints = sessions.checkpoints, connection.hasToken {
             checkpoints.changed(connection)
