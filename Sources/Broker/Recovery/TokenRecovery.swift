@@ -49,6 +49,9 @@ struct TokenRecovery: Sendable {
         self.openedAt = openedAt
     }
 
+    /// Whether subscriptions are about to be granted, whose replays one ping can ask about.
+    var awaitsGrants: Bool { !requested.isEmpty }
+
     var isOwner: Bool { if case .owner = state { true } else { false } }
 
     // MARK: - Subscriptions
@@ -116,8 +119,8 @@ struct TokenRecovery: Sendable {
         return false
     }
 
-    /// Forgets a pending request that was refused; the cursor stays.
-    mutating func refused(_ channel: ChannelName) { requested[channel] = nil }
+    /// Forgets a pending request that was refused, or granted without a stream; the cursor stays.
+    mutating func endRequest(_ channel: ChannelName) { requested[channel] = nil }
 
     // MARK: - The end
 

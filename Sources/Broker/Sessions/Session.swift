@@ -139,7 +139,7 @@ public struct Session {
     ) -> Effects {
         guard case .awaited(request, _) = subscriptions[channel], subscriptions.remove(channel)
         else { return [] }
-        if hasToken { extras.recovery.refused(channel) }
+        if hasToken { extras.recovery.endRequest(channel) }
         return refuseSubscription(channel.text, refusal, now: now)
     }
 

@@ -102,7 +102,10 @@ extension Session {
                 ? TokenStart(isResumed: false, gap: RecoveryGap(.unknownSession)) : nil
         case .unclaimed, .claiming, .owner, .superseded: break
         }
-        guard let start else { return nil }
+        guard let start else {
+            extras.recovery.endRequest(channel)
+            return nil
+        }
         return extras.recovery.begin(channel, start)
     }
 
@@ -134,12 +137,12 @@ extension Session {
     /// Whether the client has not confirmed something that it got.
     public var hasUnconfirmed: Bool { hasToken && extras.recovery.cursors.hasUnconfirmed }
 
-    /// Whether a ping that asks for a confirmation may be written.
+    /// Whether a ping that asks for a confirmation may be written behind a grant.
     ///
     /// - Parameter now: Milliseconds of a steady clock.
-    /// - Returns: Whether no ping is outstanding, and it is not too early for one.
-    public func canBeAsked(at now: Int64) -> Bool {
-        hasToken && extras.recovery.cursors.canBeAsked(at: now)
+    /// - Returns: Whether no ping is outstanding, it is not too early for one, and no other grant is awaited.
+    public func canBeAskedBehindGrant(at now: Int64) -> Bool {
+        hasToken && !extras.recovery.awaitsGrants && extras.recovery.cursors.canBeAsked(at: now)
     }
 
     /// Whether a ping is outstanding that asks for a confirmation.

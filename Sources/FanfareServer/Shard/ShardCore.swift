@@ -57,6 +57,7 @@ package final class ShardCore: TimerTarget {
         deliveries.advance()
         channels.advanceLeaves()
         channels.sendWaitingRequests()
+        channels.confirmations.askBehindGrants()
         channels.dispatchCommits()
         // Before this shard's own fan-out, so that the other shards start theirs at the same time.
         context.links.dispatch(assists: context.reactor.wasIdle)
@@ -88,6 +89,7 @@ package final class ShardCore: TimerTarget {
         context.reactor.beginAssisted()
         receiveMessages()
         context.reactor.relieveTargets()
+        channels.confirmations.askBehindGrants()
         channels.dispatchCommits()
         context.links.dispatch()
         guard context.reactor.groupSendCount <= Self.assistedSendsMax else { return true }
@@ -324,7 +326,7 @@ extension ShardCore: ConnectionDelegate {
     }
 
     func connectionHasUnconfirmedGrant(_ connection: Connection) {
-        channels.confirmations.askBehindGrant(connection)
+        channels.confirmations.granted(connection)
     }
 
     func connection(_ connection: Connection, unsubscribesFrom channel: ChannelName) {

@@ -238,6 +238,7 @@ private let channels = ["a", "b", "private-c", "private-encrypted-d"]
             let data = try await second.subscribe(to: "presence-a", as: "ann")
             #expect(data.contains("presence") && !data.contains("recovered"))
             #expect(try await second.events(1) == ["2"])
+            try await second.confirm()
             #expect(try await second.subscribe(to: "cache-a") == acknowledgement("a", replay: 0))
             #expect(try await second.events(1) == ["1"])
             try await second.confirm()

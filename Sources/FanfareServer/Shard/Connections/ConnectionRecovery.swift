@@ -62,8 +62,10 @@ extension Connection {
         session.handOver { mark(ChannelAddress(app: session.app.id, name: $0)) }
     }
 
-    /// Whether the client may be asked for a confirmation now.
-    var canConfirm: Bool { !isClosing && session.canBeAsked(at: context.milliseconds) }
+    /// Whether the client may be asked for a confirmation behind the grant that was written.
+    var canConfirmGrant: Bool {
+        !isClosing && session.canBeAskedBehindGrant(at: context.milliseconds)
+    }
 
     /// Whether something was handed over that no ping follows.
     var hasUnasked: Bool { session.hasUnasked }

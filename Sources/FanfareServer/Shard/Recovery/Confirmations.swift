@@ -35,6 +35,8 @@ final class Confirmations: TimerTarget {
     private var channels: [Channel] = []
     /// The connections that are asked as soon as it is not too early.
     private var connections: [SocketID: Connection] = [:]
+    /// The connections of the grants of this turn.
+    private var grants: [Connection] = []
     private var round: Round?
     /// When the timer is due; `nil` while none is running.
     private var due: MonotonicTime?
@@ -95,13 +97,19 @@ final class Confirmations: TimerTarget {
         startTimer(after: Self.delay)
     }
 
-    /// Asks a client right behind a grant, so that the ping shares its send; later if it is too early.
-    func askBehindGrant(_ connection: Connection) {
-        if connection.canConfirm {
-            noteMarks(of: connection)
-            _ = connection.confirm(at: context.milliseconds)
+    /// Called when a grant was written with something to confirm, or behind something.
+    func granted(_ connection: Connection) { grants.append(connection) }
+
+    /// Asks the clients that got the last of their grants in this turn, so that the ping shares the send of the grants.
+    func askBehindGrants() {
+        guard !grants.isEmpty else { return }
+        for connection in exchange(&grants, with: []) {
+            if connection.canConfirmGrant {
+                noteMarks(of: connection)
+                _ = connection.confirm(at: context.milliseconds)
+            }
+            if connection.hasUnasked { add(connection) }
         }
-        if connection.hasUnasked { add(connection) }
     }
 
     /// Called when a connection is closing.
