@@ -31,6 +31,13 @@ local function clock()
     return time
 end
 
+-- The newest stream that is sealed.
+local sealed
+local function isSealed(stream)
+    sealed = sealed or since(epoch)
+    return tonumber(stream) <= sealed
+end
+
 -- Appends an entry to a stream, and returns its ID; false if that is not the channel's current stream.
 local function append(messages, stream, lengthMax, entry)
     local id = redis.pcall(
@@ -43,8 +50,14 @@ local function append(messages, stream, lengthMax, entry)
         return id
     end
     if string.sub(id, -2) == '-0' then
-        -- The stream is older than the caller's, whose end was lost.
+        -- The stream is older than the caller's, which was lost. The ID is given back, so that the next message is refused too.
         redis.call('XDEL', messages, id)
+        local last = redis.call('XREVRANGE', messages, '+', '-', 'COUNT', 1)[1]
+        if last then
+            redis.call('XSETID', messages, last[1])
+        else
+            redis.call('DEL', messages)
+        end
         return false
     end
     return id
@@ -100,11 +113,13 @@ local function publish()
         local current = newest(messages)
         if not current then
             stream = ''
-        elseif current > since(epoch) then
-            stream, isNamed = digits(current), false
-        else
+        elseif isSealed(current) then
             return false
+        else
+            stream, isNamed = digits(current), false
         end
+    elseif stream ~= '' and isSealed(stream) then
+        return false
     end
 
     local position, serial = '-', '0'
