@@ -42,7 +42,7 @@ package struct ByteString: Hashable, Comparable, Sendable, CustomStringConvertib
     package func dropFirst(_ count: Int) -> ByteString { ByteString(Array(bytes.dropFirst(count))) }
 
     /// Whether a flag is among the letters.
-    func has(_ flag: Unicode.Scalar) -> Bool { bytes.contains(UInt8(ascii: flag)) }
+    package func has(_ flag: Unicode.Scalar) -> Bool { bytes.contains(UInt8(ascii: flag)) }
 
     /// Splits at the first `count - 1` separators.
     ///

@@ -113,7 +113,9 @@ extension ScriptRun {
             }
             return nil
         }
-        let id = data[stream: message.messages]?.append(in: stream, message.entry)
+        guard let id = data[stream: message.messages]?.append(in: stream, message.entry) else {
+            return nil
+        }
         // Redis keeps up to a node of entries more.
         _ = data[stream: message.messages]?.trim(to: message.lengthMax)
         return id

@@ -14,11 +14,11 @@ package struct CommandDecoder: ~Copyable {
     /// - Returns: The commands that are complete, as names and arguments.
     /// - Throws: The rule that the bytes violate.
     package mutating func receive(_ bytes: [UInt8]) throws(RESPError) -> [[ByteString]] {
-        received += bytes
+        let all = received + bytes
         var commands: [[ByteString]] = []
         var index = 0
         while try parser.next(
-            in: received.span,
+            in: all.span,
             from: &index,
             { command in
                 var arguments: [ByteString] = []
@@ -26,7 +26,7 @@ package struct CommandDecoder: ~Copyable {
                 commands.append(arguments)
             }
         ) {}
-        received.removeFirst(index)
+        received = Array(all[index...])
         return commands
     }
 }
