@@ -124,11 +124,7 @@ extension ModelServer {
     }
 
     /// Changes data; an error if the command is unknown.
-    mutating func write(
-        _ name: String,
-        _ arguments: [ByteString],
-        of connection: Connection
-    ) -> RESPValue {
+    mutating func write(_ name: String, _ arguments: [ByteString]) -> RESPValue {
         let known = ["INCR": 1, "INCRBY": 2, "SET": 2, "DEL": 1, "FLUSHALL": 0]
         guard let least = known[name] else {
             return .error("ERR unknown command '\(name)'")
@@ -154,7 +150,7 @@ extension ModelServer {
             data.advance(to: time)
             reply = .ok
         }
-        append([ByteString(name)] + arguments, of: connection)
+        append([ByteString(name)] + arguments)
         return reply
     }
 }

@@ -125,7 +125,10 @@ package struct ModelServer: Sendable {
     /// Executes a command at once.
     mutating func perform(_ command: [ByteString], of connection: Connection) {
         let first = outputs.count
-        guard let reply = reply(to: command, of: connection) else { return }
+        let reply = reply(to: command, of: connection)
+        // Also without a write: `WAIT` then waits for those of the others.
+        if connections[connection]?.wait == nil { connections[connection]?.writeOffset = log.end }
+        guard let reply else { return }
         let own = pushesFollowReply ? outputs[first...].filter { $0.connection == connection } : []
         if !own.isEmpty { outputs[first...].removeAll { $0.connection == connection } }
         send(reply, to: connection)
@@ -142,7 +145,7 @@ package struct ModelServer: Sendable {
         guard let name = command.first?.description.uppercased() else { return nil }
         let arguments = Array(command.dropFirst())
         switch name {
-        case "EVALSHA": return evaluate(arguments, of: connection)
+        case "EVALSHA": return evaluate(arguments)
         case "SUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "SUNSUBSCRIBE":
             changeSubscriptions(name.lowercased(), arguments, of: connection)
             return nil
@@ -155,7 +158,7 @@ package struct ModelServer: Sendable {
         }
         if let reply = administer(name, arguments, of: connection) { return reply }
         if let reply = read(name, arguments) { return reply }
-        return write(name, arguments, of: connection)
+        return write(name, arguments)
     }
 
     static func wrongNumber(of command: String) -> RESPValue {
@@ -166,7 +169,7 @@ package struct ModelServer: Sendable {
 /// A connection, as the server knows it.
 struct ModelConnection: Sendable {
     var name: ByteString = ""
-    /// The place in the log behind the connection's last write.
+    /// The place in the log behind the connection's last command.
     var writeOffset = 0
     var wait: ReplicaWait?
     /// The commands that wait behind `WAIT`.

@@ -56,12 +56,11 @@ extension ModelServer {
     // MARK: WAIT
 
     /// Appends an executed write to the log.
-    mutating func append(_ command: [ByteString], of connection: Connection) {
+    mutating func append(_ command: [ByteString]) {
         log.append(Write(time: time, command: command))
-        connections[connection]?.writeOffset = log.end
     }
 
-    /// Waits until replicas have the connection's last write, and with it all writes before.
+    /// Waits until replicas have all writes before the connection's last command.
     mutating func wait(_ arguments: [ByteString], of connection: Connection) -> RESPValue? {
         guard arguments.count == 2, let count = arguments[0].integer,
             let timeout = arguments[1].integer

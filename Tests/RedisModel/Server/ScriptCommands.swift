@@ -9,7 +9,7 @@ extension ModelServer {
     }
 
     /// Calls a script: digest, number of keys, keys, arguments.
-    mutating func evaluate(_ arguments: [ByteString], of connection: Connection) -> RESPValue {
+    mutating func evaluate(_ arguments: [ByteString]) -> RESPValue {
         guard arguments.count >= 2, let keyCount = arguments[1].integer, keyCount >= 0,
             Int(keyCount) <= arguments.count - 2
         else { return .error("ERR Number of keys can't be greater than number of args") }
@@ -35,7 +35,7 @@ extension ModelServer {
         for message in run.announcements {
             _ = publish(message.text, on: message.channel, isSharded: scripts.isSharded)
         }
-        append(["EVALSHA"] + arguments, of: connection)
+        append(["EVALSHA"] + arguments)
         return reply ?? .error("ERR the model has no script named \(name)")
     }
 
