@@ -39,6 +39,10 @@ public struct PartitionKeys: Sendable {
     public var nodes: RedisKey { RedisKey(base, "nodes") }
     /// The node that leads.
     public var leader: RedisKey { RedisKey(base, "leader") }
+    /// The hash of the nodes, by their numbers.
+    var nodeNumbers: RedisKey { RedisKey(base, "numbers") }
+    /// The sorted set of the nodes' numbers, by their last renewal.
+    var nodeNumberRenewals: RedisKey { RedisKey(base, "numbers:t") }
     /// The number of messages without a position.
     public var counter: RedisKey { RedisKey(base, "c") }
     /// The set of what a node has, and `.` while it is registered.
