@@ -96,6 +96,27 @@ extension ScriptRun {
         ])
     }
 
+    mutating func number() -> RESPValue {
+        let (nodes, renewals) = (keys[0], keys[1])
+        let (node, own, lifetime) = (arguments[0], arguments[1], number(2))
+        func take(_ number: ByteString) -> RESPValue {
+            data[hash: nodes][number] = node
+            data[sorted: renewals][number] = time
+            return .integer(number.integer ?? 0)
+        }
+
+        if own != "0" {
+            let holder = data[hash: nodes][own]
+            if holder == nil || holder == node { return take(own) }
+        }
+        let taken = data[hash: nodes]
+        if let free = (1...1_023).lazy.map({ ByteString($0) }).first(where: { taken[$0] == nil }) {
+            return take(free)
+        }
+        let old = data[sorted: renewals].members(upTo: time - lifetime, limit: 1).first
+        return old.map { take($0) } ?? .integer(0)
+    }
+
     mutating func condemn() -> RESPValue {
         let (nodes, items, leader, right) = (keys[0], keys[1], keys[2], keys[3])
         let (node, lease, caller) = (arguments[0], number(1), arguments[2])

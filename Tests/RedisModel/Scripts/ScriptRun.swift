@@ -37,6 +37,7 @@ struct ScriptRun {
         switch name {
         case "register": register()
         case "heartbeat": heartbeat()
+        case "number": number()
         case "condemn": condemn()
         case "publish": publish(opens: false)
         case "open": publish(opens: true)

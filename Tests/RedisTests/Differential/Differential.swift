@@ -17,8 +17,9 @@ final class Differential {
 
     private static let clock = "clock"
     static let keys = ClusterStore.keys
-    static let scripts = ClusterScripts(clock: clock, webhooksMax: 20)
 
+    /// The scripts of both.
+    let scripts: ClusterScripts
     private(set) var model: ModelServer
     private let modelConnection: ModelServer.Connection
     private var modelPushes: [RESPValue] = []
@@ -33,12 +34,17 @@ final class Differential {
     /// What calls led to: the script, and an error's code or the first number or word of the reply.
     private(set) var outcomes: Set<String> = []
 
-    init() throws {
+    /// Starts a server.
+    ///
+    /// - Parameter webhooksMax: The most webhooks that wait.
+    /// - Throws: A failure of the server, or an issue.
+    init(webhooksMax: Int = 20) throws {
+        scripts = ClusterScripts(clock: Self.clock, webhooksMax: webhooksMax)
         // With one entry a node, approximate trimming is exact.
         redis = try RedisProcess(["--stream-node-max-entries", "1"])
         reactor = try Reactor(loop: EventLoop(name: "test"))
         var settings = LiveRedis.patience
-        settings.scripts = Self.scripts.all
+        settings.scripts = scripts.all
         connection = RedisConnection.connect(
             to: try redis.url,
             settings: settings,
@@ -48,14 +54,14 @@ final class Differential {
         model = ModelServer(
             scripts: .init(
                 names: Dictionary(
-                    uniqueKeysWithValues: Self.scripts.all.map { ($0.digest, $0.name) }
+                    uniqueKeysWithValues: scripts.all.map { ($0.digest, $0.name) }
                 ),
-                webhooksMax: 20
+                webhooksMax: webhooksMax
             ),
             identity: .init(run: ClusterStore.runID("1"), replication: "r1", startedAt: 0)
         )
         modelConnection = model.connect()
-        for script in Self.scripts.all {
+        for script in scripts.all {
             _ = model.execute(["SCRIPT", "LOAD", ByteString(script.source)], of: modelConnection)
         }
         try run { transcript.isOpen }

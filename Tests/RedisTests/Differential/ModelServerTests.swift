@@ -167,6 +167,7 @@ import Testing
         let all = [
             calls.register(with: registration, known: 0, .primary),
             calls.heartbeat(lease: 10_000, .primary), calls.condemn("b", lease: 10_000),
+            calls.claimNumber(former: 0, lifetime: 1),
             calls.publish([message()]), calls.publish([message()], opens: true),
             calls.purge(channel, begins: false), calls.positions(of: [channel]),
             calls.attach(to: channel, count: 1, []), calls.detach(from: channel),

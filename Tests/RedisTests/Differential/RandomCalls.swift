@@ -92,7 +92,9 @@ struct RandomCalls {
         let calls = PartitionCalls(node: one(of: Self.nodes), keys: keys, scripts: scripts)
         switch number(0..<100) {
         case ..<8: return register(calls, data)
-        case ..<18: return calls.heartbeat(lease: 10_000, acknowledgement())
+        case ..<17: return calls.heartbeat(lease: 10_000, acknowledgement())
+        case ..<18:
+            return calls.claimNumber(former: number(0..<4), lifetime: one(of: [60_000, 600_000]))
         case ..<22:
             return calls.condemn(one(of: Self.nodes), lease: one(of: [10_000, 10_000, 1]))
         case ..<24: return condemn(calls, data)
