@@ -182,6 +182,35 @@ import Testing
         #expect(follower.maps.count == 2)
     }
 
+    @Test("Ending a subscription and moving its slot at once mixes up no replies")
+    func unsubscribesFromASlotThatHasMoved() throws {
+        let members = try cluster()
+        let keys = Self.partitions[0]
+        let topic = keys.announcements(ClusterStore.channel("x")).description
+        let subscriber = try LiveRedis.opened(members[0].redis)
+        try subscriber.connection.subscribe(to: [topic], isSharded: true)
+        #expect(try pushes(of: subscriber) == [["ssubscribe", topic, "1"]])
+        // The subscriber reads nothing meanwhile.
+        try move(keys.slot, from: members[0], to: members[1])
+        let refused = try subscriber.connection.unsubscribe(from: [topic], isSharded: true)
+        let echoes = try (0..<3).map { try subscriber.connection.call("ECHO", "\($0)") }
+        subscriber.run { subscriber.owner.events.count >= 5 }
+        let events = subscriber.owner.takeEvents()
+        #expect(events.count == 5)
+        #expect(
+            events.first == .push(.list(.push, [.bulk("sunsubscribe"), .bulk(topic), .integer(0)]))
+        )
+        guard case .reply(refused.number, let error) = events[1] else {
+            Issue.record("\(events)")
+            return
+        }
+        #expect(RedisError(error.text).code == .moved)
+        #expect(
+            events.dropFirst(2)
+                == echoes.indices.map { .reply(echoes[$0].number, .bulk("\($0)")) }[...]
+        )
+    }
+
     /// Removes and returns the pushes.
     private func pushes(of live: LiveRedis) throws -> [[String]] {
         try live.call("PING")

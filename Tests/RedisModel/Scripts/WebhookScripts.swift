@@ -13,15 +13,16 @@ extension ScriptRun {
         _ channel: ByteString,
         _ rest: ByteString? = nil
     ) {
-        var queue = data[stream: webhooks] ?? EntryStream()
-        if queue.count >= webhooksMax {
-            let dropped = queue.trim(to: webhooksMax - 1)
+        // In place: a copy of the queue would cost too much.
+        if data[stream: webhooks] == nil { data[stream: webhooks] = EntryStream() }
+        if let count = data[stream: webhooks]?.count, count >= webhooksMax {
+            let dropped = data[stream: webhooks]?.trim(to: webhooksMax - 1) ?? 0
             let total = (data[hash: epoch]["dropped"]?.integer ?? 0) + Int64(dropped)
             data[hash: epoch]["dropped"] = ByteString(total)
         }
         let text: ByteString = "\(kind) \(time) \(channel)"
-        _ = queue.append(in: since(epoch), rest.map { "\(text) \($0)" } ?? text)
-        data[stream: webhooks] = queue
+        let stream = since(epoch)
+        _ = data[stream: webhooks]?.append(in: stream, rest.map { "\(text) \($0)" } ?? text)
     }
 
     /// Records an arrival, unless it ends a departure that waits.
@@ -95,9 +96,9 @@ extension ScriptRun {
     }
 
     private mutating func putAway(_ entry: EntryStream.Entry, in dead: ByteString) {
-        var stream = data[stream: dead] ?? EntryStream()
-        stream.append(at: time, "\(entry.id.description) \(entry.text)")
-        _ = stream.trim(to: 1_000)
-        data[stream: dead] = stream
+        if data[stream: dead] == nil { data[stream: dead] = EntryStream() }
+        let time = time
+        data[stream: dead]?.append(at: time, "\(entry.id.description) \(entry.text)")
+        _ = data[stream: dead]?.trim(to: 1_000)
     }
 }

@@ -20,7 +20,7 @@ import Testing
         )
         let count = Self.callCount / Self.seedCount
         for number in 1...count {
-            try differential.wait(calls.pause())
+            try differential.wait(calls.pause(differential.model.data))
             if number.isMultiple(of: 16) {
                 try differential.read(calls.nextRead(differential.model.data))
             } else {
@@ -139,7 +139,7 @@ import Testing
             "register": "9", "heartbeat": "9", "number": "1 2 3", "condemn": "0 1 2 3 4",
             "publish": "counted numbered placed repeated stale CONFLICT",
             "open": "placed repeated CONFLICT", "purge": "position", "positions": "9",
-            "trim": "none 0 1", "attach": "1 9 FENCED", "detach": "0 1 FENCED MEMBERS",
+            "trim": "0 1", "attach": "1 9 FENCED", "detach": "0 1 FENCED MEMBERS",
             "count": "0 1", "join": "0 1 2 FENCED DETACHED", "leave": "0 1 2 FENCED",
             "reap": "0 1 ALIVE", "user": "0 1 FENCED ALIVE", "watch": "0 1", "terminate": "9",
             "offline": "0 1", "claim": "new resumed checkpoint awaited superseded shared",

@@ -69,10 +69,13 @@ struct RandomCalls {
         one(of: [.primary, .replica, .all, .all])
     }
 
-    /// How far the clock moves before the next call, in milliseconds: about a second on average, so always further than
+    /// How far the clock moves before the next call, in milliseconds: a second or more on average, so always further than
     /// Redis's own, by which the keys would expire.
-    mutating func pause() -> Int64 {
-        switch number(0..<1_000) {
+    ///
+    /// Often to the millisecond in which something ends, or to one beside it.
+    mutating func pause(_ data: Keyspace) -> Int64 {
+        switch number(0..<1_250) {
+        case 1_000...: pauseToAnEnd(data)
         case ..<500: 0
         case ..<800: Int64(number(1..<50))
         case ..<950: Int64(number(50..<2_000))
@@ -80,6 +83,31 @@ struct RandomCalls {
         case ..<999: Int64(number(1..<131)) * 1_000
         default: Int64(number(1..<31)) * 3_600_000
         }
+    }
+
+    private mutating func pauseToAnEnd(_ data: Keyspace) -> Int64 {
+        func scores(_ key: RedisKey) -> [Int64] {
+            data[sorted: ByteString(key.description)].entries.map(\.score)
+        }
+        func time(_ key: RedisKey) -> Int64? {
+            data[string: ByteString(key.description)].flatMap { $0.parts(2, by: " ").last?.integer }
+        }
+        let app = one(of: Self.apps)
+        let channel = channel()
+        var ends = scores(keys.due) + scores(keys.nodes).map { $0 + 10_000 }
+        ends += scores(keys.sessionExpiries(app)) + scores(keys.cachedEventExpiries(app))
+        ends += [time(keys.leader), time(keys.reaper(of: one(of: Self.nodes)))].compactMap(\.self)
+        ends += [
+            time(keys.countNotice(channel)).map { $0 + 5_000 },
+            time(keys.cacheMiss(channel)).map { $0 + 60_000 },
+            time(keys.termination(user())).map { $0 + 120_000 },
+        ].compactMap(\.self)
+        // Seldom far away, or little would be left to meet.
+        let last = data.time + (isTrue(2) ? 600_000 : 11_000)
+        ends = ends.filter { data.time + 1 < $0 && $0 < last }
+        guard !ends.isEmpty else { return 0 }
+        let end = one(of: ends)
+        return end - data.time + Int64(number(-1..<2))
     }
 
     // MARK: Calls
@@ -185,7 +213,7 @@ struct RandomCalls {
     private mutating func attach(_ calls: PartitionCalls) -> Call {
         calls.attach(
             to: channel(),
-            count: isTrue(70) ? number(1..<4) : number(90..<110),
+            count: isTrue(50) ? number(1..<4) : number(60..<110),
             PartitionCalls.Interests(rawValue: UInt8(number(0..<8))),
             rules()
         )
@@ -300,7 +328,9 @@ struct RandomCalls {
             default: calls.announceOffline(user())
             }
         }
-        let parts = one(of: items).parts(3, by: ":").map(\.description)
+        // Numbers of subscriptions are seldom due.
+        let chosen = items.first { $0.hasPrefix("#:") } ?? one(of: items)
+        let parts = chosen.parts(3, by: ":").map(\.description)
         let channel = ClusterChannel(app: parts[1], name: parts[2])
         return switch parts[0] {
         case "#": calls.announceCount(of: channel, rules())
