@@ -94,7 +94,8 @@ public final class ReplicaAcknowledgements {
     ///   - server: The server that executes the calls, as its connection has described it. Its process has to be known.
     ///   - reactor: The reactor of the loop.
     ///   - delegate: Not retained, and never called from inside this call.
-    /// - Returns: The acknowledgements. Rounds can be requested, and begin when the connection is open.
+    /// - Returns: The acknowledgements, to be closed by the owner. Rounds can be requested, and begin when the connection is
+    ///   open.
     public static func connect(
         to url: RedisURL,
         tls: TLSContext? = nil,
