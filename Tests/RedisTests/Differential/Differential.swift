@@ -28,7 +28,7 @@ final class Differential {
     private let transcript = Transcript()
     private let connection: RedisConnection
     /// The calls that the server has not answered, with the model's replies.
-    private var expected: [(name: String, call: String, reply: RESPValue)] = []
+    private var expected: [(name: String, command: [ByteString], reply: RESPValue)] = []
     /// The number of calls.
     private(set) var callCount = 0
     /// What calls led to: the script, and an error's code or the first number or word of the reply.
@@ -110,8 +110,7 @@ final class Differential {
         for command in try decoder.receive(call.bytes) {
             let replies = execute(command)
             guard replies.count == 1 else { throw Difference(description: "no reply of the model") }
-            let text = command.dropFirst(2).map(\.description).joined(separator: " ")
-            expected.append((call.script.name, text, replies[0]))
+            expected.append((call.script.name, command, replies[0]))
             record(replies[0], of: call.script.name)
         }
         callCount += 1
@@ -120,8 +119,8 @@ final class Differential {
 
     /// Sends a command that reads to both.
     func read(_ command: [String]) throws {
-        let reply = execute(command.map { ByteString($0) }).first ?? .null
-        expected.append((command[0], command.joined(separator: " "), reply))
+        let bytes = command.map { ByteString($0) }
+        expected.append((command[0], bytes, execute(bytes).first ?? .null))
         callCount += 1
         try connection.call(argumentCount: command.count) { writer in
             for argument in command { writer.argument(argument) }
@@ -166,11 +165,12 @@ final class Differential {
     /// Waits for the server's replies, and compares them and what was published.
     func settle() throws {
         try run { transcript.replies.count == expected.count && transcript.ignored.isEmpty }
-        for (reply, (name, call, expected)) in zip(transcript.replies, expected) {
+        for (reply, (name, command, expected)) in zip(transcript.replies, expected) {
             let replies = (Self.ordered(reply, of: name), Self.ordered(expected, of: name))
             guard replies.0 == replies.1 else {
                 throw Difference(
-                    description: "\(name) \(call)\n  Redis: \(replies.0)\n  model: \(replies.1)"
+                    description:
+                        "\(name) \(Self.text(command))\n  Redis: \(replies.0)\n  model: \(replies.1)"
                 )
             }
         }
@@ -179,13 +179,19 @@ final class Differential {
                 $0.count > index ? $0[index] : .null
             }
             guard pushes[0] == pushes[1] else {
-                let calls = expected.map { "  \($0.name) \($0.call)" }.joined(separator: "\n")
+                let calls = expected.map { "  \($0.name) \(Self.text($0.command))" }.joined(
+                    separator: "\n"
+                )
                 throw Difference(
                     description: "published\n  Redis: \(pushes[0])\n  model: \(pushes[1])\n\(calls)"
                 )
             }
         }
         (transcript.replies, transcript.pushes, modelPushes, expected) = ([], [], [], [])
+    }
+
+    private static func text(_ command: [ByteString]) -> String {
+        command.dropFirst(2).map(\.description).joined(separator: " ")
     }
 
     /// A reply with its parts sorted that have no order in Redis.
