@@ -12,9 +12,17 @@ package struct Keyspace: Sendable {
     private var sets: [ByteString: Set<ByteString>] = [:]
     private var sortedSets: [ByteString: SortedSet] = [:]
     private var streams: [ByteString: EntryStream] = [:]
-    private var expiries: [ByteString: Int64] = [:]
+    private var expiries: [ByteString: Expiry] = [:]
     /// A time before which no key expires.
     private var nextExpiry = Int64.max
+
+    /// When a key expires.
+    package struct Expiry: Sendable {
+        /// In milliseconds since 1970.
+        package let time: Int64
+        /// The whole lifetime that the key was given last, in milliseconds.
+        package let lifetime: Int64
+    }
 
     package init() {}
 
@@ -97,13 +105,13 @@ package struct Keyspace: Sendable {
 
     // MARK: Expiry
 
-    /// When a key expires, in milliseconds since 1970; nil if it stays.
-    package func expiry(of key: ByteString) -> Int64? { expiries[key] }
+    /// When a key expires; nil if it stays.
+    package func expiry(of key: ByteString) -> Expiry? { expiries[key] }
 
     /// Has a key expire after a time in milliseconds.
     package mutating func expire(_ key: ByteString, after lifetime: Int64) {
         guard type(of: key) != nil else { return }
-        expiries[key] = time + lifetime
+        expiries[key] = Expiry(time: time + lifetime, lifetime: lifetime)
         nextExpiry = min(nextExpiry, time + lifetime)
     }
 
@@ -113,9 +121,9 @@ package struct Keyspace: Sendable {
         self.time = max(self.time, time)
         guard self.time > nextExpiry else { return [] }
         // Redis keeps a key in the millisecond of its expiry (`keyIsExpired`).
-        let expired = expiries.filter { $0.value < self.time }.keys.sorted()
+        let expired = expiries.filter { $0.value.time < self.time }.keys.sorted()
         for key in expired { remove(key) }
-        nextExpiry = expiries.values.min() ?? .max
+        nextExpiry = expiries.values.map(\.time).min() ?? .max
         return expired
     }
 }

@@ -14,7 +14,7 @@ extension ModelServer {
         case "EXISTS": return .integer(arguments.count { data.type(of: $0) != nil })
         case "PTTL":
             guard data.type(of: key) != nil else { return .integer(-2) }
-            return .integer(data.expiry(of: key).map { $0 - time } ?? -1)
+            return .integer(data.expiry(of: key).map { $0.time - time } ?? -1)
         case "KEYS":
             // Only all of them, or those with a prefix.
             let prefix = key.parts(2, by: "*")[0]

@@ -25,6 +25,7 @@ final class Differential {
     private var modelPushes: [RESPValue] = []
     private let redis: RedisProcess
     private let reactor: Reactor
+    private let start = MonotonicTime.current
     private let transcript = Transcript()
     private let connection: RedisConnection
     /// The calls that the server has not answered, with the model's replies.
@@ -227,10 +228,20 @@ final class Differential {
         for key in keys {
             let command = Self.reading(key, try ask("TYPE", key).string?.description ?? "")
             try compare(command)
-            let expires = try ask("PTTL", key) != .integer(-1)
-            guard expires == (model.data.expiry(of: ByteString(key)) != nil) else {
-                throw Difference(description: "expiry of \(key); in Redis it has one: \(expires)")
-            }
+            try compareLifetime(of: key)
+        }
+    }
+
+    /// Compares lifetimes, of which the server's is shorter by a part of the test's duration.
+    private func compareLifetime(of key: String) throws {
+        guard case .integer(let left) = try ask("PTTL", key) else { return }
+        let lifetime = model.data.expiry(of: ByteString(key))?.lifetime ?? -1
+        let duration = start.duration(to: .current).components
+        let passed = lifetime < 0 ? 0 : duration.seconds * 1_000 + 1_000
+        guard (lifetime - passed)...lifetime ~= left else {
+            throw Difference(
+                description: "expiry of \(key)\n  Redis: \(left) ms left\n  model: \(lifetime) ms"
+            )
         }
     }
 
