@@ -31,12 +31,8 @@ local function clock()
     return time
 end
 
--- The newest stream that is sealed.
+-- Up to which ID streams are sealed; read once.
 local sealed
-local function isSealed(stream)
-    sealed = sealed or since(epoch)
-    return tonumber(stream) <= sealed
-end
 
 -- Appends an entry to a stream, and returns its ID; false if that is not the channel's current stream.
 local function append(messages, stream, lengthMax, entry)
@@ -113,13 +109,14 @@ local function publish()
         local current = newest(messages)
         if not current then
             stream = ''
-        elseif isSealed(current) then
-            return false
         else
+            sealed = sealed or since(epoch)
+            if current <= sealed then return false end
             stream, isNamed = digits(current), false
         end
-    elseif stream ~= '' and isSealed(stream) then
-        return false
+    elseif stream ~= '' then
+        sealed = sealed or since(epoch)
+        if tonumber(stream) <= sealed then return false end
     end
 
     local position, serial = '-', '0'
