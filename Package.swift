@@ -388,6 +388,13 @@ let package = Package(
             path: "Tests/TestRedis",
             swiftSettings: strict
         ),
+        // A Redis server in memory, with the cluster's scripts as Swift functions.
+        .target(
+            name: "RedisModel",
+            dependencies: ["RESP", "Digests", "Primitives"],
+            path: "Tests/RedisModel",
+            swiftSettings: strict
+        ),
         // Seeded random numbers.
         .target(name: "TestRandom", path: "Tests/TestRandom", swiftSettings: strict),
         // A simulated network between a list's writer and its clients.
@@ -472,7 +479,7 @@ let package = Package(
         ),
         .testTarget(
             name: "RedisTests",
-            dependencies: ["Redis", "RESP", "Net", "TestRedis"],
+            dependencies: ["Redis", "RedisModel", "RESP", "Net", "TestRandom", "TestRedis"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -5,11 +5,15 @@ import Testing
 
 /// A primary fails whose replica lacks its last messages.
 @Suite("Failover to a replica that lags behind") struct FailoverTests {
+    private static func listening(on port: UInt16) -> [String] {
+        ["--port", "\(port)", "--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0"]
+    }
+
     @Test func usesNoPositionTwice() throws {
         let port = try freePort()
-        let old = try ClusterStore(["--port", "\(port)", "--bind", "127.0.0.1"])
+        let old = try ClusterStore(Self.listening(on: port))
         let replica = try RedisProcess([
-            "--replicaof", "127.0.0.1 \(port)", "--repl-diskless-sync-delay", "0",
+            "--replicaof", "127.0.0.1 \(port)",
         ])
         let watch = try LiveRedis(
             replica,
@@ -55,10 +59,10 @@ import Testing
 
     @Test func isCleanAfterThePromotionOfAReplicaThatHasEverything() throws {
         let port = try freePort()
-        let old = try ClusterStore(["--port", "\(port)", "--bind", "127.0.0.1"])
+        let old = try ClusterStore(Self.listening(on: port))
         let first = try old.register(with: identity(of: old.live), .all)
         let replica = try RedisProcess([
-            "--replicaof", "127.0.0.1 \(port)", "--repl-diskless-sync-delay", "0",
+            "--replicaof", "127.0.0.1 \(port)",
         ])
         var settings = LiveRedis.patience
         settings.requiresPrimary = false
@@ -82,10 +86,10 @@ import Testing
 
     @Test func isNotCleanAfterARestartFromAFile() throws {
         let port = try freePort()
-        let old = try ClusterStore(["--port", "\(port)", "--bind", "127.0.0.1"])
+        let old = try ClusterStore(Self.listening(on: port))
         // With a replica, the file contains the history.
         let replica = try RedisProcess([
-            "--replicaof", "127.0.0.1 \(port)", "--repl-diskless-sync-delay", "0",
+            "--replicaof", "127.0.0.1 \(port)",
         ])
         let before = try old.register(with: identity(of: old.live), .all)
         #expect(try old.live.call("WAIT", "1", "20000") == .integer(1))

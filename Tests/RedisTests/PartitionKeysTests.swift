@@ -20,7 +20,7 @@ import Testing
             let all = [keys.epoch, keys.messages(channel), keys.items(of: "web-1:6001")]
             for key in all {
                 let slot = try #require(Int(live.call("CLUSTER", "KEYSLOT", "\(key)").text))
-                #expect(slot / 64 == number)
+                #expect(slot / 64 == number && slot == keys.slot)
             }
         }
     }

@@ -77,6 +77,34 @@ import Testing
         #expect(try store.call("GET", keys.counter) == .null)
     }
 
+    @Test("Every message on a stream that was lost is refused, and the channel goes on")
+    func givesBackTheIDOfALostStream() throws {
+        let store = try ClusterStore()
+        try store.register()
+        let position = try store.open()
+        let lost = message(in: .id(position.stream + 5))
+        #expect(try store.publish(lost, lost) == [.stale, .stale])
+        #expect(try store.publish(lost) == [.stale])
+        #expect(try store.open() == position.with(serial: 2))
+        #expect(try store.publish(message(in: .id(position.stream))) == [.numbered(serial: 3)])
+        // Without messages its last position is not known any more, so another stream begins.
+        try store.call("XTRIM", store.messages, "MAXLEN", "0")
+        #expect(try store.publish(lost, lost) == [.stale, .stale])
+        let next = try store.open()
+        #expect(next.stream > position.stream && next.serial == 1)
+    }
+
+    @Test func appendsNothingToASealedStream() throws {
+        let store = try ClusterStore()
+        try store.register()
+        let position = try store.open()
+        // Another node has begun an epoch, of which the publisher does not know yet.
+        try store.register("b", run: "2")
+        let named = message(in: .id(position.stream))
+        #expect(try store.publish(named, named) == [.stale, .stale])
+        #expect(try store.call("XLEN", store.messages) == .integer(1))
+    }
+
     @Test func keepsItsPlaceInAnEmptyStream() throws {
         let store = try ClusterStore()
         try store.register()

@@ -144,6 +144,32 @@ import Testing
         #expect(redis.owner.events.count == 7 && redis.connection.unansweredBytes == 0)
     }
 
+    @Test("A slot that moves ends subscriptions, also one that is being ended")
+    func distinguishesUnsolicitedPushes() throws {
+        let redis = try ScriptedRedis.opened()
+        let push = ">3\r\n$12\r\nsunsubscribe\r\n+a\r\n:0\r\n"
+        try redis.connection.unsubscribe(from: ["a"], isSharded: true)
+        try redis.connection.call("INCR", "n")
+        #expect(redis.commands() == ["sunsubscribe a", "PING", "INCR n"])
+        // The slot had moved before the command was executed.
+        redis.send(push + "-MOVED 1 127.0.0.1:7000\r\n+PONG\r\n:5\r\n")
+        try redis.connection.unsubscribe(from: ["a"], isSharded: true)
+        try redis.connection.call("INCR", "n")
+        // The subscription was still there.
+        redis.send(push + "+PONG\r\n:6\r\n")
+        let replies = redis.owner.events.filter { if case .reply = $0 { true } else { false } }
+        #expect(
+            replies == [
+                .reply(1, .text(.simpleError, "MOVED 1 127.0.0.1:7000")),
+                .reply(2, .integer(5)), .reply(4, .integer(6)),
+            ]
+        )
+        #expect(redis.connection.unansweredBytes == 0 && redis.connection.isOpen)
+        try redis.connection.unsubscribe(from: ["a"], isSharded: true)
+        redis.send("+OK\r\n")
+        #expect(redis.owner.fault == .unexpectedReply)
+    }
+
     @Test func passesOnTheErrorOfASubscription() throws {
         let redis = try ScriptedRedis.opened()
         try redis.connection.subscribe(to: ["a"], isSharded: true)

@@ -84,14 +84,21 @@ final class ScriptedRedis {
         peer = nil
     }
 
-    /// The commands that have arrived.
-    func commands() -> [String] {
+    /// The bytes that have arrived.
+    func bytes() -> [UInt8] {
         settle()
+        var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while case let count = recv(fd, &buffer, buffer.count, Int32(MSG_DONTWAIT)), count > 0 {
-            kept += buffer[..<count]
+            bytes += buffer[..<count]
             settle()
         }
+        return bytes
+    }
+
+    /// The commands that have arrived.
+    func commands() -> [String] {
+        kept += bytes()
         var parser = RESPParser()
         var index = 0
         var commands: [String] = []

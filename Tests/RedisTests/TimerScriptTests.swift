@@ -43,12 +43,30 @@ import Testing
         #expect(try store.send(settle) { $0.integer } == 0)
         #expect(try timers(store).webhooks == Array(second.webhooks.dropFirst()))
         let dead = try store.call("XRANGE", keys.deadWebhooks, "-", "+").elements
-        #expect(dead.count == 1 && dead[0].elements[0].text == "\(second.webhooks[0].id)")
+        let text = try #require(dead.first?.elements[1].elements[1].text)
+        #expect(dead.count == 1 && text.hasPrefix("\(second.webhooks[0].id) occupied "))
         // A new epoch does not number them again.
         try store.register(run: "2")
         try store.attach(to: "last", [], rules)
         let last = try #require(timers(store).webhooks.last)
         #expect(last.channel.name == "last" && last.id.stream > first.webhooks[0].id.stream)
+    }
+
+    @Test func putsWebhooksAwayInAnyOrder() throws {
+        let store = try ClusterStore()
+        try store.register()
+        for name in ["a", "b", "c"] {
+            try store.attach(to: name, [], ChannelRules(webhooks: .occupancy))
+        }
+        let ids = try timers(store).webhooks.map(\.id)
+        for id in [ids[2], ids[0]] {
+            let settle = store.calls(of: "a").settle(delivered: [], dead: [id])
+            #expect(try store.send(settle) { $0.integer } == 1)
+        }
+        #expect(try timers(store).webhooks.map(\.id) == [ids[1]])
+        let dead = try store.call("XRANGE", keys.deadWebhooks, "-", "+").elements
+        let texts = dead.map(\.elements[1].elements[1].text)
+        #expect(texts.map { $0.prefix { $0 != " " } } == ["\(ids[2])", "\(ids[0])"])
     }
 
     @Test func dropsTheOldestWebhooksBeyondTheLimit() throws {

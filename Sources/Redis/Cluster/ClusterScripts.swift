@@ -9,6 +9,8 @@ public struct ClusterScripts: Sendable {
     public let register: RedisScript
     /// Renews a node, and its leadership.
     public let heartbeat: RedisScript
+    /// Claims a number for a node that no other node has, or renews it.
+    public let number: RedisScript
     /// Ends a dead node, and lists what is left of it.
     public let condemn: RedisScript
     /// Numbers, stores and announces messages.
@@ -53,7 +55,8 @@ public struct ClusterScripts: Sendable {
     /// All scripts, for ``RedisSettings/scripts``.
     public var all: [RedisScript] {
         [
-            register, heartbeat, condemn, publish, open, purge, positions, attach, detach, join,
+            register, heartbeat, number, condemn, publish, open, purge, positions, attach, detach,
+            join,
             leave, reap, user, watch, terminate, claim, park, timers, count, trim, offline, settle,
         ]
     }
@@ -109,6 +112,7 @@ public struct ClusterScripts: Sendable {
             Lua.heartbeat_lua,
             allowsOutOfMemory: always
         )
+        number = script("number", Lua.number_lua, allowsOutOfMemory: always)
         condemn = script("condemn", Lua.leader_lua, Lua.condemn_lua, allowsOutOfMemory: always)
         publish = script("publish", webhooks, Lua.publish_lua)
         open = script("open", webhooks, Lua.opening_lua, Lua.publish_lua, opens: true)

@@ -58,6 +58,22 @@ public struct PartitionCalls: Sendable {
         )
     }
 
+    /// Claims a number for the node that no other node of the deployment has, or renews it.
+    ///
+    /// To be called on one partition alone, and repeated several times within the lifetime.
+    ///
+    /// - Parameters:
+    ///   - former: The number that the node has; 0 if it has none.
+    ///   - lifetime: How long a number is kept without a renewal, in milliseconds.
+    /// - Returns: The call; the reply is the number, from 1 to 1,023, or 0 if all are taken.
+    public func claimNumber(former: Int, lifetime: Int) -> ScriptCall {
+        ScriptCall(
+            scripts.number,
+            [keys.nodeNumbers, keys.nodeNumberRenewals],
+            [.text(node), .number(former), .number(lifetime)]
+        )
+    }
+
     /// Ends a node whose lease is over, and lists what is left of it; or ends the node itself, when it stops.
     ///
     /// For each item follows ``reap(_:of:_:)`` or ``reap(_:of:)``, then this call again, until nothing is left.

@@ -6,6 +6,8 @@ public import RESP
 /// partitions spread evenly over the slots.
 public struct PartitionKeys: Sendable {
     private let base: [UInt8]
+    /// The slot of all the keys in a Redis Cluster.
+    public let slot: Int
 
     /// Makes the keys of all partitions.
     ///
@@ -20,15 +22,16 @@ public struct PartitionKeys: Sendable {
             // The first tag in the partition's share of the slots.
             while true {
                 let tag = "\(partition)-\(number)"
-                if HashSlot.slot(of: tag.utf8) * count / HashSlot.count == partition {
-                    return PartitionKeys(base: Array("\(prefix):{\(tag)}:".utf8))
+                let slot = HashSlot.slot(of: tag.utf8)
+                if slot * count / HashSlot.count == partition {
+                    return PartitionKeys(base: Array("\(prefix):{\(tag)}:".utf8), slot: slot)
                 }
                 number += 1
             }
         }
     }
 
-    private init(base: [UInt8]) { self.base = base }
+    private init(base: [UInt8], slot: Int) { (self.base, self.slot) = (base, slot) }
 
     /// The hash of the epoch: the primary's process, and since when it is the primary.
     public var epoch: RedisKey { RedisKey(base, "g") }
@@ -36,6 +39,10 @@ public struct PartitionKeys: Sendable {
     public var nodes: RedisKey { RedisKey(base, "nodes") }
     /// The node that leads.
     public var leader: RedisKey { RedisKey(base, "leader") }
+    /// The hash of the nodes, by their numbers.
+    var nodeNumbers: RedisKey { RedisKey(base, "numbers") }
+    /// The sorted set of the nodes' numbers, by their last renewal.
+    var nodeNumberRenewals: RedisKey { RedisKey(base, "numbers:t") }
     /// The number of messages without a position.
     public var counter: RedisKey { RedisKey(base, "c") }
     /// The set of what a node has, and `.` while it is registered.

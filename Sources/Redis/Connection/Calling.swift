@@ -103,7 +103,12 @@ extension RedisConnection {
         writer.begin(argumentCount: 1 + channels.count)
         writer.argument(literal: command.name)
         for channel in channels { writer.argument(channel) }
-        return try send(writer.bytes, answer: .confirmations(command, channels.count))
+        guard command == .sunsubscribe else {
+            return try send(writer.bytes, answer: .confirmations(command, channels.count))
+        }
+        writer.begin(argumentCount: 1)
+        writer.argument(literal: "PING")
+        return try send(writer.bytes, answer: .pong)
     }
 
     private func send(

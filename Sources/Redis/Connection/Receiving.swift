@@ -46,13 +46,24 @@ extension RedisConnection: StreamDelegate, TimerTarget {
     }
 
     private func receive(reply: borrowing RESPView) {
-        guard !unanswered.isEmpty else { return fail(.unexpectedReply) }
-        if let error = RedisError(reply) {
-            if error.endsConnection { return fail(.refused(error)) }
-        } else if unanswered.first?.answer != .reply {
-            return fail(.unexpectedReply)
+        guard let answer = unanswered.first?.answer else { return fail(.unexpectedReply) }
+        let error = RedisError(reply)
+        if let error, error.endsConnection { return fail(.refused(error)) }
+        switch answer {
+        case .reply: delegate?.received(reply, to: takeAnswered(), on: self)
+        case .confirmations:
+            guard error != nil else { return fail(.unexpectedReply) }
+            delegate?.received(reply, to: takeAnswered(), on: self)
+        case .pong:
+            if error != nil {
+                // The call is answered by what follows.
+                delegate?.received(reply, to: unanswered.firstID, on: self)
+            } else if reply.equals("PONG") {
+                _ = takeAnswered()
+            } else {
+                fail(.unexpectedReply)
+            }
         }
-        delegate?.received(reply, to: takeAnswered(), on: self)
     }
 
     private func receive(push: borrowing RESPView) {

@@ -17,6 +17,8 @@ public protocol RedisConnectionDelegate: AnyObject {
     func received(_ reply: borrowing RESPView, to call: CallID, on connection: RedisConnection)
 
     /// Called with a published message, or the confirmation of a subscription.
+    ///
+    /// A `sunsubscribe` also comes without a call, when the channel's slot has moved to another server of a Redis Cluster.
     func received(push: borrowing RESPView, on connection: RedisConnection)
 
     /// Called once, as the last event; the next connection is up to the delegate.

@@ -25,6 +25,8 @@ public enum RedisFault: Error, Hashable, Sendable, CustomStringConvertible {
     case version(String, least: String)
     /// The server is a replica.
     case replica
+    /// The server is another process than expected, or has been a replica in the meantime.
+    case anotherServer
     /// The reply to a command of the handshake has another form; the command.
     case handshake(String)
 
@@ -43,6 +45,7 @@ public enum RedisFault: Error, Hashable, Sendable, CustomStringConvertible {
             error.code == .other ? "refused" : error.code.rawValue.lowercased()
         case .version: "version"
         case .replica: "replica"
+        case .anotherServer: "another_server"
         }
     }
 
@@ -61,6 +64,8 @@ public enum RedisFault: Error, Hashable, Sendable, CustomStringConvertible {
         case .version(let version, let least):
             "the server has version \(version); \(least) or later is needed"
         case .replica: "the server is a replica"
+        case .anotherServer:
+            "the server is another than the one that is published to, or has been a replica"
         case .handshake(let command): "the server's reply to \(command) has an unknown form"
         }
     }

@@ -64,27 +64,41 @@ public struct RedisServer: Hashable, Sendable {
     ///
     /// - Parameter info: The reply to `INFO server replication`.
     public mutating func read(info: String) {
-        var fields: [Substring: Substring] = [:]
-        for line in info.split(whereSeparator: \.isNewline) {
-            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            if parts.count == 2 { fields[parts[0]] = parts[1] }
-        }
+        let fields = Self.fields(of: info)
         runID =
             fields["run_id"].flatMap { RunID($0) } ?? fields["master_replid"].flatMap { RunID($0) }
-        replicationID = fields["master_replid"].flatMap { RunID($0) }
-        // Zeros stand for none.
-        formerReplicationID = fields["master_replid2"].flatMap { RunID($0) }
-            .flatMap { $0.description.contains { $0 != "0" } ? $0 : nil }
+        readReplication(fields)
         if let time = fields["server_time_usec"].flatMap({ Int64($0) }),
             let uptime = fields["uptime_in_seconds"].flatMap({ Int64($0) })
         {
             startedAt = time / 1_000 - uptime * 1_000
         }
-        replicaCount = fields["connected_slaves"].flatMap { Int($0) } ?? 0
-        if let role = fields["role"] { isPrimary = role == "master" }
         // In a compatible mode, Valkey gives the version of the Redis that it is compatible with as `redis_version`.
         if let version = fields["valkey_version"] {
             (product, self.version) = ("valkey", String(version))
         }
+    }
+
+    /// Reads the section `replication` of `INFO`.
+    ///
+    /// - Parameter info: The reply to `INFO replication`.
+    mutating func read(replication info: String) { readReplication(Self.fields(of: info)) }
+
+    private mutating func readReplication(_ fields: [Substring: Substring]) {
+        replicationID = fields["master_replid"].flatMap { RunID($0) }
+        // Zeros stand for none.
+        formerReplicationID = fields["master_replid2"].flatMap { RunID($0) }
+            .flatMap { $0.description.contains { $0 != "0" } ? $0 : nil }
+        replicaCount = fields["connected_slaves"].flatMap { Int($0) } ?? 0
+        if let role = fields["role"] { isPrimary = role == "master" }
+    }
+
+    private static func fields(of info: String) -> [Substring: Substring] {
+        var fields: [Substring: Substring] = [:]
+        for line in info.split(whereSeparator: \.isNewline) {
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { fields[parts[0]] = parts[1] }
+        }
+        return fields
     }
 }

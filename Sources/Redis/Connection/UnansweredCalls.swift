@@ -8,6 +8,11 @@ struct UnansweredCalls {
         case reply
         /// So many pushes that begin with the command's name, or one error.
         case confirmations(SubscriptionCommand, Int)
+        /// `PONG`, which a `PING` behind the command brings, or an error and then `PONG`.
+        ///
+        /// For `SUNSUBSCRIBE`: a server of a Redis Cluster also sends pushes for a slot that has moved, without a call, and
+        /// then answers the call itself by an error. So pushes do not tell whether the error is still to come.
+        case pong
     }
 
     struct Call {

@@ -31,6 +31,9 @@ local function clock()
     return time
 end
 
+-- Up to which ID streams are sealed; read once.
+local sealed
+
 -- Appends an entry to a stream, and returns its ID; false if that is not the channel's current stream.
 local function append(messages, stream, lengthMax, entry)
     local id = redis.pcall(
@@ -43,8 +46,14 @@ local function append(messages, stream, lengthMax, entry)
         return id
     end
     if string.sub(id, -2) == '-0' then
-        -- The stream is older than the caller's, whose end was lost.
+        -- The stream is older than the caller's, which was lost. The ID is given back, so that the next message is refused too.
         redis.call('XDEL', messages, id)
+        local last = redis.call('XREVRANGE', messages, '+', '-', 'COUNT', 1)[1]
+        if last then
+            redis.call('XSETID', messages, last[1])
+        else
+            redis.call('DEL', messages)
+        end
         return false
     end
     return id
@@ -100,11 +109,14 @@ local function publish()
         local current = newest(messages)
         if not current then
             stream = ''
-        elseif current > since(epoch) then
-            stream, isNamed = digits(current), false
         else
-            return false
+            sealed = sealed or since(epoch)
+            if current <= sealed then return false end
+            stream, isNamed = digits(current), false
         end
+    elseif stream ~= '' then
+        sealed = sealed or since(epoch)
+        if tonumber(stream) <= sealed then return false end
     end
 
     local position, serial = '-', '0'

@@ -3,7 +3,7 @@
 -- KEYS  webhooks, dead webhooks
 -- ARGV  for each webhook: `d` delivered or `x` given up, ID
 --
--- Of the dead ones the last 1,000 are kept.
+-- Of the dead ones the last 1,000 are kept, as `ID TEXT`.
 --
 -- Returns the number of webhooks that are removed.
 
@@ -14,7 +14,8 @@ for index = 1, #ARGV, 2 do
     if outcome == 'x' then
         local entry = redis.call('XRANGE', webhooks, id, id)[1]
         if entry then
-            redis.call('XADD', dead, 'MAXLEN', 1000, id, 'd', entry[2][2])
+            -- With an ID of its own: the order in which webhooks are given up is not that of the queue.
+            redis.call('XADD', dead, 'MAXLEN', 1000, '*', 'd', id .. ' ' .. entry[2][2])
         end
     end
     removed = removed + redis.call('XDEL', webhooks, id)

@@ -1,0 +1,135 @@
+// Messages: numbered, stored and announced.
+extension ScriptRun {
+    /// A message, as keys and arguments describe it.
+    private struct Message {
+        var messages: ByteString
+        var announcements: ByteString
+        var stream: ByteString
+        var lengthMax: Int
+        var entry: ByteString
+        var idempotency: (key: ByteString, digest: ByteString, age: Int64)?
+        var caching: Caching?
+        var webhook: (channel: ByteString, body: ByteString)?
+
+        struct Caching {
+            var events, expiries, miss, name: ByteString
+            var lifetime: Int64
+            var countMax: Int
+        }
+
+        /// Takes the next message's keys and arguments.
+        init(_ keys: inout ArraySlice<ByteString>, _ arguments: inout ArraySlice<ByteString>) {
+            func key() -> ByteString { keys.popFirst() ?? "" }
+            func argument() -> ByteString { arguments.popFirst() ?? "" }
+            (messages, announcements) = (key(), key())
+            let flags = argument()
+            (stream, lengthMax, entry) = (argument(), Int(argument().integer ?? 0), argument())
+            if flags.has("i") { idempotency = (key(), argument(), argument().integer ?? 0) }
+            if flags.has("k") {
+                caching = Caching(
+                    events: key(),
+                    expiries: key(),
+                    miss: key(),
+                    name: argument(),
+                    lifetime: argument().integer ?? 0,
+                    countMax: Int(argument().integer ?? 0)
+                )
+            }
+            if flags.has("w") { webhook = (argument(), argument()) }
+        }
+    }
+
+    mutating func publish(opens: Bool) -> RESPValue {
+        var (messageKeys, messageArguments) = (keys.dropFirst(4), arguments[...])
+        var outcomes: [RESPValue] = []
+        while !messageArguments.isEmpty {
+            outcomes.append(publish(Message(&messageKeys, &messageArguments), opens: opens))
+        }
+        return .array(outcomes)
+    }
+
+    private mutating func publish(_ message: Message, opens: Bool) -> RESPValue {
+        let (counter, epoch, due, webhooks) = (keys[0], keys[1], keys[2], keys[3])
+        if let idempotency = message.idempotency, let earlier = data[string: idempotency.key] {
+            let parts = earlier.parts(2, by: " ")
+            return parts[1] == idempotency.digest
+                ? .array([.bulk(parts[0])])
+                : .error("CONFLICT the idempotency key belongs to another message")
+        }
+
+        // The stream to append to; nil for none.
+        var stream: UInt64?
+        var isNamed = true
+        if opens {
+            let streamKeys = StreamKeys(
+                epoch: epoch,
+                messages: message.messages,
+                announcements: message.announcements,
+                due: due
+            )
+            (stream, isNamed) = (openStream(streamKeys).stream, false)
+        } else if message.stream == "-" {
+            if let newest = newest(message.messages) {
+                guard newest.stream > since(epoch) else { return .null }
+                (stream, isNamed) = (newest.stream, false)
+            }
+        } else if let named = UInt64(message.stream.description) {
+            guard named > since(epoch) else { return .null }
+            stream = named
+        }
+
+        var position: EntryStream.ID?
+        if let stream {
+            position = append(message, in: stream)
+            guard position != nil else { return .null }
+        } else {
+            _ = data.increment(counter, by: 1)
+        }
+        let serial = position?.serial ?? 0
+        let text = position?.description ?? "-"
+        let announcement: ByteString = "\(serial) \(message.entry)"
+        if let caching = message.caching { cache(announcement, caching) }
+        if let idempotency = message.idempotency {
+            data[string: idempotency.key] = "\(text) \(idempotency.digest)"
+            data.expire(idempotency.key, after: idempotency.age * 1_000)
+        }
+        publish(announcement, on: message.announcements)
+        if let webhook = message.webhook {
+            record(epoch, webhooks, "client", webhook.channel, webhook.body)
+        }
+        return isNamed ? .integer(Int64(serial)) : .bulk(ByteString(text))
+    }
+
+    /// Appends an entry to a stream; nil if that is not the channel's current one.
+    private mutating func append(_ message: Message, in stream: UInt64) -> EntryStream.ID? {
+        guard let current = data[stream: message.messages] else { return nil }
+        guard stream <= current.lastID.stream else {
+            // The caller's stream was lost. The entry is appended and removed again, and makes Redis trim.
+            _ = data[stream: message.messages]?.trim(to: message.lengthMax - 1)
+            if let last = data[stream: message.messages]?.entries.last {
+                data[stream: message.messages]?.setLastID(last.id)
+            } else {
+                data.remove(message.messages)
+            }
+            return nil
+        }
+        guard let id = data[stream: message.messages]?.append(in: stream, message.entry) else {
+            return nil
+        }
+        // Redis keeps up to a node of entries more.
+        _ = data[stream: message.messages]?.trim(to: message.lengthMax)
+        return id
+    }
+
+    private mutating func cache(_ announcement: ByteString, _ caching: Message.Caching) {
+        data[hash: caching.events][caching.name] = announcement
+        data[sorted: caching.expiries][caching.name] = time + caching.lifetime * 1_000
+        data.remove(caching.miss)
+        data.expire(caching.events, after: caching.lifetime * 1_000)
+        data.expire(caching.expiries, after: caching.lifetime * 1_000)
+        while data[sorted: caching.expiries].count > caching.countMax {
+            guard let name = data[sorted: caching.expiries].popFirst() else { break }
+            data[hash: caching.events][name] = nil
+        }
+    }
+}

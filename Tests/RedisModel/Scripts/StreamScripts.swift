@@ -1,0 +1,105 @@
+// Streams of channels: where messages have their positions.
+extension ScriptRun {
+    /// A channel's stream, and what is told of its beginning.
+    struct StreamKeys {
+        var epoch: ByteString
+        var messages: ByteString
+        var announcements: ByteString
+        var due: ByteString
+    }
+
+    /// How long a stream is kept after it was last used.
+    private static var lifetime: Int64 { 86_400_000 }
+
+    /// The newest ID of a channel's messages; nil without a stream.
+    ///
+    /// That of the newest message which is kept, if one is: behind it, only IDs that were given back have been.
+    func newest(_ messages: ByteString) -> EntryStream.ID? {
+        data[stream: messages].map { $0.entries.last?.id ?? $0.lastID }
+    }
+
+    /// Begins a stream behind the newest one (nil for none), and announces it.
+    mutating func beginStream(
+        _ keys: StreamKeys,
+        after newest: UInt64?,
+        _ reason: ByteString
+    ) -> UInt64 {
+        let id = max(UInt64(time), since(keys.epoch) + 1, (newest ?? 0) + 1)
+        let start = EntryStream.ID(id, 0)
+        if newest == nil {
+            data[stream: keys.messages] = EntryStream(lastID: start)
+        } else {
+            data[stream: keys.messages]?.setLastID(start)
+        }
+        // PREFIX:{TAG}:h:APP:CHANNEL
+        let channel = keys.messages.parts(4, by: ":")[3]
+        let item: ByteString = "t:\(channel)"
+        if data[sorted: keys.due][item] == nil { data[sorted: keys.due][item] = time + 60_000 }
+        publish("0 ! - \(time) \(id) \(reason)", on: keys.announcements)
+        return id
+    }
+
+    /// Finds the current stream of a channel, or begins one; returns the place of its last message.
+    mutating func openStream(_ keys: StreamKeys) -> EntryStream.ID {
+        let newest = newest(keys.messages)
+        var position = newest ?? EntryStream.ID(0, 0)
+        if position.stream <= since(keys.epoch) {
+            let reason: ByteString = newest == nil ? "first" : "epoch"
+            position = EntryStream.ID(beginStream(keys, after: newest?.stream, reason), 0)
+        }
+        data.expire(keys.messages, after: Self.lifetime)
+        return position
+    }
+
+    // MARK: Scripts
+
+    mutating func purge() -> RESPValue {
+        let (channel, begins) = (arguments[0], arguments[1] == "1")
+        let streamKeys = StreamKeys(
+            epoch: keys[0],
+            messages: keys[1],
+            announcements: keys[2],
+            due: keys[3]
+        )
+        let name = channel.parts(2, by: ":")[1]
+        data[hash: keys[4]][name] = nil
+        data[sorted: keys[5]][name] = nil
+        let newest = newest(streamKeys.messages)
+        guard newest != nil || begins else { return .null }
+        _ = data[stream: streamKeys.messages]?.trim(to: 0)
+        let id = beginStream(streamKeys, after: newest?.stream, "purge")
+        data.expire(streamKeys.messages, after: Self.lifetime)
+        return .bulk("\(id)-0")
+    }
+
+    mutating func positions() -> RESPValue {
+        .array(
+            [.integer(Int64(since(keys[0])))]
+                + keys.dropFirst().map { key in
+                    guard let newest = newest(key) else { return .null }
+                    data.expire(key, after: Self.lifetime)
+                    return .bulk(ByteString(newest.description))
+                }
+        )
+    }
+
+    mutating func trim() -> RESPValue {
+        let (messages, subscriptions, due) = (keys[0], keys[1], keys[2])
+        let (age, interval) = (number(1), number(2))
+        let item: ByteString = "t:\(arguments[0])"
+
+        guard takeDue(due, item) else { return .null }
+        guard let stream = data[stream: messages] else { return .integer(0) }
+        let old = stream.entries.prefix(64).prefix { entry in
+            // KIND EXCEPT TIME BODY
+            let words = entry.text.parts(4, by: " ")
+            return (words.count > 2 ? words[2].integer ?? 0 : 0) <= time - age
+        }
+        for entry in old { _ = data[stream: messages]?.remove(entry.id) }
+        if stream.count > 0 || !data[hash: subscriptions].isEmpty {
+            data.expire(messages, after: Self.lifetime)
+        }
+        data[sorted: due][item] = old.count == 64 ? time : time + interval
+        return .integer(old.count)
+    }
+}

@@ -1,0 +1,180 @@
+// Subscriptions to channels, and their number.
+extension ScriptRun {
+    /// The keys of a channel's subscriptions.
+    struct SubscriptionKeys {
+        var epoch: ByteString
+        var items: ByteString
+        var subscriptions: ByteString
+        var occupied: ByteString
+        var announcements: ByteString
+        var due: ByteString
+        var webhooks: ByteString
+        var notice: ByteString
+    }
+
+    /// The keys of `detach` and `reap`.
+    var detachKeys: SubscriptionKeys {
+        SubscriptionKeys(
+            epoch: keys[0],
+            items: keys[1],
+            subscriptions: keys[2],
+            occupied: keys[3],
+            announcements: keys[4],
+            due: keys[5],
+            webhooks: keys[6],
+            notice: keys[7]
+        )
+    }
+
+    /// Announces and reports the number of subscriptions; one above 100 every 5 s at most.
+    mutating func announceCount(
+        _ keys: SubscriptionKeys,
+        _ flags: ByteString,
+        _ channel: ByteString,
+        _ total: Int64
+    ) {
+        guard flags.has("n") || flags.has("s") else { return }
+        let item: ByteString = "#:\(channel)"
+        if total > 100 {
+            if let last = data[string: keys.notice]?.integer, time - last < 5_000 {
+                if data[sorted: keys.due][item] == nil {
+                    data[sorted: keys.due][item] = last + 5_000
+                }
+                return
+            }
+            data[string: keys.notice] = ByteString(time)
+            data.expire(keys.notice, after: 5_000)
+        } else {
+            data.remove(keys.notice)
+        }
+        data[sorted: keys.due][item] = nil
+        if flags.has("n"), total > 0 { publish("0 # - \(time) \(total)", on: keys.announcements) }
+        if flags.has("s") { record(keys.epoch, keys.webhooks, "count", channel, ByteString(total)) }
+    }
+
+    /// Ends a node's subscriptions; returns the number that is left, and whether the channel became vacant.
+    mutating func endSubscriptions(
+        _ keys: SubscriptionKeys,
+        _ flags: ByteString,
+        of node: ByteString,
+        to channel: ByteString,
+        delay: Int64
+    ) -> (Int64, Bool) {
+        let existed = data[hash: keys.subscriptions].removeValue(forKey: node) != nil
+        data[set: keys.items].remove("c:\(channel)")
+        let total = sum(keys.subscriptions)
+        guard existed else { return (total, false) }
+        let isVacant = data[hash: keys.subscriptions].isEmpty
+        if isVacant {
+            data[sorted: keys.occupied][channel.parts(2, by: ":")[1]] = nil
+            if flags.has("o") { data[sorted: keys.due]["v:\(channel)"] = time + delay }
+        }
+        announceCount(keys, flags, channel, total)
+        return (total, isVacant)
+    }
+
+    // MARK: Scripts
+
+    mutating func attach() -> RESPValue {
+        let subscriptionKeys = SubscriptionKeys(
+            epoch: keys[0],
+            items: keys[1],
+            subscriptions: keys[2],
+            occupied: keys[3],
+            announcements: keys[5],
+            due: keys[9],
+            webhooks: keys[10],
+            notice: keys[11]
+        )
+        let (messages, cached, expiries, infos) = (keys[4], keys[6], keys[7], keys[8])
+        let (node, channel, count, flags) = (
+            arguments[0], arguments[1], arguments[2], arguments[3]
+        )
+        guard isRegistered(subscriptionKeys.items) else { return fenced(node) }
+        let name = channel.parts(2, by: ":")[1]
+        let former = data[hash: subscriptionKeys.subscriptions]
+        data[hash: subscriptionKeys.subscriptions][node] = count
+        data[set: subscriptionKeys.items].insert("c:\(channel)")
+        if former.isEmpty {
+            data[sorted: subscriptionKeys.occupied][name] = 0
+            if flags.has("o") {
+                arrive(subscriptionKeys, ending: "v:\(channel)", "occupied", channel)
+            }
+        }
+        let total = sum(subscriptionKeys.subscriptions)
+        if former[node] != count { announceCount(subscriptionKeys, flags, channel, total) }
+
+        var last: EntryStream.ID?
+        if flags.has("t") {
+            last = openStream(
+                StreamKeys(
+                    epoch: subscriptionKeys.epoch,
+                    messages: messages,
+                    announcements: subscriptionKeys.announcements,
+                    due: subscriptionKeys.due
+                )
+            )
+        } else if flags.has("r") {
+            last = newest(messages)
+        }
+        let first = last == nil ? nil : data[stream: messages]?.entries.first?.id
+        var event: ByteString?
+        if flags.has("k") {
+            if let expiry = data[sorted: expiries][name], expiry > time {
+                event = data[hash: cached][name]
+            }
+            if event == nil, flags.has("x") { reportMiss(subscriptionKeys, channel) }
+        }
+        let members = flags.has("p") ? data[hash: infos].sorted { $0.key < $1.key } : []
+        return .array([
+            .integer(total), .flag(former.isEmpty),
+            .bulk(last.map { ByteString($0.description) }),
+            .bulk(first.map { ByteString($0.description) }), .bulk(event),
+            // Redis has no order here.
+            .array(members.flatMap { [.bulk($0.key), .bulk($0.value)] }),
+        ])
+    }
+
+    /// Reports that a channel has no cached event, once a minute.
+    private mutating func reportMiss(_ subscriptionKeys: SubscriptionKeys, _ channel: ByteString) {
+        let miss = keys[12]
+        if let last = data[string: miss]?.integer, time - last < 60_000 { return }
+        data[string: miss] = ByteString(time)
+        data.expire(miss, after: 60_000)
+        record(subscriptionKeys.epoch, subscriptionKeys.webhooks, "miss", channel)
+    }
+
+    mutating func detach() -> RESPValue {
+        let (node, channel, flags) = (arguments[0], arguments[1], arguments[2])
+        guard isRegistered(detachKeys.items) else { return fenced(node) }
+        guard data[set: keys[8]].isEmpty else {
+            return .error("MEMBERS node \(node) has members on channel \(channel)")
+        }
+        let (total, becameVacant) = endSubscriptions(
+            detachKeys,
+            flags,
+            of: node,
+            to: channel,
+            delay: Self.departureDelay
+        )
+        return .array([.integer(total), .flag(becameVacant)])
+    }
+
+    mutating func count() -> RESPValue {
+        let countKeys = SubscriptionKeys(
+            epoch: keys[0],
+            items: "",
+            subscriptions: keys[1],
+            occupied: "",
+            announcements: keys[2],
+            due: keys[3],
+            webhooks: keys[4],
+            notice: keys[5]
+        )
+        let (channel, flags) = (arguments[0], arguments[1])
+        guard takeDue(countKeys.due, "#:\(channel)") else { return .integer(0) }
+        data.remove(countKeys.notice)
+        announceCount(countKeys, flags, channel, sum(countKeys.subscriptions))
+        return .integer(1)
+    }
+}

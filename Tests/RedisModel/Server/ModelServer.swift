@@ -1,0 +1,177 @@
+/// A Redis server in memory, whose clock the owner moves.
+///
+/// A value without I/O: a decoded command of a connection goes in, and replies and pushes to all connections come out in
+/// the order in which Redis sends them. It knows the commands that the module `Redis` and its owners send; others are
+/// answered by an error, as Redis does. The scripts are functions in Swift, found by the digest of the source that
+/// `SCRIPT LOAD` brings.
+package struct ModelServer: Sendable {
+    /// The number of a connection.
+    package typealias Connection = Int
+
+    /// Something that is sent to a connection.
+    package struct Output: Equatable, Sendable {
+        package let connection: Connection
+        package let value: RESPValue
+    }
+
+    /// What a script is called by, and how scripts were made.
+    package struct Scripts: Sendable {
+        /// The names of the Lua files, by the digest of the source.
+        package var names: [String: String]
+        /// The most webhooks that wait in a partition.
+        package var webhooksMax: Int
+        /// Whether scripts publish by `SPUBLISH`.
+        package var isSharded: Bool
+
+        package init(names: [String: String], webhooksMax: Int, isSharded: Bool = false) {
+            (self.names, self.webhooksMax, self.isSharded) = (names, webhooksMax, isSharded)
+        }
+    }
+
+    /// A server that refuses writes.
+    package enum Refusal: String, Sendable {
+        case outOfMemory = "OOM command not allowed when used memory > 'maxmemory'."
+        case noReplicas = "NOREPLICAS Not enough good replicas to write."
+        case misconfigured = "MISCONF Errors writing to the RDB file."
+        case loading = "LOADING Redis is loading the dataset in memory"
+    }
+
+    /// The data; for checks, and for the state before a test.
+    package var data = Keyspace()
+    /// The process, and the history of its data.
+    package var identity: Identity
+    /// Why writes are refused; nil if they are not.
+    package var refusal: Refusal?
+    /// Whether what a connection publishes reaches itself only behind the reply, as since Redis 7.2.
+    package var pushesFollowReply = false
+    /// The answers to `CONFIG GET`.
+    package var configuration = [
+        "maxmemory-policy": "noeviction", "min-replicas-to-write": "0", "appendonly": "yes",
+        "save": "", "stream-node-max-bytes": "4096", "stream-node-max-entries": "100",
+    ]
+
+    let scripts: Scripts
+    /// The digests of the scripts that are loaded.
+    var loaded: Set<String> = []
+    var connections: [Connection: ModelConnection] = [:]
+    private var connectionCount = 0
+    var subscriptions = ModelSubscriptions()
+    var log = ReplicationLog()
+    /// What the current command sends.
+    var outputs: [Output] = []
+
+    /// Makes a server without data.
+    package init(scripts: Scripts, identity: Identity, time: Int64 = 1_700_000_000_000) {
+        self.scripts = scripts
+        self.identity = identity
+        data.advance(to: time)
+    }
+
+    /// The time in milliseconds since 1970.
+    package var time: Int64 { data.time }
+
+    /// Moves the clock.
+    ///
+    /// - Returns: The replies to calls of `WAIT` that have waited long enough, and the keys that expire.
+    @discardableResult
+    package mutating func advance(to time: Int64) -> (outputs: [Output], expired: [ByteString]) {
+        let expired = data.advance(to: time)
+        continueWaiting()
+        return (takeOutputs(), expired)
+    }
+
+    // MARK: Connections
+
+    /// Accepts a connection.
+    package mutating func connect() -> Connection {
+        connectionCount += 1
+        connections[connectionCount] = ModelConnection()
+        return connectionCount
+    }
+
+    /// Forgets a connection, which is closed.
+    package mutating func disconnect(_ connection: Connection) {
+        connections[connection] = nil
+        subscriptions.remove(connection)
+    }
+
+    /// Executes a command.
+    ///
+    /// - Parameters:
+    ///   - command: The name and the arguments.
+    ///   - connection: A connection that was not disconnected.
+    /// - Returns: What is sent to this and other connections. While the connection waits for replicas, its commands wait too.
+    package mutating func execute(
+        _ command: [ByteString],
+        of connection: Connection
+    ) -> [Output] {
+        if connections[connection]?.wait == nil {
+            perform(command, of: connection)
+        } else {
+            connections[connection]?.queue.append(command)
+        }
+        return takeOutputs()
+    }
+
+    private mutating func takeOutputs() -> [Output] {
+        defer { outputs = [] }
+        return outputs
+    }
+
+    mutating func send(_ value: RESPValue, to connection: Connection) {
+        outputs.append(Output(connection: connection, value: value))
+    }
+
+    /// Executes a command at once.
+    mutating func perform(_ command: [ByteString], of connection: Connection) {
+        let first = outputs.count
+        let reply = reply(to: command, of: connection)
+        // Also without a write: `WAIT` then waits for those of the others.
+        if connections[connection]?.wait == nil { connections[connection]?.writeOffset = log.end }
+        guard let reply else { return }
+        let own = pushesFollowReply ? outputs[first...].filter { $0.connection == connection } : []
+        if !own.isEmpty { outputs[first...].removeAll { $0.connection == connection } }
+        send(reply, to: connection)
+        outputs += own
+    }
+
+    /// Executes a command.
+    ///
+    /// - Returns: The reply; nil if it was sent, or comes later.
+    private mutating func reply(
+        to command: [ByteString],
+        of connection: Connection
+    ) -> RESPValue? {
+        guard let name = command.first?.description.uppercased() else { return nil }
+        let arguments = Array(command.dropFirst())
+        switch name {
+        case "EVALSHA": return evaluate(arguments)
+        case "SUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "SUNSUBSCRIBE":
+            changeSubscriptions(name.lowercased(), arguments, of: connection)
+            return nil
+        case "PUBLISH", "SPUBLISH":
+            guard arguments.count == 2 else { return Self.wrongNumber(of: name) }
+            let isSharded = name == "SPUBLISH"
+            return .integer(publish(arguments[1], on: arguments[0], isSharded: isSharded))
+        case "WAIT": return wait(arguments, of: connection)
+        default: break
+        }
+        if let reply = administer(name, arguments, of: connection) { return reply }
+        if let reply = read(name, arguments) { return reply }
+        return write(name, arguments)
+    }
+
+    static func wrongNumber(of command: String) -> RESPValue {
+        .error("ERR wrong number of arguments for '\(command.lowercased())' command")
+    }
+}
+
+/// A connection, as the server knows it.
+struct ModelConnection: Sendable {
+    var name: ByteString = ""
+    /// The place in the log behind the connection's last command.
+    var writeOffset = 0
+    var wait: ReplicaWait?
+    /// The commands that wait behind `WAIT`.
+    var queue: [[ByteString]] = []
+}
