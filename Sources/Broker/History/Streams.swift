@@ -207,7 +207,7 @@ public struct Streams: Sendable {
     }
 
     /// Changes a stream, and the sizes with it.
-    private mutating func change<R>(_ index: Int, _ body: (inout ChannelStream) -> R) -> R {
+    mutating func change<R>(_ index: Int, _ body: (inout ChannelStream) -> R) -> R {
         guard var stream = exchange(&streams[index], with: nil) else {
             preconditionFailure("no stream at \(index)")
         }
@@ -378,7 +378,7 @@ public struct Streams: Sendable {
     }
 
     /// Forgets a stream: whoever comes back to its channel is told of a gap.
-    private mutating func forget(_ index: Int) {
+    mutating func forget(_ index: Int) {
         change(index) { $0.removeAll(olderThan: .max) }
         if self[index].isRowOpen { forgottenRows.append(self[index].row) }
         indices.remove(self[index].address) { streams[$0]?.address }

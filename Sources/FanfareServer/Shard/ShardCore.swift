@@ -34,6 +34,9 @@ package final class ShardCore: TimerTarget {
         listings = ChannelListings(context, channels)
         deliveries = DeliverySearches(context, channels.records)
         incompleteMessages = IncompleteMessages(context)
+        if let cluster = context.settings.cluster {
+            channels.cluster = ClusterHome(cluster, channels)
+        }
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)
         reactor.queueBudget.byteCountMax = settings.heldBytesMax
@@ -58,6 +61,7 @@ package final class ShardCore: TimerTarget {
         channels.advanceLeaves()
         channels.sendWaitingRequests()
         channels.dispatchCommits()
+        channels.cluster?.sendMessages()
         // Before this shard's own fan-out, so that the other shards start theirs at the same time.
         context.links.dispatch(assists: context.reactor.wasIdle)
         flush()
@@ -69,6 +73,7 @@ package final class ShardCore: TimerTarget {
         context.reactor.relieveTargets()
         channels.turnEnded()
         channels.dispatchCommits()
+        channels.cluster?.sendMessages()
         context.links.dispatch()
     }
 
@@ -115,6 +120,8 @@ package final class ShardCore: TimerTarget {
             channels.refuse(request, to: address, membersMax: membersMax)
         case .restarted(let address, let start, let members):
             channels.restart(address, at: start, members: members)
+        case .lost(let address, let start): channels.lose(address, start)
+        case .reconnect(let socketID): channels.reconnects.append(socketID)
         case .unsubscribe(let address, let shard, let connection):
             channels.removeSubscriber(connection, of: shard, at: address)
         case .publish(let address, let publication, let receipt):
@@ -172,6 +179,17 @@ package final class ShardCore: TimerTarget {
     /// Continues sessions of an earlier run; called before anybody connects.
     package func restore(_ stored: StoredSessions) { sessions.restore(stored) }
 
+    // MARK: - Cluster
+
+    /// Connects the home of this shard to the cluster.
+    func joinCluster() { channels.cluster?.connect() }
+
+    /// Uses the socket IDs of a node; called before anybody connects.
+    func use(socketIDBase: UInt64) {
+        context.socketIDBase = socketIDBase
+        connections.use(socketIDBase: socketIDBase)
+    }
+
     // MARK: - Apps
 
     /// Replaces the apps, unless the registry is older than the present one.
@@ -213,6 +231,8 @@ package final class ShardCore: TimerTarget {
             ("channels", channels.table.count),
             ("pending triggers", channels.triggers.count),
             ("backlogs", channels.backlogs.count),
+            ("messages that wait for Redis", channels.cluster?.outbox.count ?? 0),
+            ("clients to be reconnected", channels.reconnects.count),
             ("events that wait for the archive", channels.commits?.count ?? 0),
             ("requests that wait for the archive", channels.archiveReads.count),
             ("closed connections with subscriptions", channels.leavingCount),
@@ -275,6 +295,7 @@ package final class ShardCore: TimerTarget {
     /// Closes everything at once; the shard cannot be used afterwards.
     package func shutDown() {
         while channels.leavingCount > 0 { channels.advanceLeaves() }
+        channels.cluster?.shutDown()
         context.reactor.shutDown()
         // Pending requests hold references to this shard.
         channels.dropPending()
