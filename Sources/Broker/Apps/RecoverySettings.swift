@@ -139,20 +139,6 @@ public struct RecoveryRule: Sendable, Equatable {
         self.ageMax = ageMax
         self.store = store
     }
-
-    /// What is kept in memory in front of the archive, whatever the archive keeps.
-    private static let front = RecoveryRule()
-
-    /// The maximum number of messages of a channel in memory.
-    var ringMessagesMax: Int {
-        store == .memory ? messagesMax : min(messagesMax, Self.front.messagesMax)
-    }
-
-    /// The maximum size of a channel's messages in memory, in bytes.
-    var ringBytesMax: Int { store == .memory ? bytesMax : min(bytesMax, Self.front.bytesMax) }
-
-    /// How long a message is kept in memory, in seconds.
-    var ringAgeMax: Int { store == .memory ? ageMax : min(ageMax, Self.front.ageMax) }
 }
 
 extension RecoveryRule {
@@ -167,11 +153,4 @@ extension RecoveryRule {
         case .seconds(let seconds): return .replay(seconds: seconds)
         }
     }
-}
-
-/// A rule that the streams of many channels refer to.
-final class SharedRule: Sendable {
-    let rule: RecoveryRule
-
-    init(_ rule: RecoveryRule) { self.rule = rule }
 }

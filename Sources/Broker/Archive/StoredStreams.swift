@@ -90,14 +90,14 @@ extension Streams {
     ///
     /// - Returns: What the archive has to be told of the stream first, if anything.
     public mutating func mint(_ index: Int) -> StoredStream? {
-        streams[index]?.unreleasedCount += 1
+        self[index].unreleasedCount += 1
         return openRow(index)
     }
 
     /// What the archive has to be told of a stream, once.
     public mutating func openRow(_ index: Int) -> StoredStream? {
         guard !self[index].isRowOpen else { return nil }
-        streams[index]?.isRowOpen = true
+        self[index].isRowOpen = true
         let stream = self[index]
         return StoredStream(
             row: stream.row,
@@ -110,8 +110,8 @@ extension Streams {
 
     /// Takes back the numbers of messages that could not be written: the next ones get them.
     public mutating func takeBack(_ index: Int) {
-        streams[index]?.unreleasedCount = 0
-        streams[index]?.isRowOpen = false
+        self[index].unreleasedCount = 0
+        self[index].isRowOpen = false
     }
 
     /// Continues a stream under another ID, and in the archive from here on.
@@ -120,16 +120,16 @@ extension Streams {
     public mutating func renew(_ index: Int) {
         guard let stream = streams[index], stream.isStored else { return }
         if stream.isRowOpen { forgottenRows.append(stream.row) }
-        streams[index]?.rename(StreamID(bits: random.next()))
-        streams[index]?.row = rows?.next() ?? 0
-        streams[index]?.isRowOpen = false
+        self[index].rename(StreamID(bits: random.next()))
+        self[index].row = rows?.next() ?? 0
+        self[index].isRowOpen = false
     }
 
     /// Records whether a stored stream is in memory alone for a while: it gets another ID whenever that changes.
     public mutating func setVolatile(_ index: Int, _ isVolatile: Bool) {
         guard let stream = streams[index], stream.isVolatile != isVolatile else { return }
         renew(index)
-        streams[index]?.isVolatile = isVolatile
+        self[index].isVolatile = isVolatile
     }
 
     /// Continues all stored streams under other IDs.
@@ -143,22 +143,24 @@ extension Streams {
     ///   - settings: The settings; `nil` if the app is no longer served.
     ///   - app: The app.
     public mutating func apply(_ settings: RecoverySettings?, to app: AppID) {
-        guard rows != nil, let known = apps[app]?.settings, known != settings else { return }
-        if let settings { apps[app]?.settings = settings }
-        let unserved = SharedRule(RecoveryRule())
+        guard rows != nil, let app = appIndex(of: app), apps[app].settings != settings else {
+            return
+        }
+        if let settings { apps[app].settings = settings }
+        let unserved = SharedRule(RecoveryRule(), of: app)
         for index in indices(of: app) {
             let address = self[index].address
             let rule = settings.map { self.rule(of: address, $0) } ?? unserved
             // What is on its way to the archive is released by it.
             guard self[index].unreleasedCount == 0 else { continue }
-            streams[index]?.sharedRule = rule
+            self[index].sharedRule = rule
             if rule.rule.store == .archive {
-                if !self[index].isStored { streams[index]?.row = rows?.next() ?? 0 }
+                if !self[index].isStored { self[index].row = rows?.next() ?? 0 }
             } else if self[index].isStored {
                 forgottenRows.append(self[index].row)
-                streams[index]?.row = 0
+                self[index].row = 0
             }
-            streams[index]?.isRowOpen = false
+            self[index].isRowOpen = false
         }
     }
 

@@ -38,7 +38,7 @@ extension Streams {
     /// Forgets a stream that is no longer followed.
     mutating func unfollow(_ address: ChannelAddress) {
         guard let index = index(of: address) else { return }
-        if self[index].isVacant { apps[address.app]?.vacantCount -= 1 }
+        if self[index].isVacant { apps[self[index].sharedRule.app].vacantCount -= 1 }
         forget(index)
     }
 }

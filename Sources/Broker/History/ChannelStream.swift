@@ -102,24 +102,23 @@ public struct ChannelStream: Sendable {
     ) -> (byCount: Int, byBytes: Int) {
         lastSerial += 1
         if unreleasedCount > 0 { unreleasedCount -= 1 }
-        guard keeps(at: now), frame.count <= rule.ringBytesMax, rule.ringMessagesMax > 0 else {
+        let limits = sharedRule.ring
+        guard keeps(at: now), frame.count <= limits.bytesMax, limits.messagesMax > 0 else {
             // The stream counts on, so that an old position is never taken for a covered one.
             let dropped = ring.count + 1
             rings = []
             return (0, frame.count > rule.bytesMax ? dropped : 0)
         }
-        ring.append(frame, serial: lastSerial, except: except, at: now)
-        var dropped = (byCount: 0, byBytes: 0)
-        while ring.count > rule.ringMessagesMax {
-            ring.removeFirst()
-            dropped.byCount += 1
-        }
-        while ring.byteCount > rule.ringBytesMax {
-            ring.removeFirst()
-            dropped.byBytes += 1
-        }
+        let dropped = ring.append(frame, serial: lastSerial, except: except, at: now, limits)
         // The archive still has what leaves the memory.
         return isStored ? (0, 0) : dropped
+    }
+
+    /// Whether no message was kept before within a second; called when one has been appended.
+    mutating func isFirst(of second: Int32) -> Bool {
+        guard lastGrowth != second, !rings.isEmpty else { return false }
+        lastGrowth = second
+        return true
     }
 
     /// Continues behind the messages that an earlier run released.
@@ -140,7 +139,7 @@ public struct ChannelStream: Sendable {
 
     /// Whether messages are kept: for the window behind the last subscriber, or always.
     private func keeps(at now: Int64) -> Bool {
-        guard rule.keep == .whileNeeded, let vacantSince else { return true }
+        guard let vacantSince, rule.keep == .whileNeeded else { return true }
         return now - vacantSince <= Int64(rule.ageMax) * 1_000
     }
 

@@ -32,17 +32,30 @@ struct MessageRing: Sendable {
     var firstTime: Int64? { isEmpty ? nil : entries[head].time }
 
     /// Appends the message with a serial, which follows that of the message before or leaves the ring with this one.
+    ///
+    /// - Returns: The number of the oldest messages that are dropped for this one, by each limit.
     mutating func append(
         _ frame: [UInt8],
         serial: UInt64,
         except: SocketID?,
-        at now: Int64
-    ) {
+        at now: Int64,
+        _ limits: SharedRule.Ring
+    ) -> (byCount: Int, byBytes: Int) {
         if serial != end { removeAll(before: serial) }
         entries.append(Entry(frame: frame, time: now))
         end = serial + 1
         byteCount += frame.count
         if let except { exclusions.append((serial, except)) }
+        var dropped = (byCount: 0, byBytes: 0)
+        while count > limits.messagesMax {
+            removeFirst()
+            dropped.byCount += 1
+        }
+        while byteCount > limits.bytesMax {
+            removeFirst()
+            dropped.byBytes += 1
+        }
+        return dropped
     }
 
     /// Removes the oldest message.

@@ -9,21 +9,19 @@ public struct Streams: Sendable {
     /// How long the last serial of a channel without subscribers is remembered, in milliseconds.
     public static let positionAge: Int64 = 86_400_000
 
-    private struct QueueKey: Hashable {
-        let app: AppID
-        let ageMax: Int
-    }
-
     var streams: [ChannelStream?] = []
     private var freeIndices: [Int] = []
     private var indices = KeyedIndices<ChannelAddress>()
-    var apps: [AppID: AppState] = [:]
-    private var queues: [QueueKey: RetentionQueue] = [:]
+    /// The apps that have had a stream; streams refer to them by ``SharedRule/app``.
+    var apps: [AppState] = []
+    private var appIndices: [AppID: Int] = [:]
+    /// The streams with kept messages, by age.
+    var queues: [QueueKey: RetentionQueue] = [:]
     var random: SplitMix64
     /// The number of shards, which divide the budgets among themselves.
-    private let shardCount: Int
+    let shardCount: Int
     /// The maximum size of all kept messages of this shard, in bytes.
-    private let byteCountMax: Int
+    let byteCountMax: Int
     /// The maximum size of one replay, in bytes, whatever the app's settings say.
     private let replayBytesMax: Int
 
@@ -35,7 +33,7 @@ public struct Streams: Sendable {
     /// The size of all kept messages, in bytes.
     public private(set) var byteCount = 0
     /// The results of subscriptions, and what was dropped before its time.
-    public private(set) var counts = RecoveryCounts()
+    public internal(set) var counts = RecoveryCounts()
 
     /// Creates a table without streams.
     ///
@@ -64,9 +62,10 @@ public struct Streams: Sendable {
 
     // swift-format-ignore: NeverForceUnwrap
     /// The stream at an index.
-    public subscript(index: Int) -> ChannelStream {
+    public internal(set) subscript(index: Int) -> ChannelStream {
         // In its place: a copy would retain all that it refers to, for each published event.
         _read { yield streams[index]! }
+        _modify { yield &streams[index]! }
     }
 
     /// The index of a channel's stream; `nil` if it has none.
@@ -90,7 +89,7 @@ public struct Streams: Sendable {
     ) -> Int {
         let rule = rule(of: address, settings)
         if let index = index(of: address) {
-            streams[index]?.sharedRule = rule
+            self[index].sharedRule = rule
             return index
         }
         var stream = ChannelStream(StreamID(bits: random.next()), of: address, rule)
@@ -100,14 +99,23 @@ public struct Streams: Sendable {
 
     /// What a channel keeps, which its stream refers to.
     mutating func rule(of address: ChannelAddress, _ settings: RecoverySettings) -> SharedRule {
-        apps[address.app, default: AppState(settings)].settings = settings
-        return apps[address.app, default: AppState(settings)].rule(of: address.name)
+        let index = appIndices[address.app] ?? apps.count
+        if index == apps.count {
+            apps.append(AppState(settings, at: index))
+            appIndices[address.app] = index
+        } else {
+            apps[index].settings = settings
+        }
+        return apps[index].rule(of: address.name)
     }
 
+    /// The index of an app's state; `nil` if it has had no stream.
+    func appIndex(of app: AppID) -> Int? { appIndices[app] }
+
     /// The indices of an app's streams; of all without an app.
-    func indices(of app: AppID? = nil) -> [Int] {
+    func indices(of app: Int? = nil) -> [Int] {
         streams.indices.filter { index in
-            streams[index].map { app == nil || $0.address.app == app } ?? false
+            streams[index].map { app == nil || $0.sharedRule.app == app } ?? false
         }
     }
 
@@ -121,11 +129,9 @@ public struct Streams: Sendable {
 
     /// Replaces what the channels of an app keep, after its configuration has changed.
     mutating func replaceSettings(_ settings: RecoverySettings, of app: AppID) {
-        guard apps[app] != nil else { return }
-        apps[app]?.settings = settings
+        guard let app = appIndex(of: app) else { return }
         for index in indices(of: app) {
-            let rule = rule(of: self[index].address, settings)
-            streams[index]?.sharedRule = rule
+            self[index].sharedRule = rule(of: self[index].address, settings)
         }
     }
 
@@ -135,8 +141,8 @@ public struct Streams: Sendable {
         change(index) { $0.restart(as: id) }
         guard former.isStored else { return }
         if former.isRowOpen { forgottenRows.append(former.row) }
-        streams[index]?.row = rows?.next() ?? 0
-        streams[index]?.isVolatile = former.isVolatile
+        self[index].row = rows?.next() ?? 0
+        self[index].isVolatile = former.isVolatile
     }
 
     // MARK: - Messages
@@ -158,21 +164,18 @@ public struct Streams: Sendable {
         to index: Int,
         at now: Int64
     ) -> Limit? {
-        let second = Int32(truncatingIfNeeded: now / 1_000)
+        let second = now / 1_000
         let (isFirst, dropped) = change(index) { stream in
             let dropped = stream.append(frame, except: except, at: now)
-            let isFirst = stream.lastGrowth != second && stream.retainedCount > 0
-            if isFirst { stream.lastGrowth = second }
-            return (isFirst, dropped)
+            return (stream.isFirst(of: Int32(truncatingIfNeeded: second)), dropped)
         }
         if dropped.byCount > 0 { counts.count(.channelMessages, dropped.byCount) }
         if dropped.byBytes > 0 { counts.count(.channelBytes, dropped.byBytes) }
-        let stream = self[index]
+        let rule = self[index].sharedRule
         if isFirst {
-            let key = QueueKey(app: stream.address.app, ageMax: stream.rule.ringAgeMax)
-            queues[key, default: RetentionQueue()].append(index, second: now / 1_000)
+            queues[QueueKey(rule), default: RetentionQueue()].append(index, second: second)
         }
-        return shrink(stream.address.app)
+        return shrink(rule.app)
     }
 
     /// Decides where a subscription begins, and what is replayed to it.
@@ -208,173 +211,12 @@ public struct Streams: Sendable {
 
     /// Changes a stream, and the sizes with it.
     mutating func change<R>(_ index: Int, _ body: (inout ChannelStream) -> R) -> R {
-        guard var stream = exchange(&streams[index], with: nil) else {
-            preconditionFailure("no stream at \(index)")
-        }
-        let before = stream.retainedByteCount
-        let result = body(&stream)
-        let growth = stream.retainedByteCount - before
+        let before = self[index].retainedByteCount
+        let result = body(&self[index])
+        let growth = self[index].retainedByteCount - before
         byteCount += growth
-        apps[stream.address.app]?.byteCount += growth
-        streams[index] = stream
+        apps[self[index].sharedRule.app].byteCount += growth
         return result
-    }
-
-    // MARK: - Budgets
-
-    /// Drops the oldest messages of all channels while a budget is exceeded.
-    private mutating func shrink(_ app: AppID) -> Limit? {
-        var limit: Limit?
-        if let appMax = apps[app]?.settings.retainedBytesMax {
-            while apps[app]?.byteCount ?? 0 > max(appMax / shardCount, 0),
-                dropOldest(of: app, .appBytes)
-            {
-                limit = .appRetainedBytes
-            }
-        }
-        while byteCount > byteCountMax, dropOldest(of: nil, .totalBytes) {
-            limit = .retainedBytesTotal
-        }
-        return limit
-    }
-
-    /// Drops the messages of the oldest second, of one app or of all.
-    private mutating func dropOldest(
-        of app: AppID?,
-        _ eviction: RecoveryCounts.Eviction
-    ) -> Bool {
-        let oldest = queues.filter { app == nil || $0.key.app == app }
-            .compactMap { key, queue in queue.first.map { (key, $0) } }
-            .min { $0.1.second < $1.1.second }
-        guard let (key, second) = oldest else { return false }
-        let time = (second.second + 1) * 1_000
-        for index in second.streams where streams[index]?.address.app == key.app {
-            let dropped = change(index) { stream in
-                let before = stream.retainedCount
-                stream.removeAll(olderThan: time)
-                return before - stream.retainedCount
-            }
-            counts.count(eviction, dropped)
-        }
-        apps[key.app]?.droppedUntil = time
-        removeFirst(of: key)
-        return true
-    }
-
-    private mutating func removeFirst(of key: QueueKey) {
-        queues[key]?.removeFirst()
-        if queues[key]?.first == nil { queues[key] = nil }
-    }
-
-    /// How long messages of an app are kept at present, in seconds: less than its rules say where a budget is short.
-    public func window(of app: AppID, at now: Int64) -> Int? {
-        guard let state = apps[app] else { return nil }
-        let ageMax = ([state.settings.standard] + state.settings.rules).map(\.ageMax).max() ?? 0
-        guard let droppedUntil = state.droppedUntil else { return ageMax }
-        return min(ageMax, Int(max(0, now - droppedUntil) / 1_000))
-    }
-
-    // MARK: - Time
-
-    /// Called when a channel has its first subscriber.
-    mutating func becameOccupied(_ index: Int) {
-        guard streams[index]?.vacantSince != nil, let app = streams[index]?.address.app else {
-            return
-        }
-        streams[index]?.vacantSince = nil
-        apps[app]?.vacantCount -= 1
-    }
-
-    /// Called when a channel has lost its last subscriber.
-    ///
-    /// - Returns: The limit that forgot the stream of another channel.
-    @discardableResult
-    mutating func becameVacant(_ index: Int, at now: Int64) -> Limit? {
-        let app = self[index].address.app
-        streams[index]?.vacantSince = now
-        apps[app]?.becameVacant(index, at: now, in: streams)
-        let positionsMax = apps[app]?.settings.positionsMax ?? .max
-        guard apps[app]?.vacantCount ?? 0 > max(1, positionsMax / shardCount),
-            forgetLongestVacant(of: app)
-        else { return nil }
-        counts.count(.positions)
-        return .recoveryPositions
-    }
-
-    /// Drops messages that are too old, and forgets channels that have been vacant for a day.
-    public mutating func removeExpired(at now: Int64) {
-        for key in queues.keys {
-            while let first = queues[key]?.first,
-                (first.second + 1 + Int64(key.ageMax)) * 1_000 <= now
-            {
-                removeFirst(of: key)
-                for index in first.streams where streams[index] != nil {
-                    change(index) {
-                        $0.removeAll(olderThan: now - Int64($0.rule.ringAgeMax) * 1_000)
-                    }
-                    keepTrack(of: index, after: key)
-                }
-            }
-        }
-        for app in apps.keys {
-            while let since = longestVacant(of: app)?.since, now - since >= Self.positionAge {
-                if !forgetLongestVacant(of: app) { break }
-            }
-        }
-    }
-
-    /// Drops all kept messages, as if they were too old; the streams count on.
-    public mutating func removeAllMessages() {
-        for index in indices() {
-            change(index) {
-                $0.removeAll(olderThan: .max)
-                $0.lastGrowth = .min
-            }
-        }
-        queues = [:]
-    }
-
-    /// Queues the messages of a stream again whose age was changed meanwhile.
-    private mutating func keepTrack(of index: Int, after former: QueueKey) {
-        let stream = self[index]
-        let key = QueueKey(app: stream.address.app, ageMax: stream.rule.ringAgeMax)
-        guard key != former, let time = stream.oldestTime else { return }
-        queues[key, default: RetentionQueue()].append(index, second: time / 1_000)
-    }
-
-    /// The channel that has been vacant longest; entries of others are dropped.
-    private mutating func longestVacant(of app: AppID) -> (stream: Int, since: Int64)? {
-        while let state = apps[app], state.vacantHead < state.vacant.count {
-            let entry = state.vacant[state.vacantHead]
-            if let stream = streams[entry.stream], stream.address.app == app,
-                stream.vacantSince == entry.since
-            {
-                return entry
-            }
-            dropFirstVacant(of: app)
-        }
-        return nil
-    }
-
-    private mutating func dropFirstVacant(of app: AppID) {
-        guard let state = apps[app] else { return }
-        apps[app]?.vacantHead += 1
-        guard state.vacantHead + 1 >= 32, (state.vacantHead + 1) * 2 >= state.vacant.count else {
-            return
-        }
-        apps[app]?.vacant.removeFirst(state.vacantHead + 1)
-        apps[app]?.vacantHead = 0
-    }
-
-    private mutating func forgetLongestVacant(of app: AppID) -> Bool {
-        // A message on its way to the archive needs its stream.
-        guard let (index, _) = longestVacant(of: app), self[index].unreleasedCount == 0 else {
-            return false
-        }
-        dropFirstVacant(of: app)
-        apps[app]?.vacantCount -= 1
-        forget(index)
-        return true
     }
 
     /// Forgets a stream: whoever comes back to its channel is told of a gap.

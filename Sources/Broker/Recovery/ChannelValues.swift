@@ -22,14 +22,32 @@ struct ChannelValues<Value: Sendable>: Sendable {
         }
     }
 
+    // swift-format-ignore: NeverForceUnwrap
+    /// Changes the value of a channel in its place.
+    ///
+    /// - Returns: What `body` returns; `nil` if the channel has no value.
+    @discardableResult
+    mutating func change<Result>(
+        _ channel: ChannelName,
+        _ body: (inout Value) -> Result
+    ) -> Result? {
+        if first?.channel == channel { return body(&first!.value) }
+        guard !others.isEmpty, let index = others.index(forKey: channel) else { return nil }
+        return body(&others.values[index])
+    }
+
+    // swift-format-ignore: NeverForceUnwrap
+    /// Changes the value of each channel in its place, in no particular order.
+    mutating func changeAll(_ body: (ChannelName, inout Value) -> Void) {
+        if first != nil { body(first!.channel, &first!.value) }
+        for index in others.indices { body(others.keys[index], &others.values[index]) }
+    }
+
     /// Removes and returns the value of a channel.
     mutating func remove(_ channel: ChannelName) -> Value? {
         defer { self[channel] = nil }
         return self[channel]
     }
-
-    /// The channels, in no particular order.
-    var channels: [ChannelName] { map { channel, _ in channel } }
 
     /// Returns what `transform` makes of each channel and its value, in no particular order.
     func map<Result>(_ transform: (ChannelName, Value) -> Result) -> [Result] {

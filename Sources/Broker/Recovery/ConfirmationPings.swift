@@ -45,6 +45,9 @@ public struct ConfirmationPings: Sendable {
     /// Whether a ping is outstanding.
     var isOutstanding: Bool { askedAt != nil }
 
+    /// Whether no ping is outstanding, and it is not too early for one.
+    func canBegin(at now: Int64) -> Bool { askedAt == nil && now >= nextAt }
+
     /// Begins a round, unless one is outstanding or it is too early.
     ///
     /// - Parameters:

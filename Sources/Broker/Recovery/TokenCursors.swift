@@ -19,6 +19,15 @@ struct TokenCursors: Sendable {
         /// At most one element: few cursors have any, and an empty array allocates nothing.
         var owedGaps: [RecoveryGap] = []
 
+        /// Notes how far messages were handed over.
+        ///
+        /// - Returns: Whether the channel has to be added to ``TokenCursors/unasked``.
+        mutating func handOver(_ serial: UInt64) -> Bool {
+            guard serial > handed else { return false }
+            handed = serial
+            return flags.insert(.isUnasked).inserted
+        }
+
         mutating func confirm(to serial: UInt64) {
             confirmed = max(confirmed, serial)
             owedGaps = []
@@ -51,6 +60,9 @@ struct TokenCursors: Sendable {
 
     /// Whether a ping is outstanding, so that the client is not asked again.
     var awaitsPong: Bool { pings.isOutstanding }
+
+    /// Whether no ping is outstanding, and it is not too early for one.
+    func canBeAsked(at now: Int64) -> Bool { pings.canBegin(at: now) }
 
     /// Whether the client has answered a `pusher:ping`.
     var answersPings: Bool {
@@ -111,24 +123,21 @@ struct TokenCursors: Sendable {
 
     /// Notes how far a channel's messages were handed over.
     ///
-    /// - Returns: How far they were by now: with the grant it may have been further. `nil` for a channel without a cursor.
+    /// - Returns: How far they are by now: with the grant it may have been further. `nil` for a channel without a cursor.
     mutating func handOver(_ serial: UInt64, of channel: ChannelName) -> UInt64? {
-        guard var cursor = cursors[channel] else { return nil }
-        guard serial > cursor.handed else { return cursor.handed }
-        cursor.handed = serial
-        if !cursor.flags.contains(.isUnasked) {
-            cursor.flags.insert(.isUnasked)
-            unasked.append(channel)
-        }
-        cursors[channel] = cursor
-        return serial
+        let result = cursors.change(channel) { ($0.handOver(serial), $0.handed) }
+        guard let (isUnasked, handed) = result else { return nil }
+        if isUnasked { unasked.append(channel) }
+        return handed
     }
 
     /// Notes how far the messages of each channel were handed over.
     mutating func handOver(upTo mark: (ChannelName) -> UInt64?) {
-        for channel in cursors.channels {
-            if let serial = mark(channel) { _ = handOver(serial, of: channel) }
+        var found: [ChannelName] = []
+        cursors.changeAll { channel, cursor in
+            if let serial = mark(channel), cursor.handOver(serial) { found.append(channel) }
         }
+        unasked += found
     }
 
     // MARK: - Confirmation
@@ -144,14 +153,14 @@ struct TokenCursors: Sendable {
         guard !unasked.isEmpty, let request = pings.begin(at: now, isUrgent: isUrgent) else {
             return nil
         }
-        for channel in unasked {
-            guard var cursor = cursors[channel] else { continue }
-            cursor.asked = cursor.handed
-            cursor.flags.remove(.isUnasked)
-            if cursor.flags.insert(.isAsked).inserted { asked.append(channel) }
-            cursors[channel] = cursor
+        for channel in exchange(&unasked, with: []) {
+            let isAsked = cursors.change(channel) {
+                $0.asked = $0.handed
+                $0.flags.remove(.isUnasked)
+                return $0.flags.insert(.isAsked).inserted
+            }
+            if isAsked == true { asked.append(channel) }
         }
-        unasked = []
         return request
     }
 
@@ -218,10 +227,10 @@ struct TokenCursors: Sendable {
         flag: Flags,
         _ body: (inout Cursor) -> Void
     ) {
-        // A cursor of a later subscription to the channel has no such flag.
-        guard var cursor = cursors[channel], cursor.flags.remove(flag) != nil else { return }
-        body(&cursor)
-        cursors[channel] = cursor
+        cursors.change(channel) {
+            // A cursor of a later subscription to the channel has no such flag.
+            if $0.flags.remove(flag) != nil { body(&$0) }
+        }
     }
 
     /// The cursors at the end of the connection, or at the opening of its successor.

@@ -139,7 +139,7 @@ public struct Session {
     ) -> Effects {
         guard case .awaited(request, _) = subscriptions[channel], subscriptions.remove(channel)
         else { return [] }
-        extras.recovery?.refused(channel)
+        if hasToken { extras.recovery.refused(channel) }
         return refuseSubscription(channel.text, refusal, now: now)
     }
 
@@ -233,7 +233,7 @@ public struct Session {
             )
         }
         // The home of a channel that waits for the session does not know of the subscription.
-        guard extras.recovery?.unsubscribe(name) ?? true else { return [] }
+        if hasToken, !extras.recovery.unsubscribe(name) { return [] }
         return Effects(.leave(name))
     }
 

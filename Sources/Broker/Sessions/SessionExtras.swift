@@ -7,7 +7,7 @@ struct SessionExtras {
         var watchlist = Watchlist()
         var clientEventBucket = TokenBucket()
         /// At most one element: most of these sessions have none.
-        var recovery: [TokenRecovery?] = []
+        var recovery: [TokenRecovery] = []
     }
 
     /// At most one element: an empty array allocates nothing.
@@ -40,28 +40,21 @@ struct SessionExtras {
         }
     }
 
-    /// The recovery of a client with a session token.
-    var recovery: TokenRecovery? {
-        // In its place: a copy would retain all that it refers to, for each ping and pong.
-        _read {
-            if hasRecovery { yield contents[0].recovery[0] } else { yield nil }
-        }
-        _modify {
-            if hasRecovery {
-                yield &contents[0].recovery[0]
-            } else {
-                var recovery: TokenRecovery?
-                yield &recovery
-                if let recovery {
-                    make()
-                    contents[0].recovery = [recovery]
-                }
-            }
-        }
+    /// The recovery of a client with a session token; only if ``hasRecovery``.
+    ///
+    /// In its place, and not optional: a copy would retain all that it refers to, for each ping and pong.
+    var recovery: TokenRecovery {
+        _read { yield contents[0].recovery[0] }
+        _modify { yield &contents[0].recovery[0] }
     }
 
-    /// Whether ``recovery`` is not `nil`.
+    /// Whether the client has a session token.
     var hasRecovery: Bool { !contents.isEmpty && !contents[0].recovery.isEmpty }
+
+    mutating func use(_ recovery: TokenRecovery) {
+        make()
+        contents[0].recovery = [recovery]
+    }
 
     private mutating func make() {
         if contents.isEmpty { contents.append(Contents()) }

@@ -5,31 +5,34 @@ extension Session {
     /// Whether the connection has a session token.
     public var hasToken: Bool { extras.hasRecovery }
 
+    private var recoveryState: TokenRecovery.State? { hasToken ? extras.recovery.state : nil }
+
     /// Begins to keep positions for a client with a session token.
     ///
     /// - Parameters:
     ///   - token: The token.
     ///   - now: Nanoseconds of the broker's steady clock, the same for all shards.
     public mutating func use(_ token: SessionToken, at now: Int64) {
-        extras.recovery = TokenRecovery(
-            SessionAddress(app: app.id, key: token.key(inApp: app.id.text)),
-            createdAt: token.createdAt,
-            openedAt: now
+        extras.use(
+            TokenRecovery(
+                SessionAddress(app: app.id, key: token.key(inApp: app.id.text)),
+                createdAt: token.createdAt,
+                openedAt: now
+            )
         )
     }
 
     /// The effects of a valid subscription of a client that does not track its position itself.
     mutating func join(_ channel: ChannelName, as member: Member?, request: UInt32) -> Effects {
         let waiting = TokenRecovery.WaitingJoin(channel: channel, member: member, request: request)
-        switch extras.recovery?.state {
+        switch recoveryState {
         case .unclaimed:
-            let claim = extras.recovery?.claim(waiting, by: socketID)
-            return claim.map { Effects(.claimSession($0)) } ?? []
+            return Effects(.claimSession(extras.recovery.claim(waiting, by: socketID)))
         case .claiming:
-            extras.recovery?.waiting.append(waiting)
+            extras.recovery.waiting.append(waiting)
             return []
         case .owner:
-            let position = extras.recovery?.request(channel, from: socketID) ?? PositionRequest()
+            let position = extras.recovery.request(channel, from: socketID)
             return Effects(.joinFrom(position, channel, as: member, request: request))
         case .superseded, .shared, .withoutRecovery, nil:
             return Effects(.join(channel, as: member, request: request))
@@ -40,17 +43,17 @@ extension Session {
     ///
     /// - Returns: The subscriptions that have waited for it, and an error if the token resumes nothing.
     public mutating func receive(_ answer: SessionAnswer) -> Effects {
-        guard case .claiming = extras.recovery?.state else { return [] }
+        guard case .claiming = recoveryState else { return [] }
         var effects: [Effect] = []
         switch answer {
-        case .owned(let resumption): extras.recovery?.own(resumption)
-        case .superseded: extras.recovery?.state = .superseded
+        case .owned(let resumption): extras.recovery.own(resumption)
+        case .superseded: extras.recovery.state = .superseded
         case .shared:
-            extras.recovery?.state = .shared
+            extras.recovery.state = .shared
             effects.append(.send(Self.sharedError))
         case .full(let sessionsMax, let mayLackCursors):
-            extras.recovery?.state = .withoutRecovery
-            extras.recovery?.mayLackCursors = mayLackCursors
+            extras.recovery.state = .withoutRecovery
+            extras.recovery.mayLackCursors = mayLackCursors
             let message =
                 "The app has \(sessionsMax) sessions, all in use: this connection has no recovery"
             effects.append(.send(.error(code: nil, message: message)))
@@ -62,9 +65,7 @@ extension Session {
     }
 
     private mutating func takeWaitingJoins() -> [TokenRecovery.WaitingJoin] {
-        guard let waiting = extras.recovery?.waiting, !waiting.isEmpty else { return [] }
-        extras.recovery?.waiting = []
-        return waiting
+        hasToken ? exchange(&extras.recovery.waiting, with: []) : []
     }
 
     private static var sharedError: ServerMessage {
@@ -93,16 +94,16 @@ extension Session {
         _ channel: ChannelName,
         at start: SubscriptionStart?
     ) -> TokenStart? {
-        switch extras.recovery?.state {
+        switch recoveryState {
         case nil: return nil
         case .shared: return TokenStart(isResumed: false, gap: RecoveryGap(.sharedSession))
         case .withoutRecovery:
-            return extras.recovery?.mayLackCursors == true
+            return extras.recovery.mayLackCursors
                 ? TokenStart(isResumed: false, gap: RecoveryGap(.unknownSession)) : nil
         case .unclaimed, .claiming, .owner, .superseded: break
         }
         guard let start else { return nil }
-        return extras.recovery?.begin(channel, start)
+        return extras.recovery.begin(channel, start)
     }
 
     /// Called when a channel whose position is kept goes on in another stream.
@@ -116,38 +117,46 @@ extension Session {
         at start: SubscriptionStart
     ) -> RecoveryGap? {
         guard isKept(channel), case .gap(let gap) = start.continuity else { return nil }
-        extras.recovery?.cursors.begin(channel, start, gap: gap)
+        extras.recovery.cursors.begin(channel, start, gap: gap)
         return gap
     }
 
     /// Whether the broker keeps the position of a client in a channel.
     public func isKept(_ channel: ChannelName) -> Bool {
-        extras.recovery?.cursors.contains(channel) ?? false
+        hasToken && extras.recovery.cursors.contains(channel)
     }
 
     // MARK: - Confirmation
 
     /// Whether something was handed over that no ping follows.
-    public var hasUnasked: Bool { extras.recovery?.cursors.hasUnasked ?? false }
+    public var hasUnasked: Bool { hasToken && extras.recovery.cursors.hasUnasked }
 
     /// Whether the client has not confirmed something that it got.
-    public var hasUnconfirmed: Bool { extras.recovery?.cursors.hasUnconfirmed ?? false }
+    public var hasUnconfirmed: Bool { hasToken && extras.recovery.cursors.hasUnconfirmed }
+
+    /// Whether a ping that asks for a confirmation may be written.
+    ///
+    /// - Parameter now: Milliseconds of a steady clock.
+    /// - Returns: Whether no ping is outstanding, and it is not too early for one.
+    public func canBeAsked(at now: Int64) -> Bool {
+        hasToken && extras.recovery.cursors.canBeAsked(at: now)
+    }
 
     /// Whether a ping is outstanding that asks for a confirmation.
-    public var awaitsPong: Bool { extras.recovery?.cursors.awaitsPong ?? false }
+    public var awaitsPong: Bool { hasToken && extras.recovery.cursors.awaitsPong }
 
     /// Notes that a channel's messages up to `serial` were handed over.
     ///
     /// - Returns: The serial up to which they were by now; `nil` for a channel whose position is not kept.
     public mutating func handOver(_ serial: UInt64, of channel: ChannelName) -> UInt64? {
-        extras.recovery?.cursors.handOver(serial, of: channel)
+        hasToken ? extras.recovery.cursors.handOver(serial, of: channel) : nil
     }
 
     /// Notes how far the messages of each channel were handed over.
     ///
     /// - Parameter mark: The serial of a channel; `nil` for a channel of which it is not known.
     public mutating func handOver(upTo mark: (ChannelName) -> UInt64?) {
-        extras.recovery?.cursors.handOver(upTo: mark)
+        if hasToken { extras.recovery.cursors.handOver(upTo: mark) }
     }
 
     /// The pings to write behind what was handed over; `nil` if there is nothing to confirm, or one is outstanding.
@@ -157,7 +166,7 @@ extension Session {
     ///   - isUrgent: Whether to ask although the client was asked a moment ago.
     /// - Returns: What to write; `nil` for nothing.
     public mutating func ask(at now: Int64, isUrgent: Bool = false) -> ConfirmationPings.Request? {
-        extras.recovery?.cursors.ask(at: now, isUrgent: isUrgent)
+        hasToken ? extras.recovery.cursors.ask(at: now, isUrgent: isUrgent) : nil
     }
 
     /// Handles a `pusher:pong`, or a pong frame with a number.
@@ -167,21 +176,19 @@ extension Session {
     ///   - now: Milliseconds of a steady clock.
     /// - Returns: What it shows.
     public mutating func receivePong(frame: UInt16?, at now: Int64) -> PongOutcome {
-        guard let state = extras.recovery?.state else { return .nothing }
-        switch state {
+        switch recoveryState {
         case .superseded:
-            let lives = extras.recovery?.cursors.passesCheck(frame) ?? false
-            return lives ? extras.recovery.map { .isAlive($0.address) } ?? .nothing : .nothing
+            let lives = extras.recovery.cursors.passesCheck(frame)
+            return lives ? .isAlive(extras.recovery.address) : .nothing
         case .owner:
             let channels =
                 if let frame {
-                    extras.recovery?.cursors.receivePongFrame(frame, at: now)
+                    extras.recovery.cursors.receivePongFrame(frame, at: now)
                 } else {
-                    extras.recovery?.cursors.receivePong()
+                    extras.recovery.cursors.receivePong()
                 }
-            guard let channels, !channels.isEmpty else { return .nothing }
-            return .confirmed(channels)
-        case .unclaimed, .claiming, .shared, .withoutRecovery: return .nothing
+            return channels.isEmpty ? .nothing : .confirmed(channels)
+        case .unclaimed, .claiming, .shared, .withoutRecovery, nil: return .nothing
         }
     }
 
@@ -197,14 +204,15 @@ extension Session {
 
     /// The confirmed position of the client in a channel; `nil` for a channel whose position is not kept.
     public func confirmedPosition(in channel: ChannelName) -> ChannelPosition? {
-        extras.recovery?.cursors.confirmedPosition(in: channel)
+        hasToken ? extras.recovery.cursors.confirmedPosition(in: channel) : nil
     }
 
     // MARK: - Storage
 
     /// The session of the client's token, to be kept over a crash; `nil` if this connection does not own one.
     public var stored: StoredSession? {
-        extras.recovery?.stored(as: socketID, cursorsMax: app.limits.subscriptionsMax)
+        guard hasToken else { return nil }
+        return extras.recovery.stored(as: socketID, cursorsMax: app.limits.subscriptionsMax)
     }
 
     // MARK: - Other connections of the token
@@ -214,7 +222,8 @@ extension Session {
     /// - Parameter openedAt: When that connection was opened, in milliseconds of a steady clock.
     /// - Returns: The confirmed positions; `nil` if this connection does not own its session.
     public mutating func yield(openedAt: Int64) -> SessionHandover? {
-        extras.recovery?.handOver(
+        guard hasToken else { return nil }
+        return extras.recovery.handOver(
             from: socketID,
             as: .superseded,
             at: openedAt,
@@ -224,15 +233,15 @@ extension Session {
 
     /// The pings by which a superseded connection shows whether its client lives; `nil` for any other.
     public mutating func check() -> ConfirmationPings.Request? {
-        guard case .superseded = extras.recovery?.state else { return nil }
-        return extras.recovery?.cursors.beginCheck()
+        guard case .superseded = recoveryState else { return nil }
+        return extras.recovery.cursors.beginCheck()
     }
 
     /// Tells the client that another one uses its token.
     public mutating func share() -> Effects {
-        guard extras.recovery != nil else { return [] }
+        guard hasToken else { return [] }
         _ = yield(openedAt: 0)
-        extras.recovery?.state = .shared
+        extras.recovery.state = .shared
         var effects: [Effect] = [.send(Self.sharedError)]
         subscriptions.forEachChannel { channel in
             guard isActive(on: channel) else { return }

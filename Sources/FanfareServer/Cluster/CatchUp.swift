@@ -43,6 +43,7 @@ extension ClusterHome {
             if remote.isBehind {
                 catchingUpCount += 1
                 var interests: PartitionCalls.Interests = remote.position == nil ? [] : .stream
+                if remote.address.name.kind.isPresence { interests.insert(.members) }
                 if remote.address.name.kind.isCache { interests.insert(.cachedEvent) }
                 sendAttach(remote, interests)
             } else {
@@ -62,8 +63,8 @@ extension ClusterHome {
         remote.fellBehind()
         counts.divergences += 1
         guard remote.attaching == nil else { return }
-        catchingUpCount += 1
-        sendAttach(remote, .stream)
+        behind.append(remote)
+        catchUpNext()
     }
 
     /// Decides what a channel has missed.
@@ -142,7 +143,10 @@ extension ClusterHome {
         if gap != nil {
             // Behind this reply more may have been published.
             (remote.hasGap, remote.isReading) = (true, false)
-            return sendAttach(remote, .stream)
+            return sendAttach(
+                remote,
+                remote.address.name.kind.isPresence ? [.stream, .members] : .stream
+            )
         }
         guard reply.count < Self.missedMax else { return readNext(on: remote, behind: next) }
         continueLive(remote)
@@ -172,8 +176,9 @@ extension ClusterHome {
         let address = remote.address
         guard let channel = channels.table[address] else { return }
         for shard in channel.home.subscribers.otherShards {
-            context.links.send(.lost(address, start), to: shard)
+            let members = remote.members.members
+            context.links.send(.lost(address, start, members: members), to: shard)
         }
-        channels.lose(address, start)
+        channels.lose(address, start, members: remote.members.members)
     }
 }

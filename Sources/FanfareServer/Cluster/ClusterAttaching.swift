@@ -7,8 +7,11 @@ import Redis
 // Attaching the node to a channel, and what Redis knows of the channel then.
 extension ClusterHome {
     /// The rules of a channel, for the scripts.
-    func rules(of remote: RemoteChannel) -> ChannelRules {
-        let (address, app) = (remote.address, context.registry.apps[remote.address.app])
+    func rules(of remote: RemoteChannel) -> ChannelRules { rules(of: remote.address) }
+
+    /// The rules of a channel, for the scripts.
+    func rules(of address: ChannelAddress) -> ChannelRules {
+        let app = context.registry.apps[address.app]
         let isCounted =
             app?.features.subscriptionCount == true && !address.name.kind.isPresence
             && address.name.kind != .serverToUser
@@ -23,6 +26,7 @@ extension ClusterHome {
         let replaying = replays.isEmpty ? 0 : replays.values.count { $0.0 === remote }
         return (channels.table[remote.address]?.home.subscribers.total ?? 0) + remote.waiting.count
             + replaying
+            + (remote.joining.isEmpty ? 0 : remote.joining.values.reduce(0) { $0 + $1.count })
     }
 
     /// Attaches the node to a channel whose subscriptions wait, unless a call is on its way that serves them too.
@@ -34,12 +38,6 @@ extension ClusterHome {
             needed.formUnion(interests(of: subscription, on: remote))
         }
         sendAttach(remote, needed)
-    }
-
-    /// Counts the node's subscriptions to a channel again, because Redis has forgotten them.
-    func attachAgain(_ remote: RemoteChannel) {
-        guard subscriptionCount(of: remote) > 0, remote.attaching == nil else { return }
-        sendAttach(remote, hasStream(remote) ? .stream : [])
     }
 
     /// Attaches the node to the channels for which Redis has refused it.
@@ -90,8 +88,17 @@ extension ClusterHome {
         if attachment.wasVacant { context.notify(.occupancy, on: remote.address, .occupied) }
         remote.cached = attachment.cachedEvent.flatMap { cachedEvent($0, remote, attachment) }
         if remote.isBehind {
+            if remote.address.name.kind.isPresence {
+                guard remote.hasJoinedAgain, interests.contains(.members) else {
+                    joinAgain(remote)
+                    // Read behind their arrival.
+                    return sendAttach(remote, interests.union(.members))
+                }
+                replaceMembers(remote, by: attachment)
+            }
             catchUp(remote, attachment)
         } else if !remote.isCurrent {
+            if interests.contains(.members) { replaceMembers(remote, by: attachment) }
             setPosition(attachment.newest, of: remote)
             remote.becameCurrent(since: partitions[remote.partition].epoch?.since ?? 0)
         } else if let newest = attachment.newest, newest != remote.position,

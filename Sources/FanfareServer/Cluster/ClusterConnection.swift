@@ -64,6 +64,7 @@ extension ClusterHome: RedisConnectionDelegate {
         isOpen = false
         if wasOpen { downSince = context.reactor.now }
         fallBehind()
+        reapings = [:]
         let unanswered = calls.sorted { $0.key < $1.key }.map(\.value)
         calls = [:]
         outbox.lost(unanswered) { message in
@@ -92,6 +93,11 @@ extension ClusterHome: RedisConnectionDelegate {
         case .attach(let remote, let interests, let count):
             attached(reply, remote, interests, count: count)
         case .detach(let remote): detached(reply, remote)
+        case .join(let remote, let member): joined(reply, remote, member)
+        case .rejoin: break
+        case .leave(let remote, let user): left(reply, remote, user)
+        case .condemn(let node): condemned(reply, node)
+        case .reap(let node, let item): reaped(reply, node, item)
         case .catchUp(let remote): readMissed(reply, remote)
         case .replay(let number): readReplay(reply, number)
         case .topics:
@@ -176,7 +182,7 @@ extension ClusterHome: RedisConnectionDelegate {
     // MARK: - Heartbeats
 
     func sendHeartbeats() {
-        guard isOpen else { return }
+        guard isOpen, !isLeaving else { return }
         for index in partitions.indices {
             let call = partitions[index].calls.heartbeat(lease: settings.lease, .primary)
             send(call, as: .heartbeat(partition: index))
@@ -187,6 +193,7 @@ extension ClusterHome: RedisConnectionDelegate {
     }
 
     private func receiveHeartbeat(_ reply: borrowing RESPView, _ index: Int) {
+        guard !isLeaving else { return }
         // Without memory or replicas Redis still answers; anything else is answered by another connection.
         guard let heartbeat = Heartbeat(reply) else {
             connection?.close()
@@ -198,12 +205,15 @@ extension ClusterHome: RedisConnectionDelegate {
             return
         }
         partitions[index].counter = heartbeat.counter
+        reap(heartbeat.dead, in: index)
         if !heartbeat.isRegistered {
             registerAgain(index)
-            for remote in remotes.values where remote.partition == index {
+            for remote in remotes.values where remote.partition == index && remote.isCurrent {
                 remote.countedSubscriptions = 0
-                attachAgain(remote)
+                remote.fellBehind()
+                behind.append(remote)
             }
+            catchUpNext()
         }
     }
 }

@@ -32,6 +32,12 @@ final class ClusterHome {
         case plainEnd(PlainBatch)
         case attach(RemoteChannel, PartitionCalls.Interests, count: Int)
         case detach(RemoteChannel)
+        case join(RemoteChannel, Member)
+        /// `join` of a user that is a member already, as far as this node knows.
+        case rejoin
+        case leave(RemoteChannel, UserID)
+        case condemn(EndedNode)
+        case reap(EndedNode, NodeItem)
         case catchUp(RemoteChannel)
         case replay(number: UInt64)
         /// `SUBSCRIBE` and `UNSUBSCRIBE`, which are answered by announcements; only errors come here.
@@ -60,6 +66,10 @@ final class ClusterHome {
     var catchingUpCount = 0
     /// The channels whose number of subscriptions is to be counted.
     var uncounted: Set<ChannelAddress> = []
+    /// The nodes whose remains are being removed, and how many calls of that are unanswered.
+    var reapings: [EndedNode: Int] = [:]
+    /// Whether this node stops.
+    var isLeaving = false
     var connection: RedisConnection?
     /// Whether calls are possible.
     var isOpen = false

@@ -17,7 +17,9 @@ extension ClusterHome {
             context.notify(.subscriptionCounts, on: remote.address, .subscriptionCount(count))
             announce(.subscriptionCount(channel: name.text, count: count), on: remote)
         case .stream(let id, let reason): begin(id, reason, on: remote)
-        case .memberAdded, .memberRemoved: break
+        case .memberAdded(let user, let info):
+            memberCame(Member(id: UserID(user), info: info.isEmpty ? nil : info), remote)
+        case .memberRemoved(let user): memberLeft(UserID(user), remote)
         }
     }
 
@@ -57,8 +59,16 @@ extension ClusterHome {
         channels.distribute(frame, on: channel, at: address, except: except)
     }
 
-    private func announce(_ notice: ServerMessage, on remote: RemoteChannel, delayMax: UInt16 = 0) {
+    /// Sends a notice to all subscribers of this node, in order with the channel's events.
+    ///
+    /// Those of members may wait for others on a large channel.
+    func announce(_ notice: ServerMessage, on remote: RemoteChannel, isOfMembers: Bool = false) {
         guard let channel = channels.table[remote.address] else { return }
+        let isLarge =
+            isOfMembers
+            && remote.members.members.count > context.settings.smallPresenceChannelMax
+        let app = isLarge ? context.registry.apps[remote.address.app] : nil
+        let delayMax = UInt16(clamping: app?.features.presenceNoticeDelay ?? 0)
         let frame = EventFrame(notice, delayMax: delayMax)
         channels.distribute(frame, on: channel, at: remote.address, except: nil)
     }
@@ -91,7 +101,7 @@ extension ClusterHome {
         guard let start = start(of: remote, continuity) else { return }
         let (address, channel) = (remote.address, channels.table[remote.address])
         guard let channel else { return }
-        let members = channel.home.presence.members
+        let members = remote.members.members
         for shard in channel.home.subscribers.otherShards {
             context.links.send(.restarted(address, start, members: members), to: shard)
         }
@@ -117,6 +127,8 @@ struct ClusterCounts {
     var caughtUp = 0
     /// Channels whose subscribers were told of a gap, or closed.
     var gaps = 0
+    /// Nodes in one partition each whose remains this shard has removed, and members that were gone with them.
+    var (reapedNodes, reapedMembers) = (0, 0)
     /// Channels whose position was not that of Redis though nothing was missed; must stay 0.
     var divergences = 0
 }

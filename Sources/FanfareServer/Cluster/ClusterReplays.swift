@@ -114,12 +114,17 @@ extension ClusterHome {
         return replay?.contains(position) == true ? .nothing : .event(cached.frame)
     }
 
-    /// Whether this node reports an event of a channel to its observers; if not, Redis announces it for all nodes.
+    /// Called with an event of a channel among this node's own subscribers, which may be another one among all.
+    ///
+    /// - Returns: Whether its observers are told; if not, Redis decides.
     func reports(_ event: ChannelEvent, at address: ChannelAddress) -> Bool {
         switch event {
-        case .occupied, .vacated, .memberAdded, .memberRemoved, .subscriptionCount: false
-        case .cacheMiss: remotes[address]?.cached == nil
-        default: true
+        case .memberRemoved(let user):
+            if let remote = remotes[address] { leaveIfAbsent(user, remote) }
+            return false
+        case .occupied, .vacated, .memberAdded, .subscriptionCount: return false
+        case .cacheMiss: return remotes[address]?.cached == nil
+        default: return true
         }
     }
 }

@@ -35,7 +35,7 @@ extension ClusterHome {
             attach(remote)
             return true
         }
-        return readMissing(subscription, on: remote)
+        return joins(subscription, remote) || readMissing(subscription, on: remote)
     }
 
     /// Removes the subscription of a connection that has unsubscribed meanwhile.
@@ -44,13 +44,23 @@ extension ClusterHome {
     func withdraw(_ id: SocketID, from address: ChannelAddress) -> Bool {
         guard let remote = remotes[address] else { return false }
         if let index = remote.waiting.firstIndex(where: { $0.request.socketID == id }) {
-            remote.waiting.remove(at: index)
+            let subscription = remote.waiting.remove(at: index)
+            if let user = subscription.member?.id { leaveIfAbsent(user, remote) }
             countChanged(at: address)
+            return true
+        }
+        for (user, subscriptions) in remote.joining {
+            guard let index = subscriptions.firstIndex(where: { $0.request.socketID == id }) else {
+                continue
+            }
+            // The call is on its way: its answer finds nobody, and the user leaves.
+            remote.joining[user]?.remove(at: index)
             return true
         }
         let replay = replays.first { $0.value.0 === remote && $0.value.1.request.socketID == id }
         guard let replay else { return false }
         replays[replay.key] = nil
+        if let user = replay.value.1.member?.id { leaveIfAbsent(user, remote) }
         countChanged(at: address)
         return true
     }
@@ -73,6 +83,8 @@ extension ClusterHome {
     {
         var interests: PartitionCalls.Interests = []
         if remote.address.name.kind.isCache { interests.insert(.cachedEvent) }
+        // The announcements keep the list up to date.
+        if remote.address.name.kind.isPresence, !remote.isCurrent { interests.insert(.members) }
         let rule = rule(of: remote.address, context.registry.apps[remote.address.app])
         if let rule, subscription.position != nil || rule.opening != .live || rule.keep == .always {
             interests.insert(.stream)

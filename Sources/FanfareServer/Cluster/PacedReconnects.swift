@@ -51,9 +51,10 @@ extension ChannelService {
     /// - Parameters:
     ///   - address: The channel.
     ///   - start: Where the channel goes on; `nil` to close all.
-    func lose(_ address: ChannelAddress, _ start: SubscriptionStart?) {
+    ///   - members: The members of a presence channel.
+    func lose(_ address: ChannelAddress, _ start: SubscriptionStart?, members: [Member]) {
         guard let channel = table[address] else { return }
-        if let start { restart(address, at: start, members: channel.home.presence.members) }
+        if let start { restart(address, at: start, members: members) }
         for stream in channel.members {
             guard let connection = stream.delegate as? Connection else { continue }
             let isTold = connection.tracks(channel.name) || connection.isKept(channel.name)

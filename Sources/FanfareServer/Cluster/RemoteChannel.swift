@@ -46,6 +46,16 @@ final class RemoteChannel {
     var waiting: [PendingSubscription] = []
     /// The cached event, as of the last `attach`.
     var cached: CachedEvent?
+    /// The members on all nodes, of a presence channel.
+    var members = SharedMembers()
+    /// The users that this node has made members.
+    var joined: Set<UserID> = []
+    /// The subscriptions that wait for their users to become members.
+    var joining: [UserID: [PendingSubscription]] = [:]
+    /// The new members whose arrival is about to be announced.
+    var announced: Set<UserID> = []
+    /// Whether the node's users were made members again, behind a loss of the connection.
+    var hasJoinedAgain = false
     /// Whether waiting subscriptions are being granted, since Redis has just answered.
     var isGranting = false
     /// When the node has lost its last subscriber; the messages go on for a while, since many come back.
@@ -68,13 +78,17 @@ final class RemoteChannel {
     /// Called when everything up to ``position`` is received, and nothing more was published.
     func becameCurrent(since epoch: UInt64) {
         (isCurrent, isBehind, since) = (true, false, epoch)
-        (isReading, hasGap) = (false, false)
+        (isReading, hasGap, hasJoinedAgain) = (false, false, false)
     }
 
     /// Called when the connection is lost, or when something was not received.
     func fellBehind() {
         if isCurrent { isBehind = true }
-        (isCurrent, isReading) = (false, false)
+        (isCurrent, isReading, hasJoinedAgain) = (false, false, false)
+        waiting += joining.values.flatMap(\.self)
+        (joining, announced) = ([:], [])
+        // Who has no connection on the channel yet joins when it is granted.
+        joined = []
     }
 }
 

@@ -93,6 +93,12 @@ actor Shard: LoopResident {
     /// Connects to the cluster.
     func joinCluster() { core.joinCluster() }
 
+    /// Removes the node from the cluster, since it stops.
+    func leaveCluster() { core.leaveCluster() }
+
+    /// Whether nothing of the node is left in the cluster.
+    var hasLeftCluster: Bool { core.hasLeftCluster }
+
     /// Uses the socket IDs of a node; called before anybody connects.
     func use(socketIDBase: UInt64) { core.use(socketIDBase: socketIDBase) }
 

@@ -120,7 +120,8 @@ package final class ShardCore: TimerTarget {
             channels.refuse(request, to: address, membersMax: membersMax)
         case .restarted(let address, let start, let members):
             channels.restart(address, at: start, members: members)
-        case .lost(let address, let start): channels.lose(address, start)
+        case .lost(let address, let start, let members):
+            channels.lose(address, start, members: members)
         case .reconnect(let socketID): channels.reconnects.append(socketID)
         case .unsubscribe(let address, let shard, let connection):
             channels.removeSubscriber(connection, of: shard, at: address)
@@ -183,6 +184,12 @@ package final class ShardCore: TimerTarget {
 
     /// Connects the home of this shard to the cluster.
     func joinCluster() { channels.cluster?.connect() }
+
+    /// Removes the node from the cluster, since it stops.
+    func leaveCluster() { channels.cluster?.leaveCluster() }
+
+    /// Whether nothing of the node is left in the cluster.
+    var hasLeftCluster: Bool { channels.cluster?.hasLeft ?? true }
 
     /// Uses the socket IDs of a node; called before anybody connects.
     func use(socketIDBase: UInt64) {
@@ -342,6 +349,10 @@ extension ShardCore: ConnectionDelegate {
 
     func connectionHasUnconfirmed(_ connection: Connection) {
         channels.confirmations.add(connection)
+    }
+
+    func connectionHasUnconfirmedGrant(_ connection: Connection) {
+        channels.confirmations.askBehindGrant(connection)
     }
 
     func connection(_ connection: Connection, unsubscribesFrom channel: ChannelName) {

@@ -31,7 +31,7 @@ import Testing
             #expect(stream.archiveQuery(forMessage: serial) == nil, "\(serial)")
         }
         #expect(
-            ChannelStream(stream.id, of: stream.address, SharedRule(RecoveryRule()))
+            ChannelStream(stream.id, of: stream.address, SharedRule(RecoveryRule(), of: 0))
                 .archiveQuery(forMessage: 1) == nil
         )
     }

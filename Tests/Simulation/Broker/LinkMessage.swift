@@ -52,7 +52,7 @@ package struct LinkMessage {
             .unsubscribe(let address, _, _), .publish(let address, _, _),
             .congestion(let address, _, _), .publishClientEvent(let address, _, _),
             .fanOut(let address, _, _), .fanOutWithReceipt(let address, _, _, _),
-            .confirm(let address), .lost(let address, _):
+            .confirm(let address), .lost(let address, _, _):
             address.name.text
         case .published, .reply, .query, .answer, .listing, .delivery, .users, .sessions,
             .archive, .reconnect:

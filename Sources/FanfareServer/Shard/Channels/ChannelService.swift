@@ -130,7 +130,12 @@ final class ChannelService: TimerTarget {
             context.notify(.gaps, of: address.app, .gapTold(request.socketID, address, gap))
         }
         let shared = cluster?.cachedOpening(at: address, ahead: grant.replay)
-        let grant = Grant(grant, on: address.name, shared: shared)
+        let grant = Grant(
+            grant,
+            on: address.name,
+            shared: shared,
+            members: cluster?.members(at: address)
+        )
         context.notify(
             .subscriptions,
             on: address,
@@ -146,7 +151,7 @@ final class ChannelService: TimerTarget {
         }
     }
 
-    private func sendRefusal(
+    func sendRefusal(
         of request: SubscriptionRequest,
         at address: ChannelAddress,
         membersMax: Int

@@ -30,6 +30,8 @@ protocol ConnectionDelegate: AnyObject {
 
     /// Called when a client with a token has got something that it is to confirm.
     func connectionHasUnconfirmed(_ connection: Connection)
+    /// Called when a grant was written with something that the client has to confirm.
+    func connectionHasUnconfirmedGrant(_ connection: Connection)
 
     /// Ends a subscription or a pending request, here and at the channel's home.
     func connection(_ connection: Connection, unsubscribesFrom channel: ChannelName)

@@ -35,7 +35,7 @@ extension Connection {
         }
         for frame in frames { write(frame) }
         if start != nil { delegate.connectionKeepsAnotherPosition(self) }
-        if session.hasUnasked { delegate.connectionHasUnconfirmed(self) }
+        if session.hasUnasked { delegate.connectionHasUnconfirmedGrant(self) }
     }
 
     /// Called when a channel whose position is kept goes on in another stream: tells the client of the gap.
@@ -61,6 +61,9 @@ extension Connection {
         guard !isClosing else { return }
         session.handOver { mark(ChannelAddress(app: session.app.id, name: $0)) }
     }
+
+    /// Whether the client may be asked for a confirmation now.
+    var canConfirm: Bool { !isClosing && session.canBeAsked(at: context.milliseconds) }
 
     /// Whether something was handed over that no ping follows.
     var hasUnasked: Bool { session.hasUnasked }

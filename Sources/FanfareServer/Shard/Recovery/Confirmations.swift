@@ -2,7 +2,7 @@ import Broker
 import Net
 import PusherProtocol
 
-/// How much of a round of ``Confirmations`` is done in one turn.
+/// How much of a round of ``Confirmations`` is done in one turn of a loop that has little else to do.
 package struct ConfirmationPortions: Sendable {
     /// The maximum number of clients whose marks are noted.
     let notedMax: Int
@@ -13,6 +13,11 @@ package struct ConfirmationPortions: Sendable {
     package init(notedMax: Int = 4_096, askedMax: Int = 1_024) {
         (self.notedMax, self.askedMax) = (notedMax, askedMax)
     }
+
+    /// The portions in a turn of a loop that is behind with its work.
+    fileprivate var whenBehind: ConfirmationPortions {
+        ConfirmationPortions(notedMax: (notedMax + 15) / 16, askedMax: (askedMax + 15) / 16)
+    }
 }
 
 /// Asks the clients with a session token to confirm what they have got, with one timer while there is something to
@@ -20,7 +25,8 @@ package struct ConfirmationPortions: Sendable {
 ///
 /// A round first notes how far the messages of each channel were handed over, then writes pings behind them. It takes
 /// several turns where many clients are concerned: events wait for no more than one portion. What is handed over between
-/// the turns is noted right before a ping, since the answer confirms it, too.
+/// the turns is noted right before a ping, since the answer confirms it, too. Confirmations can wait, subscriptions and
+/// events cannot: a loop that is behind does them in smaller portions.
 final class Confirmations: TimerTarget {
     private let context: ShardContext
     /// The channel of this shard at an address.
@@ -30,7 +36,8 @@ final class Confirmations: TimerTarget {
     /// The connections that are asked as soon as it is not too early.
     private var connections: [SocketID: Connection] = [:]
     private var round: Round?
-    private var isTimerRunning = false
+    /// When the timer is due; `nil` while none is running.
+    private var due: MonotonicTime?
 
     /// A round that is not finished.
     private struct Round {
@@ -64,12 +71,14 @@ final class Confirmations: TimerTarget {
     private static var delay: Duration { .milliseconds(200) }
     /// The time between two portions.
     private static var portionDelay: Duration { .milliseconds(5) }
+    /// How late the timer of a loop is that is behind with its work.
+    private static var lateness: Duration { .milliseconds(5) }
 
     init(_ context: ShardContext) { self.context = context }
 
     /// Whether there is nothing to confirm, and no timer is running.
     var isAtRest: Bool {
-        channels.isEmpty && connections.isEmpty && round == nil && !isTimerRunning
+        channels.isEmpty && connections.isEmpty && round == nil && due == nil
     }
 
     /// Called when a message was sent on a channel with such clients.
@@ -86,14 +95,25 @@ final class Confirmations: TimerTarget {
         startTimer(after: Self.delay)
     }
 
+    /// Asks a client right behind a grant, so that the ping shares its send; later if it is too early.
+    func askBehindGrant(_ connection: Connection) {
+        if connection.canConfirm {
+            noteMarks(of: connection)
+            _ = connection.confirm(at: context.milliseconds)
+        }
+        if connection.hasUnasked { add(connection) }
+    }
+
     /// Called when a connection is closing.
     func remove(_ connection: Connection) {
         if !connections.isEmpty { connections[connection.socketID] = nil }
     }
 
     func timerFired(tag: Int) {
-        isTimerRunning = false
-        let portions = context.settings.confirmationPortions
+        let isBehind = due.map { $0.duration(to: context.reactor.now) >= Self.lateness } ?? false
+        due = nil
+        let standard = context.settings.confirmationPortions
+        let portions = isBehind ? standard.whenBehind : standard
         guard noteMarks(atMost: portions.notedMax), ask(atMost: portions.askedMax) else {
             round?.takesTurns = true
             return startTimer(after: Self.portionDelay)
@@ -144,6 +164,13 @@ final class Confirmations: TimerTarget {
         if connection.hasUnasked { connections[connection.socketID] = connection }
     }
 
+    /// Notes how far the messages of all channels of a client were handed over, right before a ping.
+    private func noteMarks(of connection: Connection) {
+        connection.handOver { [unowned self] in
+            channelAt($0).map { mark(of: connection, on: $0) }
+        }
+    }
+
     /// How far a channel's messages were handed over to a client.
     private func mark(of connection: Connection, on channel: Channel) -> UInt64 {
         context.faults.contains(.marksWaiting)
@@ -164,11 +191,7 @@ final class Confirmations: TimerTarget {
         var rest = round?.asked ?? Array(connections.values)[...]
         let now = context.milliseconds
         for connection in rest.prefix(countMax) {
-            if round?.takesTurns == true {
-                connection.handOver { [unowned self] in
-                    channelAt($0).map { mark(of: connection, on: $0) }
-                }
-            }
+            if round?.takesTurns == true { noteMarks(of: connection) }
             if connection.confirm(at: now) { connections[connection.socketID] = nil }
         }
         rest = rest.dropFirst(countMax)
@@ -177,8 +200,8 @@ final class Confirmations: TimerTarget {
     }
 
     private func startTimer(after delay: Duration) {
-        guard !isTimerRunning else { return }
-        isTimerRunning = true
+        guard due == nil else { return }
+        due = context.reactor.now.advanced(by: delay)
         context.reactor.schedule(after: delay, self)
     }
 }

@@ -1,0 +1,144 @@
+import PusherProtocol
+
+/// What is dropped because a budget is exceeded, and what with time.
+extension Streams {
+    // MARK: - Budgets
+
+    /// Drops the oldest messages of all channels while a budget is exceeded.
+    mutating func shrink(_ app: Int) -> Limit? {
+        var limit: Limit?
+        if let appMax = apps[app].retainedBytesMax {
+            let shareMax = max(appMax / shardCount, 0)
+            while apps[app].byteCount > shareMax, dropOldest(of: app, .appBytes) {
+                limit = .appRetainedBytes
+            }
+        }
+        while byteCount > byteCountMax, dropOldest(of: nil, .totalBytes) {
+            limit = .retainedBytesTotal
+        }
+        return limit
+    }
+
+    /// Drops the messages of the oldest second, of one app or of all.
+    private mutating func dropOldest(
+        of app: Int?,
+        _ eviction: RecoveryCounts.Eviction
+    ) -> Bool {
+        let oldest = queues.filter { app == nil || $0.key.app == app }
+            .compactMap { key, queue in queue.first.map { (key, $0) } }
+            .min { $0.1.second < $1.1.second }
+        guard let (key, second) = oldest else { return false }
+        let time = (second.second + 1) * 1_000
+        for index in second.streams where streams[index]?.sharedRule.app == key.app {
+            let dropped = change(index) { stream in
+                let before = stream.retainedCount
+                stream.removeAll(olderThan: time)
+                return before - stream.retainedCount
+            }
+            counts.count(eviction, dropped)
+        }
+        apps[key.app].droppedUntil = time
+        removeFirst(of: key)
+        return true
+    }
+
+    private mutating func removeFirst(of key: QueueKey) {
+        queues[key]?.removeFirst()
+        if queues[key]?.first == nil { queues[key] = nil }
+    }
+
+    /// How long messages of an app are kept at present, in seconds: less than its rules say where a budget is short.
+    public func window(of app: AppID, at now: Int64) -> Int? {
+        guard let state = appIndex(of: app).map({ apps[$0] }) else { return nil }
+        let ageMax = ([state.settings.standard] + state.settings.rules).map(\.ageMax).max() ?? 0
+        guard let droppedUntil = state.droppedUntil else { return ageMax }
+        return min(ageMax, Int(max(0, now - droppedUntil) / 1_000))
+    }
+
+    // MARK: - Time
+
+    /// Called when a channel has its first subscriber.
+    mutating func becameOccupied(_ index: Int) {
+        guard self[index].vacantSince != nil else { return }
+        self[index].vacantSince = nil
+        apps[self[index].sharedRule.app].vacantCount -= 1
+    }
+
+    /// Called when a channel has lost its last subscriber.
+    ///
+    /// - Returns: The limit that forgot the stream of another channel.
+    @discardableResult
+    mutating func becameVacant(_ index: Int, at now: Int64) -> Limit? {
+        let app = self[index].sharedRule.app
+        self[index].vacantSince = now
+        apps[app].becameVacant(index, at: now, in: streams)
+        let countMax = max(1, apps[app].settings.positionsMax / shardCount)
+        guard apps[app].vacantCount > countMax, forgetLongestVacant(of: app) else { return nil }
+        counts.count(.positions)
+        return .recoveryPositions
+    }
+
+    /// Drops messages that are too old, and forgets channels that have been vacant for a day.
+    public mutating func removeExpired(at now: Int64) {
+        for key in queues.keys {
+            while let first = queues[key]?.first,
+                (first.second + 1 + Int64(key.ageMax)) * 1_000 <= now
+            {
+                removeFirst(of: key)
+                for index in first.streams where streams[index] != nil {
+                    change(index) {
+                        $0.removeAll(olderThan: now - Int64($0.sharedRule.ring.ageMax) * 1_000)
+                    }
+                    keepTrack(of: index, after: key)
+                }
+            }
+        }
+        for app in apps.indices {
+            while let since = longestVacant(of: app)?.since, now - since >= Self.positionAge {
+                if !forgetLongestVacant(of: app) { break }
+            }
+        }
+    }
+
+    /// Drops all kept messages, as if they were too old; the streams count on.
+    public mutating func removeAllMessages() {
+        for index in indices() {
+            change(index) {
+                $0.removeAll(olderThan: .max)
+                $0.lastGrowth = .min
+            }
+        }
+        queues = [:]
+    }
+
+    /// Queues the messages of a stream again whose age was changed meanwhile.
+    private mutating func keepTrack(of index: Int, after former: QueueKey) {
+        let key = QueueKey(self[index].sharedRule)
+        guard key != former, let time = self[index].oldestTime else { return }
+        queues[key, default: RetentionQueue()].append(index, second: time / 1_000)
+    }
+
+    /// The channel that has been vacant longest; entries of others are dropped.
+    private mutating func longestVacant(of app: Int) -> (stream: Int, since: Int64)? {
+        while let entry = apps[app].firstVacant {
+            if let stream = streams[entry.stream], stream.sharedRule.app == app,
+                stream.vacantSince == entry.since
+            {
+                return entry
+            }
+            apps[app].dropFirstVacant()
+        }
+        return nil
+    }
+
+    private mutating func forgetLongestVacant(of app: Int) -> Bool {
+        // A message on its way to the archive needs its stream.
+        guard let (index, _) = longestVacant(of: app), self[index].unreleasedCount == 0 else {
+            return false
+        }
+        apps[app].dropFirstVacant()
+        apps[app].vacantCount -= 1
+        forget(index)
+        return true
+    }
+}
