@@ -86,7 +86,9 @@ extension ClusterHome {
         }
         remote.countedSubscriptions = count
         if attachment.wasVacant { context.notify(.occupancy, on: remote.address, .occupied) }
-        remote.cached = attachment.cachedEvent.flatMap { cachedEvent($0, remote, attachment) }
+        if interests.contains(.cachedEvent) {
+            remote.cached = attachment.cachedEvent.flatMap { cachedEvent($0, remote, attachment) }
+        }
         if remote.isBehind {
             if remote.address.name.kind.isPresence {
                 guard remote.hasJoinedAgain, interests.contains(.members) else {
@@ -126,6 +128,14 @@ extension ClusterHome {
                 ? nil : StreamPosition(stream: newest.stream, serial: announcement.serial)
         }
         return RemoteChannel.CachedEvent(frame: EventFrame(envelope: envelope), position: position)
+    }
+
+    /// Follows the channel's stream again, if it was forgotten while the channel was vacant.
+    func keepStream(of remote: RemoteChannel) {
+        guard let position = remote.position,
+            channels.state.streams.index(of: remote.address) == nil
+        else { return }
+        setPosition(position, of: remote)
     }
 
     /// Continues the channel's stream at a position.

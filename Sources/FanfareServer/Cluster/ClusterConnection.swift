@@ -32,6 +32,7 @@ extension ClusterHome: RedisConnectionDelegate {
         calls = [:]
         _ = outbox.removeAll()
         (remotes, topics, replays, behind) = ([:], [:], [:], [])
+        (queries, lists) = ([:], [:])
     }
 
     func opened(_ connection: RedisConnection, server: RedisServer) {
@@ -53,12 +54,15 @@ extension ClusterHome: RedisConnectionDelegate {
         endIsolation()
         catchUpAll()
         sendMessages()
+        for query in queries.values { ask(query) }
+        for listing in lists.values { ask(listing) }
         startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
     }
 
     func closed(_ connection: RedisConnection, _ fault: RedisFault, unanswered: Range<CallID>) {
         guard connection === self.connection, !context.reactor.hasShutDown else { return }
-        settings.status.failed("\(settings.url): \(fault)")
+        if fault != .closedByOwner { settings.status.failed("\(settings.url): \(fault)") }
+        counts.faults[fault.reason, default: 0] += 1
         self.connection = nil
         let wasOpen = isOpen
         isOpen = false
@@ -98,6 +102,8 @@ extension ClusterHome: RedisConnectionDelegate {
         case .leave(let remote, let user): left(reply, remote, user)
         case .condemn(let node): condemned(reply, node)
         case .reap(let node, let item): reaped(reply, node, item)
+        case .query(let query, let part): receive(reply, for: query, part)
+        case .list(let listing): receive(reply, for: listing)
         case .catchUp(let remote): readMissed(reply, remote)
         case .replay(let number): readReplay(reply, number)
         case .topics:

@@ -38,6 +38,8 @@ final class ClusterHome {
         case leave(RemoteChannel, UserID)
         case condemn(EndedNode)
         case reap(EndedNode, NodeItem)
+        case query(ClusterQuery, ClusterQuery.Part)
+        case list(ClusterListing)
         case catchUp(RemoteChannel)
         case replay(number: UInt64)
         /// `SUBSCRIBE` and `UNSUBSCRIBE`, which are answered by announcements; only errors come here.
@@ -66,6 +68,9 @@ final class ClusterHome {
     var catchingUpCount = 0
     /// The channels whose number of subscriptions is to be counted.
     var uncounted: Set<ChannelAddress> = []
+    /// The queries of backends that Redis has not answered.
+    var queries: [ObjectIdentifier: ClusterQuery] = [:]
+    var lists: [ObjectIdentifier: ClusterListing] = [:]
     /// The nodes whose remains are being removed, and how many calls of that are unanswered.
     var reapings: [EndedNode: Int] = [:]
     /// Whether this node stops.

@@ -170,12 +170,19 @@ extension ClusterHome {
     // MARK: - Batches
 
     /// Sends the messages of a turn.
-    func sendMessages() {
-        guard isOpen else { return }
+    ///
+    /// - Returns: Whether there were any.
+    @discardableResult
+    func sendMessages() -> Bool {
+        guard isOpen, !outbox.isEmpty else { return false }
         while let batch = outbox.nextBatch() {
             let isSent = batch[0].isPlain ? sendPlainly(batch) : sendScript(batch)
-            guard isSent else { return outbox.putBack(batch) }
+            guard isSent else {
+                outbox.putBack(batch)
+                break
+            }
         }
+        return true
     }
 
     private func sendScript(_ batch: [OutgoingMessage]) -> Bool {

@@ -120,15 +120,3 @@ extension ClusterHome {
         return SubscriptionStart(issued, continuity)
     }
 }
-
-/// What a shard counts of its cluster.
-struct ClusterCounts {
-    /// Messages that were read behind a loss of the connection.
-    var caughtUp = 0
-    /// Channels whose subscribers were told of a gap, or closed.
-    var gaps = 0
-    /// Nodes in one partition each whose remains this shard has removed, and members that were gone with them.
-    var (reapedNodes, reapedMembers) = (0, 0)
-    /// Channels whose position was not that of Redis though nothing was missed; must stay 0.
-    var divergences = 0
-}

@@ -76,7 +76,7 @@ extension ClusterHome {
     }
 
     /// The messages of a reply to `XRANGE`.
-    private func storedMessages(_ reply: borrowing RESPView) -> [StoredMessage] {
+    func storedMessages(_ reply: borrowing RESPView) -> [StoredMessage] {
         var messages: [StoredMessage] = []
         reply.forEach { element in
             guard let position = StreamPosition(element[0]),

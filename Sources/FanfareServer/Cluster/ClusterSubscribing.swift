@@ -35,6 +35,7 @@ extension ClusterHome {
             attach(remote)
             return true
         }
+        keepStream(of: remote)
         return joins(subscription, remote) || readMissing(subscription, on: remote)
     }
 

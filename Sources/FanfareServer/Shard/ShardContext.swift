@@ -185,4 +185,6 @@ struct ShardReading: Sendable {
     var recovery = RecoveryCounts()
     /// How long the messages of each app are kept, in seconds.
     var windows: [AppID: Int] = [:]
+    /// The shard's part in a cluster; `nil` for a broker alone.
+    var cluster: ClusterReading?
 }

@@ -61,7 +61,6 @@ package final class ShardCore: TimerTarget {
         channels.advanceLeaves()
         channels.sendWaitingRequests()
         channels.dispatchCommits()
-        channels.cluster?.sendMessages()
         // Before this shard's own fan-out, so that the other shards start theirs at the same time.
         context.links.dispatch(assists: context.reactor.wasIdle)
         flush()
@@ -69,11 +68,13 @@ package final class ShardCore: TimerTarget {
 
     /// Writes to streams and groups, and sends the resulting messages to the other shards.
     private func flush() {
+        channels.cluster?.sendMessages()
         context.reactor.flush()
         context.reactor.relieveTargets()
         channels.turnEnded()
         channels.dispatchCommits()
-        channels.cluster?.sendMessages()
+        // What has waited for subscribers.
+        if let cluster = channels.cluster, cluster.sendMessages() { context.reactor.flush() }
         context.links.dispatch()
     }
 
@@ -224,7 +225,8 @@ package final class ShardCore: TimerTarget {
             delivered: context.deliveredCount,
             waitingResumes: channels.throttle.waitingCount,
             recovery: channels.state.streams.counts,
-            windows: channels.recoveryWindows
+            windows: channels.recoveryWindows,
+            cluster: channels.cluster?.reading
         )
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import TestRedis
 import Testing
 
@@ -51,5 +52,30 @@ struct TestCluster {
         } _: { node in
             try await start(count, loops, address, change, started + [node], body)
         }
+    }
+}
+
+extension RedisProcess {
+    /// Sends a command over a connection of its own, and returns the first line of the reply.
+    @discardableResult
+    func command(_ arguments: String...) throws -> String {
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var name = sockaddr_un()
+        name.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: socket.utf8) }
+        let status = withUnsafePointer(to: &name) { name in
+            name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(status == 0)
+        let parts = arguments.map { "$\($0.utf8.count)\r\n\($0)\r\n" }.joined()
+        let bytes = Array("*\(arguments.count)\r\n\(parts)".utf8)
+        try #require(send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while recv(descriptor, &byte, 1, 0) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
+        return String(decoding: line.dropLast(), as: UTF8.self)
     }
 }

@@ -46,8 +46,10 @@ package enum ShardQuery: Sendable {
 package enum QueryFailure: Error {
     /// The app keeps no messages, or is no longer served.
     case keepsNothing
-    /// The archive cannot be read.
+    /// The archive, or in a cluster Redis, cannot be read.
     case isUnreadable
+    /// In a cluster: no client has tracked the channel yet.
+    case hasNoStream
 }
 
 /// The answer of a home about one channel.

@@ -117,8 +117,11 @@ final class ScatterGather {
 
     // MARK: - Answers
 
-    /// Answers a query for channels whose home is here, at once or when the archive has answered.
+    /// Answers a query for channels whose home is here, at once or when the archive or the cluster has answered.
     func answer(_ query: ShardQuery, _ reply: QueryReply) {
+        if let cluster = channels.cluster {
+            return cluster.answer(query) { [self] in send($0, reply) }
+        }
         guard !channels.askArchive(query, reply) else { return }
         send(channels.answer(query), reply)
     }
