@@ -12,6 +12,7 @@ import Testing
               prefix: live
               redis:
                 urls: ["rediss://redis.example:6380"]
+                sentinels: ["redis://sentinel.example:26379"]
                 username: fanfare
                 password: swordfish
                 trust: /etc/fanfare/redis.pem
@@ -25,6 +26,7 @@ import Testing
         (expected.engine, expected.node) = (.redis, "web-1.example")
         (expected.partitions, expected.prefix) = (64, "live")
         expected.redis.urls = ["rediss://redis.example:6380"]
+        expected.redis.sentinels = ["redis://sentinel.example:26379"]
         (expected.redis.username, expected.redis.password) = ("fanfare", "swordfish")
         expected.redis.trust = "/etc/fanfare/redis.pem"
         (expected.redis.patience, expected.redis.queuedBytesMax) = (0, 1 << 20)
@@ -55,6 +57,11 @@ import Testing
         (
             "cluster: {engine: redis, redis: {urls: ['redis://a'], trust: b}}",
             "f.yaml:1: cluster.redis.trust is of no use without an address that begins with rediss://"
+        ),
+        (
+            "cluster: {engine: redis, redis: {urls: ['redis+unix:///a'], sentinels: ['redis://b']}}",
+            "f.yaml:1: cluster.redis.urls.0 is a path, but there are cluster.redis.sentinels: name the "
+                + "primary as they do, redis://NAME"
         ),
         (
             "cluster: {engine: redis, redis: {urls: ['redis://a'], username: b}}",

@@ -6,7 +6,7 @@ import Redis
 import Synchronization
 
 // The connection to Redis, and the node's registration in each partition.
-extension ClusterHome: RedisConnectionDelegate {
+extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
     /// Connects for the first time, or again.
     func connect() {
         guard connection == nil else { return }
@@ -15,8 +15,25 @@ extension ClusterHome: RedisConnectionDelegate {
             return
         }
         if downSince == nil { downSince = context.reactor.now }
+        var url = settings.url
+        if let sentinels = settings.sentinels {
+            if watch == nil {
+                watch = SentinelWatch(
+                    sentinels,
+                    tls: settings.tls,
+                    on: context.reactor,
+                    delegate: self
+                )
+            }
+            guard let primary = watch?.primary else {
+                settings.status.failed("no majority of the Sentinels names a primary")
+                return
+            }
+            url.location = primary
+        }
+        location = url.location
         connection = RedisConnection.connect(
-            to: settings.url,
+            to: url,
             tls: settings.tls,
             settings: settings.connection,
             on: context.reactor,
@@ -26,6 +43,8 @@ extension ClusterHome: RedisConnectionDelegate {
 
     /// Ends the connection, with the shard.
     func shutDown() {
+        watch?.stop()
+        watch = nil
         connection?.close()
         connection = nil
         isOpen = false
@@ -115,6 +134,14 @@ extension ClusterHome: RedisConnectionDelegate {
         guard push[0].equals("message"), let remote = topics[push[1].text] else { return }
         guard let announcement = ChannelAnnouncement(push[2].copy()) else { return }
         receive(announcement, on: remote)
+    }
+
+    // MARK: - Sentinels
+
+    func sentinels(_ watch: SentinelWatch, name primary: RedisURL.Location?) {
+        // Without a majority the server may have been replaced, and its data be given up.
+        if primary != location { connection?.close() }
+        if primary != nil { connect() }
     }
 
     // MARK: - Registration

@@ -76,6 +76,10 @@ final class ClusterHome {
     /// Whether this node stops.
     var isLeaving = false
     var connection: RedisConnection?
+    /// Where the connection leads.
+    var location: RedisURL.Location?
+    /// Follows the primary; `nil` without Sentinels.
+    var watch: SentinelWatch?
     /// Whether calls are possible.
     var isOpen = false
     /// Since when they are not; `nil` while they are.

@@ -10,7 +10,10 @@ package final class ClusterSettings: Sendable {
     /// The keys of each partition.
     let keys: [PartitionKeys]
     let scripts: ClusterScripts
+    /// The server; with Sentinels the host is the name of the primary.
     let url: RedisURL
+    /// What the Sentinels are asked; `nil` without any.
+    let sentinels: SentinelWatch.Settings?
     let tls: TLSContext?
     let connection: RedisSettings
     /// The time after which a node without a heartbeat is dead, in milliseconds.
@@ -47,7 +50,14 @@ package final class ClusterSettings: Sendable {
         keys = PartitionKeys.all(prefix: configuration.prefix, count: configuration.partitions)
         scripts = ClusterScripts(isSharded: false)
         self.url = url
-        tls = url.isSecure ? try .client(trust: redis.trust.map { .file($0) } ?? .system) : nil
+        let addresses = redis.sentinels.compactMap { try? RedisURL($0) }
+        if case .host(let name, _) = url.location, !addresses.isEmpty {
+            sentinels = SentinelWatch.Settings(name: name, sentinels: addresses)
+        } else {
+            sentinels = nil
+        }
+        let isSecure = ([url] + addresses).contains(where: \.isSecure)
+        tls = isSecure ? try .client(trust: redis.trust.map { .file($0) } ?? .system) : nil
         queuedBytesMax = redis.queuedBytesMax / shardCount
         connection = RedisSettings(
             username: redis.username,

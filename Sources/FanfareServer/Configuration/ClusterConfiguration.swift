@@ -26,7 +26,11 @@ public struct ClusterConfiguration: Sendable, Hashable {
     /// The Redis server that the nodes share, and how it is used.
     public struct Redis: Sendable, Hashable {
         /// The address: `redis://`, `rediss://` or `redis+unix://`.
+        ///
+        /// With Sentinels the host is the name under which they monitor the primary.
         public var urls: [String] = []
+        /// The addresses of all Sentinels that monitor the server, in the same form; empty without any.
+        public var sentinels: [String] = []
         /// The user; `nil` for the server's default user.
         public var username: String?
         /// The password; `nil` for none.
@@ -62,6 +66,7 @@ extension ConfigurationKey<Configuration> {
         ),
         Self("cluster.prefix", \.cluster.prefix, .word),
         Self("cluster.redis.urls", \.cluster.redis.urls, listOf: .redisURL),
+        Self("cluster.redis.sentinels", \.cluster.redis.sentinels, listOf: .redisURL),
         Self(
             "cluster.redis.username",
             \.cluster.redis.username,
@@ -140,7 +145,17 @@ extension Configuration {
                 "names \(urls.count) servers: only one can be used yet; leave out the others"
             )
         }
-        let isSecure = urls.contains { (try? RedisURL($0))?.isSecure == true }
+        if !cluster.redis.sentinels.isEmpty, let url = urls.first.flatMap({ try? RedisURL($0) }),
+            case .unix = url.location
+        {
+            add(
+                "cluster.redis.urls.0",
+                "is a path, but there are cluster.redis.sentinels: name the primary as they do, redis://NAME"
+            )
+        }
+        let isSecure = (urls + cluster.redis.sentinels).contains {
+            (try? RedisURL($0))?.isSecure == true
+        }
         if cluster.redis.trust != nil, !isSecure, !known.contains("cluster.redis.urls.0") {
             add("cluster.redis.trust", "is of no use without an address that begins with rediss://")
         }
