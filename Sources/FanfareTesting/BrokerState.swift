@@ -6,7 +6,7 @@ import PusherProtocol
 /// The state of a scripted broker, without I/O: each call returns or queues messages to clients.
 ///
 /// The rules are those of the `Broker` module. This type only adds the registries of connections, channels and users.
-struct BrokerState {
+struct BrokerState: ~Copyable {
     /// A message to a client, or the end of its connection.
     enum Output {
         case text([UInt8])

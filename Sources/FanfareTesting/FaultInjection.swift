@@ -136,7 +136,7 @@ extension ScriptedBroker {
 
     private func number(
         of socketID: String,
-        _ state: State
+        _ state: borrowing State
     ) throws(FanfareTestingError) -> Int {
         let numbers = state.broker.connections
         guard let number = numbers.first(where: { Self.text($0) == socketID }) else {

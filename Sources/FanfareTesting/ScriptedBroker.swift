@@ -36,7 +36,7 @@ public final class ScriptedBroker: Sendable {
         case silence
     }
 
-    struct State {
+    struct State: ~Copyable {
         var broker: BrokerState
         var wires: [Int: Wire] = [:]
         var nextConnection = 1

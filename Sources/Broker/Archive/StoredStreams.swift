@@ -118,8 +118,8 @@ extension Streams {
     ///
     /// The messages between what the archive has and here may be missing: the archive forgets what it has.
     public mutating func renew(_ index: Int) {
-        guard let stream = streams[index], stream.isStored else { return }
-        if stream.isRowOpen { forgottenRows.append(stream.row) }
+        guard self[index].isStored else { return }
+        if self[index].isRowOpen { forgottenRows.append(self[index].row) }
         self[index].rename(StreamID(bits: random.next()))
         self[index].row = rows?.next() ?? 0
         self[index].isRowOpen = false
@@ -127,7 +127,7 @@ extension Streams {
 
     /// Records whether a stored stream is in memory alone for a while: it gets another ID whenever that changes.
     public mutating func setVolatile(_ index: Int, _ isVolatile: Bool) {
-        guard let stream = streams[index], stream.isVolatile != isVolatile else { return }
+        guard self[index].isVolatile != isVolatile else { return }
         renew(index)
         self[index].isVolatile = isVolatile
     }

@@ -288,7 +288,7 @@ public struct ChannelHome: Sendable {
     }
 
     /// The maximum delay of a membership notice: in a large channel, each costs a send to every member.
-    private func noticeDelay(_ app: App?, _ state: HomeShardState) -> Int {
+    private func noticeDelay(_ app: App?, _ state: borrowing HomeShardState) -> Int {
         guard presence.members.count > state.smallPresenceChannelMax else { return 0 }
         return app?.features.presenceNoticeDelay ?? 0
     }

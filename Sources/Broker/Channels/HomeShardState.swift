@@ -4,7 +4,7 @@ public import PusherProtocol
 /// subscribers and compete for their app's limits, and the schedule of count notices.
 ///
 /// All times are milliseconds of one steady clock.
-public struct HomeShardState: Sendable {
+public struct HomeShardState: ~Copyable, Sendable {
     /// Whether cache misses are reported; if not, none is remembered.
     public var reportsCacheMisses = false
     /// The number of members above which a presence channel is large: its notices may be delayed.
@@ -236,13 +236,14 @@ public struct HomeShardState: Sendable {
     /// - Parameter offset: The milliseconds to add for the time since 1970.
     /// - Returns: Streams with their messages, and keys.
     public func spooled(calendarOffset offset: Int64) -> SpooledState {
-        let stored = { (address: ChannelAddress) in
-            self.streams.index(of: address).map { self.streams[$0].isStored } ?? false
-        }
-        return SpooledState(
+        SpooledState(
             streams: streams.spooled(calendarOffset: offset),
-            keys: keys.spooled(calendarOffset: offset).filter { !stored($0.address) }
+            keys: keys.spooled(calendarOffset: offset).filter { !isStored($0.address) }
         )
+    }
+
+    private func isStored(_ address: ChannelAddress) -> Bool {
+        streams.index(of: address).map { streams[$0].isStored } ?? false
     }
 
     /// Continues what an earlier run had in memory.

@@ -38,12 +38,12 @@ extension Streams {
         }
 
         /// Adds a stream to those of vacant channels.
-        mutating func becameVacant(_ index: Int, at now: Int64, in streams: [ChannelStream?]) {
+        mutating func becameVacant(_ index: Int, at now: Int64, in streams: [ChannelStream]) {
             vacant.append((index, now))
             vacantCount += 1
             // A channel that is left again and again must not grow the list.
             guard vacant.count - vacantHead > 2 * vacantCount + 64 else { return }
-            vacant = vacant[vacantHead...].filter { streams[$0.stream]?.vacantSince == $0.since }
+            vacant = vacant[vacantHead...].filter { streams[$0.stream].vacantSince == $0.since }
             vacantHead = 0
         }
 

@@ -10,6 +10,8 @@ public struct ChannelStream: Sendable {
     public private(set) var id: StreamID
     /// The channel.
     public let address: ChannelAddress
+    /// Whether the channel is forgotten: nothing refers to the stream any more.
+    private(set) var isRetired = false
     /// Whether the archive has been told of the stream.
     var isRowOpen = false
     /// Whether the archive lacks messages, because it could not be written for a while.
@@ -64,6 +66,13 @@ public struct ChannelStream: Sendable {
         self = ChannelStream(id, of: address, sharedRule, vacantSince: vacantSince)
     }
 
+    /// Drops everything: the channel is forgotten.
+    mutating func retire() {
+        restart(as: id)
+        vacantSince = nil
+        isRetired = true
+    }
+
     /// The position of the last message.
     public var position: ChannelPosition { ChannelPosition(stream: id, serial: lastSerial) }
 
@@ -74,10 +83,10 @@ public struct ChannelStream: Sendable {
     public var nextSerial: UInt64 { lastSerial + UInt64(unreleasedCount) + 1 }
 
     /// The size of the kept messages, in bytes.
-    public var retainedByteCount: Int { ring.byteCount }
+    public var retainedByteCount: Int { rings.isEmpty ? 0 : rings[0].byteCount }
 
     /// The number of kept messages.
-    public var retainedCount: Int { ring.count }
+    public var retainedCount: Int { rings.isEmpty ? 0 : rings[0].count }
 
     /// The serial of the oldest kept message; the next one's if there is none.
     var firstKeptSerial: UInt64 { ring.firstSerial }

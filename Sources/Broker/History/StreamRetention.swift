@@ -29,7 +29,7 @@ extension Streams {
             .min { $0.1.second < $1.1.second }
         guard let (key, second) = oldest else { return false }
         let time = (second.second + 1) * 1_000
-        for index in second.streams where streams[index]?.sharedRule.app == key.app {
+        for index in second.streams where self[index].sharedRule.app == key.app {
             let dropped = change(index) { stream in
                 let before = stream.retainedCount
                 stream.removeAll(olderThan: time)
@@ -85,7 +85,7 @@ extension Streams {
                 (first.second + 1 + Int64(key.ageMax)) * 1_000 <= now
             {
                 removeFirst(of: key)
-                for index in first.streams where streams[index] != nil {
+                for index in first.streams {
                     change(index) {
                         $0.removeAll(olderThan: now - Int64($0.sharedRule.ring.ageMax) * 1_000)
                     }
@@ -121,8 +121,8 @@ extension Streams {
     /// The channel that has been vacant longest; entries of others are dropped.
     private mutating func longestVacant(of app: Int) -> (stream: Int, since: Int64)? {
         while let entry = apps[app].firstVacant {
-            if let stream = streams[entry.stream], stream.sharedRule.app == app,
-                stream.vacantSince == entry.since
+            if self[entry.stream].sharedRule.app == app,
+                self[entry.stream].vacantSince == entry.since
             {
                 return entry
             }

@@ -5,11 +5,15 @@ public import PusherProtocol
 /// A stream is made when a client first tracks its channel, or by a rule with ``RecoveryRule/Keep/always``. It outlives
 /// its subscribers: what is kept for the window, and the last serial for a day, so that a silent channel is recovered and
 /// not guessed. All times are milliseconds of one steady clock.
-public struct Streams: Sendable {
+///
+/// It cannot be copied: the compiler would do so for a mere look at a shard's table, and the next change would copy all of
+/// its arrays.
+public struct Streams: ~Copyable, Sendable {
     /// How long the last serial of a channel without subscribers is remembered, in milliseconds.
     public static let positionAge: Int64 = 86_400_000
 
-    var streams: [ChannelStream?] = []
+    /// The streams; those of forgotten channels are retired, and replaced later.
+    var streams: [ChannelStream] = []
     private var freeIndices: [Int] = []
     private var indices = KeyedIndices<ChannelAddress>()
     /// The apps that have had a stream; streams refer to them by ``SharedRule/app``.
@@ -60,17 +64,16 @@ public struct Streams: Sendable {
     /// The number of streams.
     public var count: Int { indices.count }
 
-    // swift-format-ignore: NeverForceUnwrap
     /// The stream at an index.
     public internal(set) subscript(index: Int) -> ChannelStream {
         // In its place: a copy would retain all that it refers to, for each published event.
-        _read { yield streams[index]! }
-        _modify { yield &streams[index]! }
+        _read { yield streams[index] }
+        _modify { yield &streams[index] }
     }
 
     /// The index of a channel's stream; `nil` if it has none.
     public func index(of address: ChannelAddress) -> Int? {
-        indices.index(of: address) { streams[$0]?.address }
+        indices.index(of: address) { streams[$0].address }
     }
 
     /// Returns the index of a channel's stream, and makes one if it has none.
@@ -115,14 +118,14 @@ public struct Streams: Sendable {
     /// The indices of an app's streams; of all without an app.
     func indices(of app: Int? = nil) -> [Int] {
         streams.indices.filter { index in
-            streams[index].map { app == nil || $0.sharedRule.app == app } ?? false
+            !self[index].isRetired && (app == nil || self[index].sharedRule.app == app)
         }
     }
 
     mutating func insert(_ stream: ChannelStream, isVacant: Bool, at now: Int64) -> Int {
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
-        indices.insert(index) { streams[$0]?.address }
+        indices.insert(index) { streams[$0].address }
         if isVacant { becameVacant(index, at: now) }
         return index
     }
@@ -147,8 +150,8 @@ public struct Streams: Sendable {
 
     // MARK: - Messages
 
-    /// The serial of the next message.
-    public func nextSerial(_ index: Int) -> UInt64 { self[index].nextSerial }
+    /// The serial of the next message of the stream at an index.
+    public func nextSerial(_ index: Int) -> UInt64 { streams[index].nextSerial }
 
     /// Numbers a message, keeps it, and drops the oldest ones above a limit.
     ///
@@ -223,8 +226,8 @@ public struct Streams: Sendable {
     mutating func forget(_ index: Int) {
         change(index) { $0.removeAll(olderThan: .max) }
         if self[index].isRowOpen { forgottenRows.append(self[index].row) }
-        indices.remove(self[index].address) { streams[$0]?.address }
-        streams[index] = nil
+        indices.remove(self[index].address) { streams[$0].address }
+        self[index].retire()
         freeIndices.append(index)
     }
 }

@@ -164,7 +164,7 @@ private final class Home {
         limits.cachedEventsMax = 0
         let home = try Home("cache-x", limits: limits)
         #expect(try home.cache("one") == [])
-        #expect(home.state.isCacheEmpty)
+        #expect(home.state.isCacheEmpty == true)
     }
 
     @Test("Subscribers receive counts if the app enables them", arguments: ["chat", "private-x"])
@@ -191,10 +191,10 @@ private final class Home {
         #expect(home.announceDueCounts() == [])
         home.now = CountNotices.interval
         #expect(home.announceDueCounts() == ["notify subscriptionCount(102)", "send 102 0"])
-        #expect(!home.state.areCountsAnnounced)
+        #expect(home.state.areCountsAnnounced == false)
         home.now *= 2
         #expect(home.announceDueCounts() == [])
-        #expect(home.state.areCountsAnnounced)
+        #expect(home.state.areCountsAnnounced == true)
     }
 
     @Test(arguments: ["presence-x", "#server-to-user-1"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FanfareServer
 
-/// Clients with session tokens of a broker that notes the marks of two of them in a turn, and asks one.
+/// Clients with session tokens, of a broker that notes the marks of two of them in a turn, and asks one.
 @Suite("Clients are asked to confirm in portions") struct ConfirmationPortionTests {
     private static let ping = #""pusher:ping""#
 
@@ -81,6 +81,24 @@ import Testing
             client.send(Frames.text(#"{"event":"pusher:pong","data":{}}"#))
         }
         wait(for: stepped) { stepped.broker.tableSizes()["confirmations"] == 0 }
+    }
+
+    @Test("Who comes back is asked in the send of its replay", arguments: [1, 2])
+    func behindGrant(shards: Int) throws {
+        let stepped = try SteppedBroker(shards: shards)
+        stepped.broker.knowsAllSessions()
+        let target = "/r/\(StockWire.token())\(WebSocketWire.target)"
+        let first = try stepped.greetedClient(target: target).client
+        stepped.subscribe(first, to: ["a"])
+        // Nothing was sent that has to be confirmed.
+        #expect(first.count(of: Self.ping) == 0)
+        try trigger("1", on: stepped)
+        first.close()
+        let second = try stepped.greetedClient(target: target).client
+        stepped.subscribe(second, to: ["a"])
+        let texts = second.frames.map(\.text)
+        let event = try #require(texts.firstIndex { $0.contains(#""data":"1""#) })
+        #expect(texts[(event + 1)...].contains { $0.contains(Self.ping) })
     }
 
     @Test("A client that leaves while a round is under way is not waited for")

@@ -2,7 +2,7 @@ import Broker
 import PusherProtocol
 
 /// A shard of the model broker, as the home of channels and users, with the expected state in plain tables.
-struct ModelHome {
+final class ModelHome {
     /// A sequenced event of a channel.
     struct Event {
         enum Kind { case message, added(UserID), removed(UserID) }
@@ -46,7 +46,7 @@ struct ModelHome {
     }
 
     /// Subscribes a connection.
-    mutating func join(
+    func join(
         _ connection: SocketID,
         of caller: Int,
         _ channel: ChannelName,
@@ -66,7 +66,7 @@ struct ModelHome {
     }
 
     /// Unsubscribes a connection.
-    mutating func leave(
+    func leave(
         _ connection: SocketID,
         of caller: Int,
         _ channel: ChannelName,
@@ -86,7 +86,7 @@ struct ModelHome {
         return sequenced(effects, on: channel)
     }
 
-    private mutating func sequenced(
+    private func sequenced(
         _ effects: [ChannelHome.Effect],
         on channel: ChannelName
     ) -> [Effect] {
@@ -107,7 +107,7 @@ struct ModelHome {
     }
 
     /// Sequences an event.
-    mutating func next(
+    func next(
         _ kind: Event.Kind,
         on channel: ChannelName,
         except: SocketID? = nil
@@ -119,7 +119,7 @@ struct ModelHome {
     // MARK: - Cache
 
     /// Caches an event of a cache channel.
-    mutating func cache(_ publication: Publication, on channel: ChannelName, at now: Int64) {
+    func cache(_ publication: Publication, on channel: ChannelName, at now: Int64) {
         _ = state.cache(publication, on: address(channel), of: app, at: now)
         let former = cached.first { $0.channel == channel }?.expiry ?? 0
         let lifetime = Int64(app.features.cacheLifetime) * 1_000
@@ -129,7 +129,7 @@ struct ModelHome {
     }
 
     /// Removes expired events, which has no effect on clients.
-    mutating func expire(at now: Int64) { state.removeExpired(at: now) }
+    func expire(at now: Int64) { state.removeExpired(at: now) }
 
     /// Checks the cache against the expected state, and every table against its limit.
     func check(at now: Int64) throws(Finding) {
@@ -148,7 +148,7 @@ struct ModelHome {
     }
 
     /// Checks that no state is left after all connections have closed and all events have expired.
-    mutating func checkEmpty(at now: Int64) throws(Finding) {
+    func checkEmpty(at now: Int64) throws(Finding) {
         state.removeExpired(at: now)
         try expect(channels.isEmpty, "\(channels.keys) have subscribers without connections")
         try expect(state.isCacheEmpty, "\(state.cachedEventCount) events are still cached")

@@ -40,7 +40,9 @@ package enum SessionVariant: String, CaseIterable, Sendable {
     package var breaks: Set<Invariant> {
         switch self {
         case .unknownTakenForNew: [.recovery, .answers]
-        case .confirmedAtWriting, .confirmedByPongFrames, .evictionUntold, .owedGapForgotten,
+        // A grant's cached event and its ping are one send.
+        case .confirmedAtWriting: [.recovery, .cache]
+        case .confirmedByPongFrames, .evictionUntold, .owedGapForgotten,
             .cursorTooHigh, .storedTooHigh, .crashTakenForStop, .waitingTakenForHandedOver,
             .droppedTakenForConfirmed, .unknownToldOnce:
             [.recovery]
