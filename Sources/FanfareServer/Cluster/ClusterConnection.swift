@@ -73,6 +73,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         endIsolation()
         catchUpAll()
         sendMessages()
+        followUsers()
         for query in queries.values { ask(query) }
         for listing in lists.values { ask(listing) }
         startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
@@ -119,6 +120,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         case .join(let remote, let member): joined(reply, remote, member)
         case .rejoin: break
         case .leave(let remote, let user): left(reply, remote, user)
+        case .user(let topic, let time): receive(reply, ofUserAt: topic, behind: time)
         case .condemn(let node): condemned(reply, node)
         case .reap(let node, let item): reaped(reply, node, item)
         case .query(let query, let part): receive(reply, for: query, part)
@@ -131,7 +133,12 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
     }
 
     func received(push: borrowing RESPView, on connection: RedisConnection) {
-        guard push[0].equals("message"), let remote = topics[push[1].text] else { return }
+        guard push[0].equals("message") else { return }
+        let topic = push[1].text
+        guard let remote = topics[topic] else {
+            if !users.isEmpty { receive(UserAnnouncement(push[2].copy()), at: topic) }
+            return
+        }
         guard let announcement = ChannelAnnouncement(push[2].copy()) else { return }
         receive(announcement, on: remote)
     }
@@ -169,6 +176,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         partitions[index].isComplete =
             isContinued && partitions[index].counter == registration.counter
         partitions[index].counter = registration.counter
+        partitions[index].lastTime = registration.time
         partitions[index].epoch = registration.epoch
         if former == nil, partitions.allSatisfy({ $0.epoch != nil }) { becomeReadyIfPossible() }
     }
@@ -238,6 +246,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
             return
         }
         partitions[index].counter = heartbeat.counter
+        partitions[index].lastTime = heartbeat.time
         reap(heartbeat.dead, in: index)
         if !heartbeat.isRegistered {
             registerAgain(index)

@@ -18,6 +18,8 @@ final class ClusterHome {
         var epoch: Epoch?
         /// The number of messages without a position, as of the last heartbeat.
         var counter: Int64 = -1
+        /// Redis's time of the last heartbeat, in milliseconds since 1970.
+        var lastTime: Int64 = 0
         /// Whether the last registration has proven that no message without a position was missed.
         var isComplete = false
     }
@@ -36,6 +38,7 @@ final class ClusterHome {
         /// `join` of a user that is a member already, as far as this node knows.
         case rejoin
         case leave(RemoteChannel, UserID)
+        case user(String, behind: Int64?)
         case condemn(EndedNode)
         case reap(EndedNode, NodeItem)
         case query(ClusterQuery, ClusterQuery.Part)
@@ -71,6 +74,10 @@ final class ClusterHome {
     /// The queries of backends that Redis has not answered.
     var queries: [ObjectIdentifier: ClusterQuery] = [:]
     var lists: [ObjectIdentifier: ClusterListing] = [:]
+    /// The users with connections on this node, by the names of their pub/sub channels.
+    var users: [String: FollowedUser] = [:]
+    /// Closes the connections of a user on this node.
+    var terminateHere: (UserAddress) -> Void = { _ in }
     /// The nodes whose remains are being removed, and how many calls of that are unanswered.
     var reapings: [EndedNode: Int] = [:]
     /// Whether this node stops.

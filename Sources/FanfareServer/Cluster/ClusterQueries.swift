@@ -26,7 +26,7 @@ final class ClusterQuery {
     enum Part {
         /// The subscriptions and the members of a channel, by its index.
         case subscriptions(Int), members(Int)
-        case users, cachedEvent, cachedExpiry, position, oldest, history, purge
+        case users, cachedEvent, cachedExpiry, position, oldest, history, purge, termination
     }
 }
 
@@ -59,6 +59,12 @@ extension ClusterHome {
                 read(query, .members(index), "HLEN", keys.members(channel))
             }
         }
+        if case .terminate(let user) = query.query {
+            let call = termination(of: user)
+            read(query, .termination) { connection throws(RedisCallError) in
+                try connection.send(call)
+            }
+        }
         guard let address = query.query.address else { return finishIfComplete(query) }
         askForDetails(query, of: address)
         finishIfComplete(query)
@@ -68,7 +74,7 @@ extension ClusterHome {
         let (keys, channel) = keys(of: address)
         let calls = partitions[partition(of: address)].calls
         switch query.query {
-        case .counts: break
+        case .counts, .terminate: break
         case .users: read(query, .users, "HKEYS", keys.members(channel))
         case .cached, .state:
             if address.name.kind.isCache {
@@ -133,7 +139,7 @@ extension ClusterHome {
     func receive(_ reply: borrowing RESPView, for query: ClusterQuery, _ part: ClusterQuery.Part) {
         query.missing -= 1
         if RedisError(reply) != nil {
-            query.counts[0].failure = .isUnreadable
+            if !query.counts.isEmpty { query.counts[0].failure = .isUnreadable }
         } else {
             read(reply, for: query, part)
         }
@@ -171,6 +177,7 @@ extension ClusterHome {
             query.counts[0].position = ChannelPosition(newest)
             readMessages(query, in: newest)
         case .history: readHistory(reply, for: query)
+        case .termination: break
         case .purge:
             query.counts[0].position = StreamPosition(reply).flatMap { ChannelPosition($0) }
         }
@@ -202,7 +209,7 @@ extension ClusterHome {
             // Times are not in the order of the index; few queries ask for them.
             countMax = page.since == nil && page.until == nil ? page.limit + 1 : .max
         case .trace(_, let serial): (first, last) = (serial, serial)
-        case .counts, .users, .cached, .state, .purge: return
+        case .counts, .users, .cached, .state, .purge, .terminate: return
         }
         guard first <= last, last > 0, let address = query.query.address else {
             return finishHistory([], hasMore: false, for: query)

@@ -88,6 +88,12 @@ package final class ShardContext {
         return address.home(among: cluster.partitionCount) % shardCount
     }
 
+    /// The home shard of a user, in a cluster that of the user's partition.
+    func home(of user: UserAddress) -> Int {
+        guard let cluster = settings.cluster else { return user.home(among: shardCount) }
+        return user.home(among: cluster.partitionCount) % shardCount
+    }
+
     /// The number of this shard.
     var shard: Int { links.shard }
 

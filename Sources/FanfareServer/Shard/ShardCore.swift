@@ -35,7 +35,9 @@ package final class ShardCore: TimerTarget {
         deliveries = DeliverySearches(context, channels.records)
         incompleteMessages = IncompleteMessages(context)
         if let cluster = context.settings.cluster {
-            channels.cluster = ClusterHome(cluster, channels)
+            let home = ClusterHome(cluster, channels)
+            home.terminateHere = { [unowned users] in users.terminate($0) }
+            (channels.cluster, users.cluster) = (home, home)
         }
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)

@@ -84,6 +84,11 @@ final class ScatterGather {
         }
     }
 
+    /// In a cluster: closes the connections of a user on all nodes.
+    func terminate(_ user: UserAddress, finish: @escaping () -> Void) {
+        ask([(context.home(of: user), .terminate(user))]) { _ in finish() }
+    }
+
     /// Queries the users of a presence channel.
     func users(of address: ChannelAddress, finish: @escaping ([UserID]) -> Void) {
         ask([(context.home(of: address), .users(address))]) {
