@@ -129,7 +129,7 @@ let package = Package(
             name: "FanfareServer",
             dependencies: [
                 "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                "Primitives", "Webhooks", "Archive", "BrowserClient", "CYAML",
+                "Primitives", "Webhooks", "Archive", "BrowserClient", "CYAML", "Redis", "RESP",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -535,7 +535,7 @@ let package = Package(
             dependencies: [
                 "FanfareServer", "Simulation", "Webhooks", "Archive", "SQLite", "BrowserClient",
                 "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                "TestRandom",
+                "TestRandom", "TestRedis", "Redis", "RESP",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],

@@ -33,6 +33,8 @@ public final class BrokerServer: Sendable {
     let shards: [Shard]
     let registry: Mutex<AppRegistry>
     let webhookService: WebhookService
+    /// What the shards know of the cluster; `nil` for a broker alone.
+    let cluster: ClusterSettings?
     /// The archive of stored channels; `nil` without a file.
     let archive: Archive?
     /// The shutdown settings of the configuration that was loaded last.
@@ -81,9 +83,17 @@ public final class BrokerServer: Sendable {
         }
         let metrics = PrometheusRegistry()
         let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
+        do {
+            cluster =
+                configuration.cluster.engine == nil
+                ? nil : try ClusterSettings(configuration.cluster, shardCount: shardCount)
+        } catch {
+            throw .cluster("\(error)")
+        }
         let settings = ServerSettings(
             configuration,
-            shardCount: shardCount
+            shardCount: shardCount,
+            cluster: cluster
         )
         let limitHits = LimitHits(metrics, log: log)
         let connectionCounters = ConnectionCounters(metrics)

@@ -20,6 +20,7 @@ extension BrokerServer {
             }
             // Before clients can ask for what an earlier run has kept.
             do { try await restore() } catch { throw .archive("\(error)") }
+            try await joinCluster()
             // Before clients can connect and cause webhooks.
             do { try await webhookService.start() } catch { throw .webhooks(error) }
             return try await listen()
@@ -27,6 +28,27 @@ extension BrokerServer {
             await stop(within: .zero)
             throw error
         }
+    }
+
+    /// The longest wait for Redis.
+    private static var clusterTime: Duration { .seconds(10) }
+
+    /// Registers the node in the cluster, and claims its number.
+    private func joinCluster() async throws(StartError) {
+        guard let cluster else { return }
+        for shard in shards { await shard.joinCluster() }
+        let end = ContinuousClock.now + Self.clusterTime
+        while cluster.status.readyCount.load(ordering: .acquiring) < shards.count {
+            guard ContinuousClock.now < end else {
+                throw .cluster(cluster.status.lastFault ?? "\(cluster.url) does not answer")
+            }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        let number = UInt64(cluster.status.number.load(ordering: .relaxed))
+        for shard in shards {
+            await shard.use(socketIDBase: number * ClusterSettings.socketIDCount)
+        }
+        log.debug("node registered", metadata: ["node": "\(cluster.node)", "number": "\(number)"])
     }
 
     private func listen() async throws(StartError) -> Addresses {
@@ -126,6 +148,8 @@ public enum StartError: Error, CustomStringConvertible {
     case webhooks(WebhooksError)
     /// The archive cannot be opened.
     case archive(String)
+    /// The node cannot join its cluster.
+    case cluster(String)
 
     /// The error in one line, with a remedy.
     public var description: String {
@@ -143,6 +167,8 @@ public enum StartError: Error, CustomStringConvertible {
                 + "Is another broker running there? Choose another port with --port"
         case .archive(let reason):
             "The archive (recovery.database) cannot be opened: \(reason)"
+        case .cluster(let reason):
+            "The node cannot join its cluster (cluster.redis): \(reason)"
         case .webhooks(let error):
             "Webhooks cannot be sent: \(error)"
         }

@@ -29,8 +29,24 @@ extension BrokerServer {
         // While the loops still run, so that ``waitUntilStopped()`` includes it.
         await webhookService.stop(within: max(.zero, end - ContinuousClock.now))
         await keepState()
+        await leaveCluster()
         for shard in shards { await shard.stop() }
         await waitUntilStopped()
+    }
+
+    /// The longest wait for Redis to forget the node.
+    private static var leaveTime: Duration { .seconds(1) }
+
+    /// Removes the node from the cluster, which otherwise waits for its lease.
+    private func leaveCluster() async {
+        guard cluster != nil else { return }
+        for shard in shards { await shard.leaveCluster() }
+        let end = ContinuousClock.now + Self.leaveTime
+        for shard in shards {
+            while await !shard.hasLeftCluster, ContinuousClock.now < end {
+                try? await Task.sleep(for: .milliseconds(5))
+            }
+        }
     }
 
     /// The longest wait for the last confirmations of clients with session tokens.

@@ -43,6 +43,10 @@ package final class ServerSettings: Sendable {
     let unstoredBytesMax: Int
     /// Random bits, for the IDs of streams.
     let streamSeed: UInt64
+    /// What the shards know of the cluster; `nil` for a broker alone.
+    let cluster: ClusterSettings?
+    /// The number of clients that one shard asks to reconnect per second, when messages are missing.
+    let reconnectsPerSecond: Int
     /// The number of channels that a closed connection leaves at a time.
     let leaving: LeaveQueue.Settings
     /// The number of clients with session tokens that are asked to confirm at a time.
@@ -58,8 +62,11 @@ package final class ServerSettings: Sendable {
         smallPresenceChannelMax: Int = 100,
         leaving: LeaveQueue.Settings = LeaveQueue.Settings(),
         confirmationPortions: ConfirmationPortions = ConfirmationPortions(),
-        streamSeed: UInt64 = .random(in: .min ... .max)
+        streamSeed: UInt64 = .random(in: .min ... .max),
+        cluster: ClusterSettings? = nil
     ) {
+        self.cluster = cluster
+        reconnectsPerSecond = max(1, configuration.shutdown.pace / shardCount)
         // Each shard gets an equal share and need not know the counts of the others. The kernel spreads connections
         // evenly.
         handshakesMax = max(1, configuration.admission.handshakesMax / shardCount)

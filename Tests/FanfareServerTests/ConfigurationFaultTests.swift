@@ -83,7 +83,7 @@ func faults(
         (
             "colour: red",
             "f.yaml:1: colour is not a key: the file may have "
-                + "listen, tls, loops, apps, clients, limits, compression, webhooks, recovery, "
+                + "listen, tls, loops, apps, clients, limits, compression, webhooks, recovery, cluster, "
                 + "metrics, shutdown, log"
         ),
         (

@@ -222,7 +222,7 @@ import Testing
         )
         let sections: Set = [
             "listen:", "tls:", "clients:", "limits:", "compression:", "webhooks:", "metrics:",
-            "recovery:", "log:",
+            "recovery:", "redis:", "log:",
         ]
         for (index, line) in lines.enumerated() {
             let text = line.drop { $0 == " " }

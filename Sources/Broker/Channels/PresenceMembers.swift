@@ -71,6 +71,9 @@ public struct PresenceMembers: Sendable {
         precondition(former == nil, "a connection joined twice")
     }
 
+    /// Whether a user has a connection on the channel.
+    public func contains(_ user: UserID) -> Bool { entries[user] != nil }
+
     /// The user of a connection; `nil` if the connection is not on the channel.
     public func user(of connection: SocketID) -> UserID? { users[connection] }
 

@@ -88,6 +88,12 @@ public struct ChannelStream: Sendable {
     /// The number of kept messages.
     public var retainedCount: Int { rings.isEmpty ? 0 : rings[0].count }
 
+    /// The serial of the oldest kept message; the next one's if there is none.
+    var firstKeptSerial: UInt64 { ring.firstSerial }
+
+    /// Whether the channel has no subscribers.
+    var isVacant: Bool { vacantSince != nil }
+
     /// The time of the oldest kept message; `nil` if there is none.
     var oldestTime: Int64? { ring.firstTime }
 
@@ -335,7 +341,7 @@ public struct Replay: Sendable, Equatable {
     }
 
     /// Whether the message at a position is among the replayed ones.
-    func contains(_ position: ChannelPosition?) -> Bool {
+    public func contains(_ position: ChannelPosition?) -> Bool {
         guard let position, position.stream == start.position.stream else { return false }
         let serials = start.position.serial..<start.position.serial + UInt64(messages.count)
         return serials.contains(position.serial &- 1)

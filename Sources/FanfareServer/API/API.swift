@@ -54,10 +54,12 @@ final class API {
         return .accept(last)
     }
 
-    /// The answer to `GET /health`: 200 while the broker serves, 503 once it is stopping.
+    /// The answer to `GET /health`: 200 while the broker serves, 503 once it is stopping, or
+    /// without Redis for some seconds.
     private var health: Response {
-        core.stage == .serving
-            ? .text("ok\n") : .text("stopping\n", status: 503)
+        guard core.stage == .serving else { return .text("stopping\n", status: 503) }
+        let isIsolated = core.context.settings.cluster?.status.isIsolated == true
+        return isIsolated ? .text("isolated\n", status: 503) : .text("ok\n")
     }
 
     private func route(of path: Span<UInt8>) -> Route? {

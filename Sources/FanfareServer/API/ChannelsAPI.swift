@@ -171,7 +171,11 @@ struct UsersAPI {
             )
         }
         if let limit = core.channels.publishLimit { throw core.refusal(of: limit) }
-        core.users.terminate(UserAddress(app: app.id, id: UserID(id)))
+        let user = UserAddress(app: app.id, id: UserID(id))
+        guard core.channels.cluster == nil else {
+            return core.queries.terminate(user) { exchange.respond(.json(APIAnswer.empty)) }
+        }
+        core.users.terminate(user)
         exchange.respond(.json(APIAnswer.empty))
     }
 }

@@ -128,6 +128,12 @@ struct EventsAPI {
                 message: "App \(app.id) has no positions: recovery.enabled is false"
             )
         }
+        guard publication.ifPosition == nil || core.channels.cluster == nil else {
+            throw APIError(
+                status: 400,
+                message: "if_position cannot be used with cluster.engine: redis yet"
+            )
+        }
         if let position = publication.ifPosition, let channel = publication.channels.first {
             publication.ifPosition = app.position(issuedAs: position, on: channel)
         }
@@ -166,6 +172,8 @@ struct EventsAPI {
                 position.map { app.issuedPosition($0, on: channel) }
             }
             return Response(outdatedBehind: issued)
+        case .unavailable(let refusal):
+            return Response(refusal: APIError(status: 503, message: refusal.text))
         case .unstored:
             let error = APIError(
                 status: 503,

@@ -64,6 +64,8 @@ public struct Configuration: Sendable, Equatable {
     public var webhooks = Webhooks()
     /// The archive of stored channels, and the spool.
     public var recovery = Recovery()
+    /// The nodes that the broker is one of.
+    public var cluster = ClusterConfiguration()
     /// The settings of the shutdown.
     public var shutdown = Shutdown()
     /// The listener of the metrics.

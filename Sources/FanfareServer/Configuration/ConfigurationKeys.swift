@@ -68,7 +68,7 @@ extension ConfigurationKey<Configuration> {
                 \.webhooks.queuedBytesMax,
                 .bytes(in: (64 << 10)...(16 << 30))
             ),
-        ] + connectionRecords + archive + [
+        ] + connectionRecords + archive + cluster + [
             Self("metrics.host", \.metrics.host, .address),
             Self("metrics.port", \.metrics.port, SettingKind<UInt16>.port.orNone()),
             Self(

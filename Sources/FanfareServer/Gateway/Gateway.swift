@@ -109,6 +109,12 @@ final class Gateway {
         _ stream: Stream
     ) throws(ConnectionRefusal) -> (App, ClientAddress?) {
         guard core.stage != .draining else { throw ConnectionRefusal(.reconnectImmediately) }
+        guard core.context.settings.cluster?.status.isClosed != true else {
+            throw ConnectionRefusal(
+                .overCapacity,
+                "The broker cannot reach the other nodes at present"
+            )
+        }
         guard let app = try app(head, stream) else { throw ConnectionRefusal(.appDoesNotExist) }
         guard stream.isSecure || !app.isTLSOnly else { throw ConnectionRefusal(.appOnlyTLS) }
         guard app.isEnabled else { throw ConnectionRefusal(.appDisabled) }

@@ -10,6 +10,7 @@ actor Gauges {
     private let archive: Archive?
     private var lastArchive = Archive.Reading()
     private var last = ShardReading()
+    private var lastCluster = ClusterCounts()
     private var lastWebhooks = WebhookCounters()
 
     init(registry: PrometheusRegistry, shards: [Shard], archive: Archive?) {
@@ -48,6 +49,7 @@ actor Gauges {
         count("fanfare_events_delivered_total", from: &last.delivered, to: sum.delivered)
         set("fanfare_recovery_resumes_waiting", sum.waitingResumes)
         update(sum.recovery)
+        if let cluster = sum.cluster { update(cluster) }
         for (app, seconds) in sum.windows {
             set("fanfare_recovery_window_seconds", seconds, [("app", app.text)])
         }
@@ -69,6 +71,30 @@ actor Gauges {
             )
         }
         last.recovery.advance(to: recovery)
+    }
+
+    private func update(_ cluster: ClusterReading) {
+        set("fanfare_cluster_connections", cluster.connections)
+        set("fanfare_cluster_attached_channels", cluster.attachedChannels)
+        set("fanfare_cluster_waiting_bytes", cluster.waitingBytes)
+        set("fanfare_cluster_round_trip_microseconds", cluster.roundTripMicroseconds)
+        for (reason, faults) in cluster.counts.faults {
+            count(
+                "fanfare_cluster_connection_faults_total",
+                [("reason", reason)],
+                by: faults - lastCluster.faults[reason, default: 0]
+            )
+        }
+        let former = lastCluster
+        for (name, count) in [
+            ("caught_up_messages", \ClusterCounts.caughtUp), ("gaps_reported", \.gaps),
+            ("divergences", \.divergences), ("nodes_reaped", \.reapedNodes),
+            ("members_reaped", \.reapedMembers),
+        ] {
+            let growth = cluster.counts[keyPath: count] - former[keyPath: count]
+            self.count("fanfare_cluster_\(name)_total", by: growth)
+        }
+        lastCluster.advance(to: cluster.counts)
     }
 
     private func update(_ webhooks: WebhookCounters) {
@@ -129,6 +155,10 @@ extension ShardReading {
         delivered += other.delivered
         waitingResumes += other.waitingResumes
         recovery.add(other.recovery)
+        if let added = other.cluster {
+            cluster = cluster ?? ClusterReading()
+            cluster?.add(added)
+        }
         windows.merge(other.windows) { min($0, $1) }
     }
 }

@@ -90,6 +90,18 @@ actor Shard: LoopResident {
     /// Continues sessions of an earlier run.
     func restore(_ stored: StoredSessions) { core.restore(stored) }
 
+    /// Connects to the cluster.
+    func joinCluster() { core.joinCluster() }
+
+    /// Removes the node from the cluster, since it stops.
+    func leaveCluster() { core.leaveCluster() }
+
+    /// Whether nothing of the node is left in the cluster.
+    var hasLeftCluster: Bool { core.hasLeftCluster }
+
+    /// Uses the socket IDs of a node; called before anybody connects.
+    func use(socketIDBase: UInt64) { core.use(socketIDBase: socketIDBase) }
+
     /// Replaces the apps, unless the registry is older than the present one.
     func replaceApps(_ registry: AppRegistry) { core.replaceApps(registry) }
 

@@ -71,6 +71,29 @@ package final class ShardContext {
             && app.recovery.rule(of: channel).store == .archive
     }
 
+    /// The first number of the first socket ID: node number × 2²³, so that nodes of a cluster never draw the same ID; 0 for a
+    /// broker alone.
+    @exclusivity(unchecked) var socketIDBase: UInt64 = 0
+
+    /// The shard of a connection of this broker; of another ID any shard.
+    func shard(of socketID: SocketID) -> Int {
+        Int((socketID.first &- socketIDBase) % UInt64(shardCount))
+    }
+
+    /// The home shard of a channel.
+    ///
+    /// In a cluster that of the channel's partition, since each shard registers and follows whole partitions.
+    func home(of address: ChannelAddress) -> Int {
+        guard let cluster = settings.cluster else { return address.home(among: shardCount) }
+        return address.home(among: cluster.partitionCount) % shardCount
+    }
+
+    /// The home shard of a user, in a cluster that of the user's partition.
+    func home(of user: UserAddress) -> Int {
+        guard let cluster = settings.cluster else { return user.home(among: shardCount) }
+        return user.home(among: cluster.partitionCount) % shardCount
+    }
+
     /// The number of this shard.
     var shard: Int { links.shard }
 
@@ -168,4 +191,6 @@ struct ShardReading: Sendable {
     var recovery = RecoveryCounts()
     /// How long the messages of each app are kept, in seconds.
     var windows: [AppID: Int] = [:]
+    /// The shard's part in a cluster; `nil` for a broker alone.
+    var cluster: ClusterReading?
 }

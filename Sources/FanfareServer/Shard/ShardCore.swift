@@ -34,6 +34,11 @@ package final class ShardCore: TimerTarget {
         listings = ChannelListings(context, channels)
         deliveries = DeliverySearches(context, channels.records)
         incompleteMessages = IncompleteMessages(context)
+        if let cluster = context.settings.cluster {
+            let home = ClusterHome(cluster, channels)
+            home.terminateHere = { [unowned users] in users.terminate($0) }
+            (channels.cluster, users.cluster) = (home, home)
+        }
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)
         reactor.queueBudget.byteCountMax = settings.heldBytesMax
@@ -66,10 +71,13 @@ package final class ShardCore: TimerTarget {
 
     /// Writes to streams and groups, and sends the resulting messages to the other shards.
     private func flush() {
+        channels.cluster?.sendMessages()
         context.reactor.flush()
         context.reactor.relieveTargets()
         channels.turnEnded()
         channels.dispatchCommits()
+        // What has waited for subscribers.
+        if let cluster = channels.cluster, cluster.sendMessages() { context.reactor.flush() }
         context.links.dispatch()
     }
 
@@ -117,6 +125,9 @@ package final class ShardCore: TimerTarget {
             channels.refuse(request, to: address, membersMax: membersMax)
         case .restarted(let address, let start, let members):
             channels.restart(address, at: start, members: members)
+        case .lost(let address, let start, let members):
+            channels.lose(address, start, members: members)
+        case .reconnect(let socketID): channels.reconnects.append(socketID)
         case .unsubscribe(let address, let shard, let connection):
             channels.removeSubscriber(connection, of: shard, at: address)
         case .publish(let address, let publication, let receipt):
@@ -174,6 +185,23 @@ package final class ShardCore: TimerTarget {
     /// Continues sessions of an earlier run; called before anybody connects.
     package func restore(_ stored: StoredSessions) { sessions.restore(stored) }
 
+    // MARK: - Cluster
+
+    /// Connects the home of this shard to the cluster.
+    func joinCluster() { channels.cluster?.connect() }
+
+    /// Removes the node from the cluster, since it stops.
+    func leaveCluster() { channels.cluster?.leaveCluster() }
+
+    /// Whether nothing of the node is left in the cluster.
+    var hasLeftCluster: Bool { channels.cluster?.hasLeft ?? true }
+
+    /// Uses the socket IDs of a node; called before anybody connects.
+    func use(socketIDBase: UInt64) {
+        context.socketIDBase = socketIDBase
+        connections.use(socketIDBase: socketIDBase)
+    }
+
     // MARK: - Apps
 
     /// Replaces the apps, unless the registry is older than the present one.
@@ -201,7 +229,8 @@ package final class ShardCore: TimerTarget {
             delivered: context.deliveredCount,
             waitingResumes: channels.throttle.waitingCount,
             recovery: channels.state.streams.counts,
-            windows: channels.recoveryWindows
+            windows: channels.recoveryWindows,
+            cluster: channels.cluster?.reading
         )
     }
 
@@ -215,6 +244,8 @@ package final class ShardCore: TimerTarget {
             ("channels", channels.table.count),
             ("pending triggers", channels.triggers.count),
             ("backlogs", channels.backlogs.count),
+            ("messages that wait for Redis", channels.cluster?.outbox.count ?? 0),
+            ("clients to be reconnected", channels.reconnects.count),
             ("events that wait for the archive", channels.commits?.count ?? 0),
             ("requests that wait for the archive", channels.archiveReads.count),
             ("closed connections with subscriptions", channels.leavingCount),
@@ -277,6 +308,7 @@ package final class ShardCore: TimerTarget {
     /// Closes everything at once; the shard cannot be used afterwards.
     package func shutDown() {
         while channels.leavingCount > 0 { channels.advanceLeaves() }
+        channels.cluster?.shutDown()
         context.reactor.shutDown()
         // Pending requests hold references to this shard.
         channels.dropPending()

@@ -21,6 +21,10 @@ package enum ShardMessage: Sendable {
     case refused(ChannelAddress, SubscriptionRequest, membersMax: Int)
     /// From the home: the channel goes on in another stream; on a presence channel with its members.
     indirect case restarted(ChannelAddress, SubscriptionStart, members: [Member])
+    /// From the home in a cluster: messages are missing; who tracks the channel goes on from the start, all others reconnect.
+    indirect case lost(ChannelAddress, SubscriptionStart?, members: [Member])
+    /// From the home in a cluster: close the client, whose subscription cannot be granted.
+    case reconnect(SocketID)
     /// To the home: a connection of `shard` is no longer subscribed.
     case unsubscribe(ChannelAddress, shard: Int, SocketID)
     /// To the home: sequence an event and acknowledge it.
@@ -126,25 +130,44 @@ package enum Grant: Sendable {
     }
 
     /// Creates the grant of a home, with its event encoded.
-    init(_ grant: ChannelHome.Grant, on channel: ChannelName) {
+    ///
+    /// - Parameters:
+    ///   - grant: The grant.
+    ///   - channel: The channel.
+    ///   - shared: In a cluster what the nodes share of a cache channel; `nil` if it holds no event.
+    ///   - members: In a cluster the members on all nodes; `nil` for those of the grant.
+    init(
+        _ grant: ChannelHome.Grant,
+        on channel: ChannelName,
+        shared: CachedOpening? = nil,
+        members: [Member]? = nil
+    ) {
+        let members = members ?? grant.members
         if let replay = grant.replay {
+            var replay = replay
             let cached: CachedOpening =
                 switch grant.opening {
                 case .live: .nothing
                 case .cached(let publication): .event(EventFrame(publication, channel: channel))
-                case .cacheMiss: .miss
+                case .cacheMiss: shared ?? .miss
                 }
+            if case .event = cached { replay.start.hasOpening = true }
             self =
                 grant.isTracked
-                ? .tracked(replay, members: grant.members, cached: cached)
-                : .opened(replay.messages, members: grant.members, cached: cached)
+                ? .tracked(replay, members: members, cached: cached)
+                : .opened(replay.messages, members: members, cached: cached)
             return
         }
         switch grant.opening {
-        case .live: self = .live(members: grant.members)
+        case .live: self = .live(members: members)
         case .cached(let publication):
-            self = .cached(EventFrame(publication, channel: channel), members: grant.members)
-        case .cacheMiss: self = .cached(nil, members: grant.members)
+            self = .cached(EventFrame(publication, channel: channel), members: members)
+        case .cacheMiss:
+            if case .event(let frame) = shared {
+                self = .cached(frame, members: members)
+            } else {
+                self = .cached(nil, members: members)
+            }
         }
     }
 

@@ -20,7 +20,7 @@ package struct LinkMessage {
         switch message {
         case .subscribe, .subscribeAsMember, .subscribeFrom: .subscribe
         case .granted: .granted
-        case .restarted: .restarted
+        case .restarted, .lost, .reconnect: .restarted
         case .refused: .refused
         case .unsubscribe: .unsubscribe
         case .publish: .publish
@@ -52,10 +52,10 @@ package struct LinkMessage {
             .unsubscribe(let address, _, _), .publish(let address, _, _),
             .congestion(let address, _, _), .publishClientEvent(let address, _, _),
             .fanOut(let address, _, _), .fanOutWithReceipt(let address, _, _, _),
-            .confirm(let address):
+            .confirm(let address), .lost(let address, _, _):
             address.name.text
         case .published, .reply, .query, .answer, .listing, .delivery, .users, .sessions,
-            .archive:
+            .archive, .reconnect:
             nil
         }
     }

@@ -153,7 +153,7 @@ extension ChannelService {
         case .trace(_, let serial):
             stored = state.streams.index(of: address)
                 .flatMap { state.streams[$0].archiveQuery(forMessage: serial) }
-        case .counts, .users, .cached, .state, .purge: stored = nil
+        case .counts, .users, .cached, .state, .purge, .terminate: stored = nil
         }
         guard let stored else { return false }
         read(stored, for: .query(query, row: stored.row, reply))
@@ -209,7 +209,7 @@ extension ChannelService {
         case .trace(_, let serial):
             count.trace = state.streams[stream]
                 .trace(serial, in: page, calendarOffset: context.calendarOffset)
-        case .counts, .users, .cached, .state, .purge: break
+        case .counts, .users, .cached, .state, .purge, .terminate: break
         }
         answerQuery([count], reply)
     }

@@ -14,6 +14,10 @@ final class ChannelService: TimerTarget {
     @exclusivity(unchecked) var state: HomeShardState
     /// What the archive has to write first; `nil` without an archive.
     let commits: CommitQueue?
+    /// The home's part in the cluster; `nil` for a broker alone.
+    @exclusivity(unchecked) var cluster: ClusterHome?
+    /// The clients that are asked to reconnect because messages are missing.
+    let reconnects: PacedReconnects
     /// What waits for messages of the archive.
     var archiveReads = ArchiveReads()
     /// Sends the answer to a query that has waited for the archive.
@@ -53,6 +57,7 @@ final class ChannelService: TimerTarget {
         }
         deflaters = SharedDeflaters(options: context.settings.deflate)
         records = DeliveryRecords(context)
+        reconnects = PacedReconnects(context, connections)
         leaves = LeaveQueue(context.settings.leaving)
         confirmations = Confirmations(context)
         confirmations.channelAt = { [unowned self] in table[$0] }
@@ -100,12 +105,14 @@ final class ChannelService: TimerTarget {
             case .refuse(let membersMax):
                 if let request { sendRefusal(of: request, at: address, membersMax: membersMax) }
             case .fanOut(let notice, let delayMax):
-                guard let channel else { continue }
+                // In a cluster Redis announces what concerns the subscribers of all nodes.
+                guard let channel, cluster == nil else { continue }
                 let frame = EventFrame(notice, delayMax: UInt16(clamping: delayMax))
                 distribute(frame, on: channel, at: address, except: nil)
             case .notify(let event):
                 if event == .occupied { table.becameOccupied(address) }
                 if event == .vacated { table.becameVacant(address) }
+                guard cluster?.reports(event, at: address) != false else { continue }
                 context.notify(event.kind, on: address, event)
             case .limitMet(let limit): context.limitMet(limit)
             }
@@ -122,7 +129,13 @@ final class ChannelService: TimerTarget {
         if grant.isTracked, case .gap(let gap) = grant.replay?.start.continuity {
             context.notify(.gaps, of: address.app, .gapTold(request.socketID, address, gap))
         }
-        let grant = Grant(grant, on: address.name)
+        let shared = cluster?.cachedOpening(at: address, ahead: grant.replay)
+        let grant = Grant(
+            grant,
+            on: address.name,
+            shared: shared,
+            members: cluster?.members(at: address)
+        )
         context.notify(
             .subscriptions,
             on: address,
@@ -138,7 +151,7 @@ final class ChannelService: TimerTarget {
         }
     }
 
-    private func sendRefusal(
+    func sendRefusal(
         of request: SubscriptionRequest,
         at address: ChannelAddress,
         membersMax: Int

@@ -106,7 +106,7 @@ extension ChannelService: ChannelBacklogDelegate {
     }
 
     private func reportCongestion(at address: ChannelAddress, _ isCongested: Bool) {
-        let home = address.home(among: context.shardCount)
+        let home = context.home(of: address)
         guard home != context.shard else { return }
         context.links.send(
             .congestion(address, shard: context.shard, isCongested: isCongested),

@@ -1,4 +1,5 @@
 import Broker
+import Primitives
 import PusherProtocol
 import WebSocket
 
@@ -42,6 +43,28 @@ package struct EventFrame: Sendable {
         headerLength = UInt8(payload.lowerBound)
         isNotice = false
         bytes = frame
+    }
+
+    /// Frames an event that Redis has ordered, which another node may have encoded.
+    ///
+    /// - Parameters:
+    ///   - envelope: The message to the subscribers, an object without its number.
+    ///   - serial: The number of the message in the channel's stream; 0 if it has none.
+    init(envelope: [UInt8], serial: UInt64 = 0) {
+        self.serial = serial
+        let isNumbered = serial != 0 && envelope.last == UInt8(ascii: "}")
+        let member: StaticString = ",\"serial\":"
+        let length =
+            envelope.count + (isNumbered ? member.utf8CodeUnitCount + serial.decimalDigitCount : 0)
+        headerLength = UInt8(FrameEncoder.headerLength(payloadLength: length, isMasked: false))
+        isNotice = false
+        bytes = FrameEncoder.frame(.text, payloadLength: length) { bytes in
+            guard isNumbered else { return bytes += envelope }
+            bytes += envelope.dropLast()
+            bytes.append(member)
+            bytes.append(decimal: serial)
+            bytes.append(UInt8(ascii: "}"))
+        }
     }
 
     /// Encodes a notice of the broker to all subscribers.

@@ -25,6 +25,8 @@ package final class PendingTrigger {
         case refused(Limit)
         /// An event is not published, because its channel's archive cannot be written.
         case unstored
+        /// In a cluster: an event is not published, or nobody knows whether it is.
+        indirect case unavailable(ClusterRefusal)
     }
 
     /// The request's number at the shard that received it.
@@ -84,8 +86,10 @@ extension PendingTrigger.Outcome {
     /// The outcome of a request from those of its events.
     func combined(with other: PendingTrigger.Outcome) -> PendingTrigger.Outcome {
         switch (self, other) {
-        case (.refused, _), (.conflicting, _), (.outdated, _), (.unstored, _): return self
-        case (_, .refused), (_, .conflicting), (_, .outdated), (_, .unstored): return other
+        case (.refused, _), (.conflicting, _), (.outdated, _), (.unstored, _), (.unavailable, _):
+            return self
+        case (_, .refused), (_, .conflicting), (_, .outdated), (_, .unstored), (_, .unavailable):
+            return other
         case (.repeated, .repeated): return .repeated
         case (.positioned, _), (_, .positioned):
             var all = positions
@@ -101,7 +105,7 @@ extension PendingTrigger.Outcome {
         switch self {
         case .repeated: true
         case .positioned(let positions): positions.isRepeated
-        case .accepted, .conflicting, .outdated, .refused, .unstored: false
+        case .accepted, .conflicting, .outdated, .refused, .unstored, .unavailable: false
         }
     }
 

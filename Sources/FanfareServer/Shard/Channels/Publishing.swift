@@ -27,7 +27,7 @@ extension ChannelService {
         for publication in publications {
             for name in publication.channels {
                 let address = ChannelAddress(app: app, name: name)
-                let home = address.home(among: context.shardCount)
+                let home = context.home(of: address)
                 let channel = home == context.shard ? table[address] : nil
                 func addEvent() -> PendingTrigger {
                     let trigger =
@@ -68,7 +68,7 @@ extension ChannelService {
     /// Publishes a client event that the session has accepted.
     func publish(_ event: ClientEvent, on channel: ChannelName, of connection: Connection) {
         let address = ChannelAddress(app: connection.app.id, name: channel)
-        let home = address.home(among: context.shardCount)
+        let home = context.home(of: address)
         let sender = connection.socketID
         guard home != context.shard else { return receive(event, by: sender, on: address) }
         context.links.send(.publishClientEvent(address, event, sender: sender), to: home)
@@ -110,13 +110,14 @@ extension ChannelService {
     ///   - address: The channel's address.
     ///   - origin: Where the outcome of an event that is not settled yet is reported.
     /// - Returns: The outcome; an event under a known idempotency key, or on another condition, is not published. `nil` if
-    ///   the archive has to write the event first.
+    ///   the archive has to write the event first, or in a cluster Redis has to order it.
     func sequence(
         _ publication: Publication,
         on channel: Channel?,
         at address: ChannelAddress,
         origin: () -> ChannelBacklog.Origin
     ) -> PendingTrigger.Outcome? {
+        if let cluster { return cluster.publish(publication, on: address, origin: origin) }
         if let commits, commits.mustWait(publication, at: address) {
             commits.append(.publication(publication, origin()), on: address)
             return nil
@@ -197,6 +198,7 @@ extension ChannelService {
         on channel: Channel,
         at address: ChannelAddress
     ) {
+        if let cluster { return cluster.publish(event, by: author, on: address) }
         let isKept = channel.home.stream.map { state.streams[$0].rule.keepsClientEvents } ?? true
         if let commits, commits.mustWait(event, isKept: isKept, at: address) {
             return commits.append(.clientEvent(event, author), on: address)
@@ -269,7 +271,8 @@ extension ChannelService {
         reply(.receipt(channel: address.name.text, key: key.text), to: author.socketID)
     }
 
-    private func refuse(
+    /// At the home: tells the sender that another event has the key of its client event.
+    func refuse(
         _ key: IdempotencyKey,
         on address: ChannelAddress,
         by author: ClientEventAuthor
@@ -280,7 +283,7 @@ extension ChannelService {
     }
 
     func reply(_ message: ServerMessage, to socketID: SocketID) {
-        let shard = ConnectionTable.shard(of: socketID, among: context.shardCount)
+        let shard = context.shard(of: socketID)
         guard shard != context.shard else { return receive(message, for: socketID) }
         context.links.send(.reply(message, to: socketID), to: shard)
     }

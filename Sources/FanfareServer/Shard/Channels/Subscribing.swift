@@ -34,7 +34,7 @@ extension ChannelService {
         as member: Member?,
         from position: PositionRequest?
     ) {
-        let home = address.home(among: context.shardCount)
+        let home = context.home(of: address)
         if home == context.shard {
             addSubscriber(request, to: address, as: member, from: position)
         } else if let position {
@@ -54,6 +54,11 @@ extension ChannelService {
         from position: PositionRequest? = nil,
         behind archived: ArchivedMessages? = nil
     ) {
+        if archived == nil, let cluster,
+            cluster.waits(request, to: address, as: member, from: position)
+        {
+            return
+        }
         if commits != nil,
             waitsForArchive(request, to: address, as: member, from: position, archived)
         {
@@ -75,6 +80,7 @@ extension ChannelService {
             at: context.milliseconds
         )
         perform(effects, on: channel, at: address, for: request)
+        cluster?.countChanged(at: address)
         // The channel may have been created only for a connection that is refused.
         closeIfVacant(channel, at: address)
     }

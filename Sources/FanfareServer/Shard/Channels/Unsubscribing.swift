@@ -42,20 +42,18 @@ extension ChannelService {
         guard !throttle.withdraw(id, from: address.name) else { return }
         // A home drops a request that waits for the archive: no answer comes.
         throttle.answered(id, on: address.name)
-        let home = address.home(among: context.shardCount)
+        let home = context.home(of: address)
         if let channel = table[address] {
             records.unsubscribed(id, from: address.name, at: channel.lastSerial)
             channel.remove(stream)
             channel.removeConfirming(id)
-            if home == context.shard,
-                !waitsForArchive(unsubscriptionOf: id, of: context.shard, at: address)
-            {
+            if home == context.shard, !waits(unsubscriptionOf: id, of: context.shard, at: address) {
                 removeSubscriber(id, from: channel, of: context.shard, at: address)
             }
             closeIfVacant(channel, at: address)
         } else if home == context.shard {
             // Before its grant the channel may not exist.
-            _ = waitsForArchive(unsubscriptionOf: id, of: context.shard, at: address)
+            _ = waits(unsubscriptionOf: id, of: context.shard, at: address)
         }
         if home != context.shard {
             context.links.send(.unsubscribe(address, shard: context.shard, id), to: home)
@@ -64,10 +62,20 @@ extension ChannelService {
 
     /// At the home: removes a subscriber of another shard.
     func removeSubscriber(_ id: SocketID, of shard: Int, at address: ChannelAddress) {
-        guard !waitsForArchive(unsubscriptionOf: id, of: shard, at: address) else { return }
+        guard !waits(unsubscriptionOf: id, of: shard, at: address) else { return }
         guard let channel = table[address] else { return }
         removeSubscriber(id, from: channel, of: shard, at: address)
         closeIfVacant(channel, at: address)
+    }
+
+    /// Whether an unsubscription waits, or drops a subscription that has waited itself.
+    private func waits(
+        unsubscriptionOf id: SocketID,
+        of shard: Int,
+        at address: ChannelAddress
+    ) -> Bool {
+        if let cluster, cluster.withdraw(id, from: address) { return true }
+        return waitsForArchive(unsubscriptionOf: id, of: shard, at: address)
     }
 
     private func removeSubscriber(
@@ -86,6 +94,7 @@ extension ChannelService {
         )
         context.notify(.subscriptions, on: address, .unsubscribed(id))
         perform(effects, on: channel, at: address)
+        cluster?.countChanged(at: address)
     }
 
     /// Removes a channel without subscribers.

@@ -10,6 +10,8 @@ import PusherProtocol
 struct ConnectionTable {
     private let shard: Int
     private let shardCount: Int
+    /// The first number of the first slot's socket ID; see ``ShardContext/socketIDBase``.
+    private var base: UInt64 = 0
     private var pages: [Page] = []
     /// The first page that may have a vacant slot.
     private var firstPageWithRoom = 0
@@ -61,9 +63,10 @@ struct ConnectionTable {
     /// pages.
     var heldSlotCount: Int { pages.count { $0.occupied != 0 } * Page.slotCount }
 
-    /// Returns the shard of a connection of this broker.
-    static func shard(of socketID: SocketID, among shardCount: Int) -> Int {
-        Int(socketID.first % UInt64(shardCount))
+    /// Uses the socket IDs of a node of a cluster; called before anybody connects.
+    mutating func use(base: UInt64) {
+        assert(count == 0, "the IDs of connections do not change")
+        self.base = base
     }
 
     /// Creates the socket ID of the connection that is inserted next.
@@ -74,7 +77,7 @@ struct ConnectionTable {
         let isNew = firstPageWithRoom == pages.count
         let vacant = isNew ? 0 : (~pages[firstPageWithRoom].occupied).trailingZeroBitCount
         let slot = firstPageWithRoom * Page.slotCount + vacant
-        let first = UInt64(slot * shardCount + shard)
+        let first = base + UInt64(slot * shardCount + shard)
         return SocketID(first, .random(in: 1..<10_000_000_000, using: &random))
     }
 
@@ -146,15 +149,19 @@ struct ConnectionTable {
     // MARK: - Slots
 
     private func place(of id: SocketID) -> (page: Int, slot: Int) {
-        let slot = Int(id.first / UInt64(shardCount))
+        let slot = Int((id.first - base) / UInt64(shardCount))
         return (slot / Page.slotCount, slot % Page.slotCount)
     }
 
     /// The page and slot of the connection with this ID; `nil` if there is none.
     private func place(holding id: SocketID) -> (page: Int, slot: Int)? {
-        guard id.first % UInt64(shardCount) == UInt64(shard) else { return nil }
+        // Backends and clients name any numbers, also those of other nodes.
+        let number = id.first &- base
+        guard number < UInt64(pages.count * Page.slotCount * shardCount),
+            number % UInt64(shardCount) == UInt64(shard)
+        else { return nil }
         let (page, slot) = place(of: id)
-        guard page < pages.count, pages[page].occupied != 0,
+        guard pages[page].occupied != 0,
             pages[page].connections[slot]?.socketID == id
         else { return nil }
         return (page, slot)

@@ -24,6 +24,9 @@ final class Connections {
         )
     }
 
+    /// Uses the socket IDs of a node of a cluster; called before anybody connects.
+    func use(socketIDBase: UInt64) { table.use(base: socketIDBase) }
+
     /// The number of clients.
     var count: Int { table.count }
 

@@ -82,15 +82,15 @@ final class ChannelListings {
         var rest = Self.portionMax
         while rest > 0, !requests.isEmpty {
             let request = requests.removeFirst()
+            if let cluster = channels.cluster {
+                rest -= request.range.limit
+                cluster.list(request.range) { [self] in answer(request, $0) }
+                continue
+            }
             let portion = channels.table.portion(of: request.range)
             // An empty portion takes time as well.
             rest -= portion.entries.count + 16
-            let message = ListingMessage.portion(
-                portion,
-                listing: request.listing,
-                home: context.shard
-            )
-            send(message, to: request.asker)
+            answer(request, portion)
         }
         rest = Self.portionMax
         while rest > 0, !ready.isEmpty {
@@ -105,6 +105,15 @@ final class ChannelListings {
             case .hasMore, .isWaiting: ask(for: id)
             }
         }
+    }
+
+    private func answer(_ request: Request, _ portion: ChannelPortion) {
+        let message = ListingMessage.portion(
+            portion,
+            listing: request.listing,
+            home: context.shard
+        )
+        send(message, to: request.asker)
     }
 
     private func ask(for id: ListingID) {

@@ -9,6 +9,7 @@ extension ChannelService {
     func answer(_ query: ShardQuery) -> [ChannelCount] {
         switch query {
         case .counts(let addresses): return addresses.map { count(of: $0) }
+        case .terminate: return []
         case .users(let address):
             var count = count(of: address)
             count.users = table[address]?.home.presence.members.map(\.id) ?? []

@@ -31,10 +31,13 @@ package enum ShardQuery: Sendable {
     /// Drop what this channel keeps: the position of the stream that begins.
     case purge(ChannelAddress)
 
-    /// The channel; `nil` for a query for several.
+    /// In a cluster: close the connections of this user on all nodes.
+    case terminate(UserAddress)
+
+    /// The channel; `nil` for a query for several, or for none.
     var address: ChannelAddress? {
         switch self {
-        case .counts: nil
+        case .counts, .terminate: nil
         case .users(let address), .cached(let address), .state(let address),
             .history(let address, _), .trace(let address, _), .purge(let address):
             address
@@ -46,8 +49,10 @@ package enum ShardQuery: Sendable {
 package enum QueryFailure: Error {
     /// The app keeps no messages, or is no longer served.
     case keepsNothing
-    /// The archive cannot be read.
+    /// The archive, or in a cluster Redis, cannot be read.
     case isUnreadable
+    /// In a cluster: no client has tracked the channel yet.
+    case hasNoStream
 }
 
 /// The answer of a home about one channel.

@@ -29,18 +29,18 @@ final class ScatterGather {
 
     /// Queries the number of subscriptions and users of channels.
     func counts(of addresses: [ChannelAddress], finish: @escaping ([ChannelCount]) -> Void) {
-        let byHome = Dictionary(grouping: addresses) { $0.home(among: context.shardCount) }
+        let byHome = Dictionary(grouping: addresses) { context.home(of: $0) }
         ask(byHome.map { ($0.key, .counts($0.value)) }, finish: finish)
     }
 
     /// Queries the counts of a cache channel, and its cached event.
     func cache(of address: ChannelAddress, finish: @escaping ([ChannelCount]) -> Void) {
-        ask([(address.home(among: context.shardCount), .cached(address))], finish: finish)
+        ask([(context.home(of: address), .cached(address))], finish: finish)
     }
 
     /// Queries the counts of a channel, its cached event and its position.
     func state(of address: ChannelAddress, finish: @escaping ([ChannelCount]) -> Void) {
-        ask([(address.home(among: context.shardCount), .state(address))], finish: finish)
+        ask([(context.home(of: address), .state(address))], finish: finish)
     }
 
     /// Queries messages that a channel keeps.
@@ -68,7 +68,7 @@ final class ScatterGather {
         _ value: @escaping (ChannelCount) -> Value?,
         finish: @escaping (Result<Value, QueryFailure>) -> Void
     ) {
-        ask([(address.home(among: context.shardCount), query)]) { answers in
+        ask([(context.home(of: address), query)]) { answers in
             let answer = answers.first
             if answer?.failure == nil, let found = answer.flatMap(value) {
                 finish(.success(found))
@@ -79,14 +79,19 @@ final class ScatterGather {
     }
     /// Drops what a channel keeps, and queries the position of the stream that begins; `nil` in an app without recovery.
     func purge(_ address: ChannelAddress, finish: @escaping (ChannelPosition?) -> Void) {
-        ask([(address.home(among: context.shardCount), .purge(address))]) {
+        ask([(context.home(of: address), .purge(address))]) {
             finish($0.first?.position)
         }
     }
 
+    /// In a cluster: closes the connections of a user on all nodes.
+    func terminate(_ user: UserAddress, finish: @escaping () -> Void) {
+        ask([(context.home(of: user), .terminate(user))]) { _ in finish() }
+    }
+
     /// Queries the users of a presence channel.
     func users(of address: ChannelAddress, finish: @escaping ([UserID]) -> Void) {
-        ask([(address.home(among: context.shardCount), .users(address))]) {
+        ask([(context.home(of: address), .users(address))]) {
             finish($0.flatMap(\.users))
         }
     }
@@ -117,8 +122,11 @@ final class ScatterGather {
 
     // MARK: - Answers
 
-    /// Answers a query for channels whose home is here, at once or when the archive has answered.
+    /// Answers a query for channels whose home is here, at once or when the archive or the cluster has answered.
     func answer(_ query: ShardQuery, _ reply: QueryReply) {
+        if let cluster = channels.cluster {
+            return cluster.answer(query) { [self] in send($0, reply) }
+        }
         guard !channels.askArchive(query, reply) else { return }
         send(channels.answer(query), reply)
     }

@@ -55,7 +55,7 @@ final class DeliveryRecords {
             socketID,
             successor: socketID == own ? nil : own
         )
-        send(message, to: ConnectionTable.shard(of: socketID, among: context.shardCount))
+        send(message, to: context.shard(of: socketID))
     }
 
     /// Records a granted subscription.

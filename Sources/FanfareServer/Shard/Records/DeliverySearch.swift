@@ -118,7 +118,7 @@ final class DeliverySearches {
     ) {
         var search = search
         search.subject = .socket(socketID)
-        let shard = ConnectionTable.shard(of: socketID, among: context.shardCount)
+        let shard = context.shard(of: socketID)
         ask(search, [shard]) { [self] found in
             var findings = former
             findings.add(found)

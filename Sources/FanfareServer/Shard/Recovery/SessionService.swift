@@ -133,7 +133,7 @@ final class SessionService: TimerTarget {
     }
 
     private func send(_ message: SessionMessage, toShardOf socketID: SocketID) {
-        let shard = ConnectionTable.shard(of: socketID, among: context.shardCount)
+        let shard = context.shard(of: socketID)
         guard shard != context.shard else { return receive(message) }
         context.links.send(.sessions(message), to: shard)
     }

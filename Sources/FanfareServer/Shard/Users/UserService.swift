@@ -7,6 +7,8 @@ final class UserService: TimerTarget {
     private let context: ShardContext
     private let connections: Connections
     private var home = UserHome()
+    /// The home's part in the cluster; `nil` for a broker alone.
+    var cluster: ClusterHome?
     private var isDepartureTimerRunning = false
     /// The connections of this shard that are signed in, by user.
     private var signedIn: [UserAddress: Set<SocketID>] = [:]
@@ -28,7 +30,7 @@ final class UserService: TimerTarget {
     func signIn(_ connection: Connection, as user: UserID) {
         let address = UserAddress(app: connection.app.id, id: user)
         signedIn[address, default: []].insert(connection.socketID)
-        send(.signedIn(address), to: address.home(among: context.shardCount))
+        send(.signedIn(address), to: context.home(of: address))
     }
 
     /// Records that a connection has signed out.
@@ -36,7 +38,7 @@ final class UserService: TimerTarget {
         let address = UserAddress(app: connection.app.id, id: user)
         signedIn[address]?.remove(connection.socketID)
         if signedIn[address]?.isEmpty == true { signedIn[address] = nil }
-        send(.signedOut(address), to: address.home(among: context.shardCount))
+        send(.signedOut(address), to: context.home(of: address))
     }
 
     /// Subscribes a connection to the online status of these users.
@@ -62,7 +64,7 @@ final class UserService: TimerTarget {
 
     private func byHome(_ users: [UserID], of app: AppID) -> [Int: [UserID]] {
         Dictionary(grouping: users) {
-            UserAddress(app: app, id: $0).home(among: context.shardCount)
+            context.home(of: UserAddress(app: app, id: $0))
         }
     }
 
@@ -79,8 +81,11 @@ final class UserService: TimerTarget {
     /// Processes a message of another shard, or of this one.
     func receive(_ message: UserMessage) {
         switch message {
-        case .signedIn(let user): send(home.signIn(user))
+        case .signedIn(let user):
+            send(home.signIn(user))
+            cluster?.signedIn(user)
         case .signedOut(let user):
+            cluster?.signedOut(user)
             home.signOut(user, at: context.milliseconds)
             startDepartureTimer()
         case .watch(let app, let users, let watcher):

@@ -1,0 +1,65 @@
+import Redis
+
+/// What a shard counts of its cluster.
+struct ClusterCounts: Sendable {
+    /// The ends of connections, by reason.
+    var faults: [String: Int] = [:]
+    /// Messages that were read behind a loss of the connection.
+    var caughtUp = 0
+    /// Channels whose subscribers were told of a gap, or closed.
+    var gaps = 0
+    /// Nodes in one partition each whose remains this shard has removed, and members that were gone with them.
+    var (reapedNodes, reapedMembers) = (0, 0)
+    /// Channels whose position was not that of Redis though nothing was missed; must stay 0.
+    var divergences = 0
+
+    /// Replaces each count by a later one.
+    ///
+    /// Concurrent readers may overtake each other: no count decreases.
+    mutating func advance(to later: ClusterCounts) {
+        faults.merge(later.faults) { max($0, $1) }
+        for count in [\Self.caughtUp, \.gaps, \.divergences, \.reapedNodes, \.reapedMembers] {
+            self[keyPath: count] = max(self[keyPath: count], later[keyPath: count])
+        }
+    }
+}
+
+/// The gauges of a shard's part in a cluster, and its counters since the start.
+struct ClusterReading: Sendable {
+    /// Connections to Redis that are open.
+    var connections = 0
+    /// Channels to which the node is attached.
+    var attachedChannels = 0
+    /// Bytes of messages that wait for Redis, or for its answers.
+    var waitingBytes = 0
+    /// The longest of the last round trips, in microseconds.
+    var roundTripMicroseconds = 0
+    var counts = ClusterCounts()
+
+    mutating func add(_ other: ClusterReading) {
+        connections += other.connections
+        attachedChannels += other.attachedChannels
+        waitingBytes += other.waitingBytes
+        roundTripMicroseconds = max(roundTripMicroseconds, other.roundTripMicroseconds)
+        counts.faults.merge(other.counts.faults) { $0 + $1 }
+        for count in [
+            \ClusterCounts.caughtUp, \.gaps, \.divergences, \.reapedNodes, \.reapedMembers,
+        ] {
+            counts[keyPath: count] += other.counts[keyPath: count]
+        }
+    }
+}
+
+extension ClusterHome {
+    /// The gauges and counters.
+    var reading: ClusterReading {
+        let roundTrip = connection?.lastRoundTrip.map { $0 / .microseconds(1) } ?? 0
+        return ClusterReading(
+            connections: isOpen ? 1 : 0,
+            attachedChannels: remotes.values.count { $0.countedSubscriptions > 0 },
+            waitingBytes: outbox.byteCount + (connection?.unansweredBytes ?? 0),
+            roundTripMicroseconds: Int(roundTrip),
+            counts: counts
+        )
+    }
+}

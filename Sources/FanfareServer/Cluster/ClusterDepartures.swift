@@ -1,0 +1,86 @@
+import Broker
+import Net
+import PusherProtocol
+import RESP
+import Redis
+
+// The number of a channel's subscriptions, and the end of the last one.
+extension ClusterHome {
+    /// The time between two counts of a channel with subscribers.
+    private static var countInterval: Duration { .seconds(1) }
+    /// The time for which a channel without subscribers is followed.
+    private static var vacancyTime: Duration { .seconds(10) }
+
+    /// Called when the number of subscriptions of this node's connections may have changed.
+    func countChanged(at address: ChannelAddress) {
+        guard let remote = remotes[address], remote.attaching == nil, !remote.isGranting else {
+            return
+        }
+        let count = subscriptionCount(of: remote)
+        guard count != remote.countedSubscriptions || count == 0 else { return }
+        if count == 0 { return detach(remote) }
+        uncounted.insert(address)
+        startTimer(.counts, after: Self.countInterval)
+    }
+
+    func countSubscriptions() {
+        for address in exchange(&uncounted, with: []) {
+            guard let remote = remotes[address], remote.isCurrent, remote.attaching == nil,
+                remote.countedSubscriptions > 0
+            else { continue }
+            let count = subscriptionCount(of: remote)
+            guard count > 0, count != remote.countedSubscriptions else { continue }
+            sendAttach(remote, hasStream(remote) ? .stream : [])
+        }
+    }
+
+    private func detach(_ remote: RemoteChannel) {
+        if remote.countedSubscriptions > 0 {
+            remote.countedSubscriptions = 0
+            send(
+                calls(of: remote).detach(from: remote.channel, rules(of: remote)),
+                as: .detach(remote)
+            )
+        }
+        if remote.vacantSince == nil { remote.vacantSince = context.reactor.now }
+        startTimer(.vacancies, after: Self.vacancyTime)
+    }
+
+    func detached(_ reply: borrowing RESPView, _ remote: RemoteChannel) {
+        // A node that is not registered has nothing to be detached from.
+        guard let detachment = ChannelDetachment(reply), detachment.becameVacant else { return }
+        context.notify(.occupancy, on: remote.address, .vacated)
+    }
+
+    /// Stops following channels whose last subscriber has not come back.
+    func leaveVacantTopics() {
+        let now = context.reactor.now
+        var left: [RemoteChannel] = []
+        var areLeft = false
+        for remote in remotes.values {
+            guard let since = remote.vacantSince, remote.attaching == nil else { continue }
+            if since.duration(to: now) >= Self.vacancyTime, subscriptionCount(of: remote) == 0 {
+                left.append(remote)
+            } else {
+                areLeft = true
+            }
+        }
+        for remote in left { forget(remote) }
+        for start in stride(from: 0, to: left.count, by: 256) {
+            let topics = left[start..<min(start + 256, left.count)].filter(\.isSubscribed).map(
+                \.topic
+            )
+            guard !topics.isEmpty else { continue }
+            send(.topics) { connection throws(RedisCallError) in
+                try connection.unsubscribe(from: topics)
+            }
+        }
+        if areLeft { startTimer(.vacancies, after: .seconds(1)) }
+    }
+
+    func forget(_ remote: RemoteChannel) {
+        remotes[remote.address] = nil
+        topics[remote.topic] = nil
+        channels.state.unfollow(remote.address)
+    }
+}

@@ -1,0 +1,174 @@
+import Broker
+import PusherProtocol
+import RESP
+import Redis
+
+/// A message on its way to Redis.
+struct OutgoingMessage {
+    /// Who gets to know what became of it.
+    enum Sender {
+        case backend(Publication, ChannelBacklog.Origin)
+        case client(ClientEvent, ClientEventAuthor)
+    }
+
+    let sender: Sender
+    let address: ChannelAddress
+    /// The index of its partition.
+    let partition: Int
+    var message: ClusterMessage
+    /// Whether it goes to the channel's current stream, whichever that is; one begins if there is none.
+    var opens = false
+
+    /// Whether it is published without a script: it has no position, and nothing is kept of it.
+    var isPlain: Bool {
+        !opens && message.stream == .none && message.idempotency == nil && message.caching == nil
+    }
+
+    /// Whether it can be published again without harm, if nobody knows whether it was.
+    var isRepeatable: Bool { message.idempotency != nil }
+
+    /// Its size, in bytes.
+    var length: Int { message.entry.count + address.name.text.utf8.count }
+}
+
+/// Messages that are published without a script, and that the last call proves to have reached a primary.
+final class PlainBatch {
+    let messages: [OutgoingMessage]
+    /// The error in place of one of the replies.
+    private(set) var error: RedisError?
+
+    init(_ messages: [OutgoingMessage]) { self.messages = messages }
+
+    func check(_ reply: borrowing RESPView) { error = error ?? RedisError(reply) }
+}
+
+/// The messages of one shard that are not sent to Redis yet, in the order of each partition.
+struct ClusterOutbox {
+    /// The messages of a channel whose stream has ended, in their order.
+    private struct Reopening {
+        /// Those that Redis has refused for it.
+        var stale: [OutgoingMessage] = []
+        /// Those that came behind them.
+        var waiting: [OutgoingMessage] = []
+    }
+
+    private var queues: [[OutgoingMessage]]
+    /// The partitions with messages, in the order in which they got them.
+    private var filled: [Int] = []
+    private var reopening: [ChannelAddress: Reopening] = [:]
+    /// The size of all messages, in bytes.
+    private(set) var byteCount = 0
+
+    init(partitionCount: Int) { queues = Array(repeating: [], count: partitionCount) }
+
+    /// Whether there is something to send.
+    var isEmpty: Bool { filled.isEmpty }
+
+    /// The number of messages.
+    var count: Int {
+        filled.reduce(0) { $0 + queues[$1].count }
+            + reopening.values.reduce(0) { $0 + $1.stale.count + $1.waiting.count }
+    }
+
+    /// Adds a message behind all others of its channel.
+    mutating func append(_ message: OutgoingMessage) {
+        byteCount += message.length
+        guard reopening.isEmpty || reopening[message.address] == nil else {
+            reopening[message.address]?.waiting.append(message)
+            return
+        }
+        enqueue(message)
+    }
+
+    private mutating func enqueue(_ message: OutgoingMessage) {
+        if queues[message.partition].isEmpty { filled.append(message.partition) }
+        queues[message.partition].append(message)
+    }
+
+    /// Removes and returns the next messages that one call can have: of one partition, on one path.
+    mutating func nextBatch() -> [OutgoingMessage]? {
+        guard let partition = filled.first, let first = queues[partition].first else { return nil }
+        let count = queues[partition].prefix(ClusterScripts.messageCountMax)
+            .prefix { $0.isPlain == first.isPlain && $0.opens == first.opens }
+            .count
+        let batch = Array(queues[partition].prefix(count))
+        queues[partition].removeFirst(count)
+        if queues[partition].isEmpty { filled.removeFirst() }
+        byteCount -= batch.reduce(0) { $0 + $1.length }
+        return batch
+    }
+
+    /// Puts messages back that could not be sent, ahead of all others.
+    mutating func putBack(_ batch: [OutgoingMessage]) {
+        guard let partition = batch.first?.partition else { return }
+        byteCount += batch.reduce(0) { $0 + $1.length }
+        if queues[partition].isEmpty { filled.append(partition) }
+        queues[partition].insert(contentsOf: batch, at: 0)
+    }
+
+    // MARK: - Streams that have ended
+
+    /// Whether a channel's stream has ended, and its messages wait for another.
+    var isReopening: Bool { !reopening.isEmpty }
+
+    /// Keeps a message whose channel has another stream than was known.
+    ///
+    /// The later messages that were sent are refused too. They follow, and only then what was not sent yet.
+    mutating func reopen(_ message: OutgoingMessage) {
+        byteCount += message.length
+        reopening[message.address, default: Reopening()].stale.append(message)
+    }
+
+    /// Sends the messages of channels of which no message is unanswered any more to their current streams.
+    mutating func sendReopened(isUnanswered: (ChannelAddress) -> Bool) {
+        for (address, messages) in reopening where !isUnanswered(address) {
+            reopening[address] = nil
+            for var message in messages.stale + messages.waiting {
+                // A message without a position waits only for its place.
+                message.opens = message.message.stream != .none
+                enqueue(message)
+            }
+        }
+    }
+
+    // MARK: - The end of a connection
+
+    /// Continues behind the end of a connection: what can be repeated is sent again, ahead of what was not sent.
+    ///
+    /// - Parameters:
+    ///   - calls: The unanswered calls, in their order.
+    ///   - refuse: Called with the messages that may have been published or not.
+    mutating func lost(_ calls: [ClusterHome.Call], refuse: (OutgoingMessage) -> Void) {
+        var ahead = reopening.values.flatMap(\.stale)
+        for call in calls {
+            switch call {
+            case .publish(let messages):
+                for message in messages {
+                    guard message.isRepeatable else {
+                        refuse(message)
+                        continue
+                    }
+                    byteCount += message.length
+                    ahead.append(message)
+                }
+            case .plainEnd(let batch): batch.messages.forEach(refuse)
+            default: break
+            }
+        }
+        ahead += reopening.values.flatMap(\.waiting)
+        reopening = [:]
+        guard !ahead.isEmpty else { return }
+        let behind = filled.flatMap { queues[$0] }
+        for partition in filled { queues[partition] = [] }
+        filled = []
+        for message in ahead + behind { enqueue(message) }
+    }
+
+    /// Removes and returns all messages.
+    mutating func removeAll() -> [OutgoingMessage] {
+        let all =
+            reopening.values.flatMap { $0.stale + $0.waiting } + filled.flatMap { queues[$0] }
+        self = ClusterOutbox(partitionCount: queues.count)
+        return all
+    }
+}

@@ -1,0 +1,165 @@
+import Broker
+import Net
+import PusherProtocol
+import RESP
+import Redis
+
+// Presence channels: Redis has the members of all nodes, and announces who comes and leaves.
+//
+// The node tells Redis of a user's first connection to a channel and of the end of the last one. A new member is granted its
+// subscription when its own arrival has been announced, so its list of members is the one at that place in the order.
+extension ClusterHome {
+    // MARK: - Arrivals
+
+    /// Whether a subscription waits for its user to become a member.
+    func joins(_ subscription: PendingSubscription, _ remote: RemoteChannel) -> Bool {
+        guard let member = subscription.member, !remote.joined.contains(member.id) else {
+            return false
+        }
+        if remote.joining[member.id] != nil {
+            remote.joining[member.id]?.append(subscription)
+        } else {
+            remote.joining[member.id] = [subscription]
+            join(member, remote)
+        }
+        return true
+    }
+
+    private func join(_ member: Member, _ remote: RemoteChannel) {
+        let app = context.registry.apps[remote.address.app]
+        let call = calls(of: remote).join(
+            remote.channel,
+            as: member.id.text,
+            info: member.info ?? [],
+            membersMax: app?.limits.membersMax ?? 0,
+            rules(of: remote)
+        )
+        send(call, as: .join(remote, member))
+    }
+
+    func joined(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ member: Member) {
+        guard remotes[remote.address] === remote else { return }
+        guard let arrival = MemberArrival(reply) else {
+            // Redis has taken the node for dead, or has no memory: it is attached again first.
+            remote.waiting += remote.joining.removeValue(forKey: member.id) ?? []
+            guard [.fenced, .detached].contains(RedisError(reply)?.code) else { return }
+            return lookForMissed(on: remote)
+        }
+        switch arrival {
+        case .refused:
+            for subscription in remote.joining.removeValue(forKey: member.id) ?? [] {
+                channels.sendRefusal(
+                    of: subscription.request,
+                    at: remote.address,
+                    membersMax: context.registry.apps[remote.address.app]?.limits.membersMax ?? 0
+                )
+            }
+            countChanged(at: remote.address)
+        case .newMember:
+            context.notify(.members, on: remote.address, .memberAdded(member.id))
+            remote.announced.insert(member.id)
+            if remote.members.contains(member.id) { grantJoined(member.id, remote) }
+        case .knownMember:
+            remote.members.add(member)
+            grantJoined(member.id, remote)
+        }
+    }
+
+    /// Grants the subscriptions of a user who is a member now.
+    private func grantJoined(_ user: UserID, _ remote: RemoteChannel) {
+        remote.announced.remove(user)
+        guard let subscriptions = remote.joining.removeValue(forKey: user) else { return }
+        remote.joined.insert(user)
+        guard remote.isCurrent else {
+            remote.waiting += subscriptions
+            return
+        }
+        remote.isGranting = true
+        for subscription in subscriptions {
+            channels.addSubscriber(
+                subscription.request,
+                to: remote.address,
+                as: subscription.member,
+                from: subscription.position
+            )
+        }
+        remote.isGranting = false
+        leaveIfAbsent(user, remote)
+        countChanged(at: remote.address)
+    }
+
+    // MARK: - Departures
+
+    /// Called when the last connection of a user may have left a channel.
+    func leaveIfAbsent(_ user: UserID, _ remote: RemoteChannel) {
+        guard remote.joined.contains(user) else { return }
+        let isPresent =
+            channels.table[remote.address]?.home.presence.contains(user) == true
+            || remote.waiting.contains { $0.member?.id == user }
+            || replays.values.contains { $0.0 === remote && $0.1.member?.id == user }
+        guard !isPresent else { return }
+        remote.joined.remove(user)
+        let call = calls(of: remote).leave(remote.channel, as: user.text, rules(of: remote))
+        send(call, as: .leave(remote, user))
+    }
+
+    func left(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ user: UserID) {
+        guard let departure = MemberDeparture(reply), departure == .memberLeft else { return }
+        context.notify(.members, on: remote.address, .memberRemoved(user))
+    }
+
+    // MARK: - Announcements
+
+    func memberCame(_ member: Member, _ remote: RemoteChannel) {
+        if remote.members.add(member) {
+            announce(.memberAdded(member, to: remote.address.name), on: remote, isOfMembers: true)
+        }
+        if remote.announced.contains(member.id) { grantJoined(member.id, remote) }
+    }
+
+    func memberLeft(_ user: UserID, _ remote: RemoteChannel) {
+        guard remote.members.remove(user) else { return }
+        let channel = remote.address.name.text
+        announce(.memberRemoved(channel: channel, userID: user.text), on: remote, isOfMembers: true)
+    }
+
+    /// The members that a subscription begins with; `nil` if the channel has none.
+    func members(at address: ChannelAddress) -> [Member]? {
+        address.name.kind.isPresence ? remotes[address]?.members.members : nil
+    }
+
+    // MARK: - Behind a loss of the connection
+
+    /// Makes the users of this node members again, since Redis may have removed them.
+    func joinAgain(_ remote: RemoteChannel) {
+        remote.hasJoinedAgain = true
+        for member in channels.table[remote.address]?.home.presence.members ?? [] {
+            remote.joined.insert(member.id)
+            let app = context.registry.apps[remote.address.app]
+            let call = calls(of: remote).join(
+                remote.channel,
+                as: member.id.text,
+                info: member.info ?? [],
+                membersMax: max(app?.limits.membersMax ?? 0, 1),
+                rules(of: remote)
+            )
+            send(call, as: .rejoin)
+        }
+    }
+
+    /// Replaces the list of members, and tells the subscribers of the difference.
+    func replaceMembers(_ remote: RemoteChannel, by attachment: ChannelAttachment) {
+        let members = attachment.members.map { member in
+            Member(id: UserID(member.user), info: member.info.isEmpty ? nil : member.info)
+        }
+        let (left, come) = remote.members.replace(by: members)
+        let channel = remote.address.name
+        for user in left {
+            let notice = ServerMessage.memberRemoved(channel: channel.text, userID: user.text)
+            announce(notice, on: remote, isOfMembers: true)
+        }
+        for member in come {
+            announce(.memberAdded(member, to: channel), on: remote, isOfMembers: true)
+        }
+    }
+}

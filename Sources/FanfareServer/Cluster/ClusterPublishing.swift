@@ -1,0 +1,233 @@
+import Broker
+import Net
+import Primitives
+import PusherProtocol
+import RESP
+import Redis
+
+// Publishing: from the home shard to Redis, in batches.
+extension ClusterHome {
+    // MARK: - Messages
+
+    /// Sends the event of a backend to Redis.
+    ///
+    /// - Parameters:
+    ///   - publication: The event.
+    ///   - address: The channel.
+    ///   - origin: Where the outcome is reported.
+    /// - Returns: The outcome if the event is refused at once; `nil` if it comes later.
+    func publish(
+        _ publication: Publication,
+        on address: ChannelAddress,
+        origin: () -> ChannelBacklog.Origin
+    ) -> PendingTrigger.Outcome? {
+        let length = publication.envelopeLength(for: address.name)
+        if let refusal = refusal(of: length) { return .unavailable(refusal) }
+        let app = context.registry.apps[address.app]
+        let rule = rule(of: address, app)
+        let stream = publication.isEphemeral ? .none : self.stream(of: address, rule)
+        let key = app.flatMap { app in
+            publication.key.flatMap { idempotency($0, publication.digest, on: address, of: app) }
+        }
+        let message = ClusterMessage(
+            on: ClusterChannel(app: address.app.text, name: address.name.text),
+            in: stream,
+            lengthMax: lengthMax(of: address, rule, messageLength: length),
+            entry: entry("e", except: publication.except, length: length) {
+                publication.appendEnvelope(for: address.name, to: &$0)
+            },
+            idempotency: key,
+            caching: publication.isEphemeral ? nil : caching(on: address, app)
+        )
+        var outgoing = OutgoingMessage(
+            sender: .backend(publication, origin()),
+            address: address,
+            partition: partition(of: address),
+            message: message
+        )
+        let needsStream = rule?.keep == .always || publication.needsPosition
+        outgoing.opens = needsStream && stream == .unknown
+        outbox.append(outgoing)
+        return nil
+    }
+
+    /// Sends the event of a client to Redis.
+    func publish(
+        _ event: ClientEvent,
+        by author: ClientEventAuthor,
+        on address: ChannelAddress
+    ) {
+        let app = context.registry.apps[address.app]
+        let rule = rule(of: address, app)
+        let stream = rule?.keepsClientEvents == false ? .none : self.stream(of: address, rule)
+        let userToken = author.user.map { JSONWriter.token($0.text) }
+        let length = event.envelopeLength(for: address.name, userID: userToken)
+        let key = app.flatMap { app in
+            event.key.flatMap { idempotency($0, event.digest, on: address, of: app) }
+        }
+        let message = ClusterMessage(
+            on: ClusterChannel(app: address.app.text, name: address.name.text),
+            in: stream,
+            lengthMax: lengthMax(of: address, rule, messageLength: length),
+            entry: entry("c", except: author.socketID, length: length) {
+                event.appendEnvelope(for: address.name, userID: userToken, to: &$0)
+            },
+            idempotency: key
+        )
+        var outgoing = OutgoingMessage(
+            sender: .client(event, author),
+            address: address,
+            partition: partition(of: address),
+            message: message
+        )
+        outgoing.opens = rule?.keep == .always && stream == .unknown
+        if let refusal = refusal(of: length) { return refuse(outgoing, refusal) }
+        outbox.append(outgoing)
+    }
+
+    /// Why a message cannot even wait.
+    private func refusal(of length: Int) -> ClusterRefusal? {
+        if let downSince, downSince.duration(to: context.reactor.now) >= settings.patience {
+            return .disconnected
+        }
+        return outbox.byteCount + length > settings.queuedBytesMax ? .full : nil
+    }
+
+    /// What the channel keeps; `nil` if it has no positions.
+    func rule(of address: ChannelAddress, _ app: App?) -> RecoveryRule? {
+        guard let recovery = app?.recovery, recovery.isEnabled else { return nil }
+        return recovery.rule(of: address.name)
+    }
+
+    private func stream(of address: ChannelAddress, _ rule: RecoveryRule?) -> ClusterMessage.Stream
+    {
+        guard rule != nil else { return .none }
+        return remotes[address]?.position.map { .id($0.stream) } ?? .unknown
+    }
+
+    /// The number of messages that the channel keeps, which bounds their size as well.
+    private func lengthMax(
+        of address: ChannelAddress,
+        _ rule: RecoveryRule?,
+        messageLength: Int
+    ) -> Int {
+        guard let rule else { return 0 }
+        var mean = messageLength
+        if let index = channels.state.streams.index(of: address) {
+            let stream = channels.state.streams[index]
+            if stream.retainedCount > 0 { mean = stream.retainedByteCount / stream.retainedCount }
+        }
+        return min(rule.messagesMax, max(1, rule.bytesMax / max(mean, 1)))
+    }
+
+    private func idempotency(
+        _ key: IdempotencyKey,
+        _ digest: UInt64,
+        on address: ChannelAddress,
+        of app: App
+    ) -> ClusterMessage.Idempotency? {
+        guard app.limits.idempotencyKeysMax > 0 else { return nil }
+        return ClusterMessage.Idempotency(
+            // A trigger on several channels has one key.
+            key: "\(address.name.text):\(key.text)",
+            digest: String(digest, radix: 16),
+            age: max(1, app.features.idempotencyAge)
+        )
+    }
+
+    private func caching(on address: ChannelAddress, _ app: App?) -> ClusterMessage.Caching? {
+        guard address.name.kind.isCache, let app, app.limits.cachedEventsMax > 0 else { return nil }
+        let count = settings.partitionCount
+        return ClusterMessage.Caching(
+            lifetime: max(1, app.features.cacheLifetime),
+            eventsMax: (app.limits.cachedEventsMax + count - 1) / count
+        )
+    }
+
+    /// Writes `KIND EXCEPT TIME BODY`.
+    private func entry(
+        _ kind: StaticString,
+        except: SocketID?,
+        length: Int,
+        _ body: (inout [UInt8]) -> Void
+    ) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(length + 48)
+        bytes.append(kind)
+        bytes.append(UInt8(ascii: " "))
+        if let except {
+            bytes.append(contentsOf: "\(except)".utf8)
+        } else {
+            bytes.append(UInt8(ascii: "-"))
+        }
+        bytes.append(UInt8(ascii: " "))
+        bytes.append(decimal: Int(context.reactor.unixMilliseconds))
+        bytes.append(UInt8(ascii: " "))
+        body(&bytes)
+        return bytes
+    }
+
+    // MARK: - Batches
+
+    /// Sends the messages of a turn.
+    ///
+    /// - Returns: Whether there were any.
+    @discardableResult
+    func sendMessages() -> Bool {
+        guard isOpen, !outbox.isEmpty else { return false }
+        while let batch = outbox.nextBatch() {
+            let isSent = batch[0].isPlain ? sendPlainly(batch) : sendScript(batch)
+            guard isSent else {
+                outbox.putBack(batch)
+                break
+            }
+        }
+        return true
+    }
+
+    private func sendScript(_ batch: [OutgoingMessage]) -> Bool {
+        let calls = partitions[batch[0].partition].calls
+        return send(
+            calls.publish(batch.map(\.message), opens: batch[0].opens),
+            as: .publish(batch)
+        )
+    }
+
+    /// Publishes messages of which nothing is kept: without a script, which costs Redis three times as much.
+    ///
+    /// A demoted server still publishes, so a write behind the messages has to prove that it is the primary.
+    private func sendPlainly(_ messages: [OutgoingMessage]) -> Bool {
+        let batch = PlainBatch(messages)
+        let keys = partitions[messages[0].partition].calls.keys
+        func count(_ number: Int, _ purpose: Call) -> Bool {
+            send(purpose) { connection throws(RedisCallError) in
+                try connection.call(argumentCount: 3) { writer in
+                    writer.argument(literal: "INCRBY")
+                    writer.argument(keys.counter)
+                    writer.argument(number)
+                }
+            }
+        }
+        guard count(messages.count, .plainPart(batch)) else { return false }
+        for message in messages {
+            let isSent = send(.plainPart(batch)) { connection throws(RedisCallError) in
+                try connection.call(argumentCount: 3) { writer in
+                    writer.argument(literal: "PUBLISH")
+                    writer.argument(keys.announcements(message.message.channel))
+                    writer.argument(length: message.message.entry.count + 2) { bytes in
+                        bytes.append("0 ")
+                        bytes.append(contentsOf: message.message.entry)
+                    }
+                }
+            }
+            guard isSent else { return giveUp(messages) }
+        }
+        return count(0, .plainEnd(batch)) || giveUp(messages)
+    }
+
+    /// Called when the connection ends between the parts of a batch, of which some may be on their way.
+    private func giveUp(_ messages: [OutgoingMessage]) -> Bool {
+        for message in messages { refuse(message, .unanswered) }
+        return true
+    }
+}

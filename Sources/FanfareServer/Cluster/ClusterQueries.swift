@@ -1,0 +1,282 @@
+import Broker
+import Net
+import Primitives
+import PusherProtocol
+import RESP
+import Redis
+
+/// A query of a backend for channels whose home is this shard, which Redis answers for all nodes.
+final class ClusterQuery {
+    let query: ShardQuery
+    let finish: ([ChannelCount]) -> Void
+    /// The answer so far, one element for each channel.
+    var counts: [ChannelCount] = []
+    /// The number of unanswered calls.
+    var missing = 0
+    /// The data of a cached event, whose expiry is not read yet.
+    var cachedData: [UInt8]?
+    /// The serial of the oldest message that is kept.
+    var oldest: UInt64?
+
+    init(_ query: ShardQuery, _ finish: @escaping ([ChannelCount]) -> Void) {
+        (self.query, self.finish) = (query, finish)
+    }
+
+    /// A part of the answer.
+    enum Part {
+        /// The subscriptions and the members of a channel, by its index.
+        case subscriptions(Int), members(Int)
+        case users, cachedEvent, cachedExpiry, position, oldest, history, purge, termination
+    }
+}
+
+// Queries: any node answers for all, from Redis.
+extension ClusterHome {
+    /// Answers a query when Redis has answered; without Redis it waits.
+    func answer(_ query: ShardQuery, _ finish: @escaping ([ChannelCount]) -> Void) {
+        let query = ClusterQuery(query, finish)
+        queries[ObjectIdentifier(query)] = query
+        ask(query)
+    }
+
+    /// Asks Redis, also again behind a loss of the connection.
+    func ask(_ query: ClusterQuery) {
+        guard isOpen else { return }
+        (query.counts, query.missing) = ([], 0)
+        let addresses: [ChannelAddress] =
+            if case .counts(let addresses) = query.query {
+                addresses
+            } else {
+                query.query.address.map { [$0] } ?? []
+            }
+        for (index, address) in addresses.enumerated() {
+            query.counts.append(
+                ChannelCount(name: address.name, subscriptionCount: 0, userCount: 0)
+            )
+            let (keys, channel) = keys(of: address)
+            read(query, .subscriptions(index), "HVALS", keys.subscriptions(channel))
+            if address.name.kind.isPresence {
+                read(query, .members(index), "HLEN", keys.members(channel))
+            }
+        }
+        if case .terminate(let user) = query.query {
+            let call = termination(of: user)
+            read(query, .termination) { connection throws(RedisCallError) in
+                try connection.send(call)
+            }
+        }
+        guard let address = query.query.address else { return finishIfComplete(query) }
+        askForDetails(query, of: address)
+        finishIfComplete(query)
+    }
+
+    private func askForDetails(_ query: ClusterQuery, of address: ChannelAddress) {
+        let (keys, channel) = keys(of: address)
+        let calls = partitions[partition(of: address)].calls
+        switch query.query {
+        case .counts, .terminate: break
+        case .users: read(query, .users, "HKEYS", keys.members(channel))
+        case .cached, .state:
+            if address.name.kind.isCache {
+                let name = address.name.text
+                read(query, .cachedEvent, "HGET", keys.cachedEvents(channel.app), name)
+                read(query, .cachedExpiry, "ZSCORE", keys.cachedEventExpiries(channel.app), name)
+            }
+            guard case .state = query.query, channels.keepsMessages(at: address) else { return }
+            read(query, .position) { connection throws(RedisCallError) in
+                try connection.send(calls.positions(of: [channel]))
+            }
+        case .history, .trace:
+            guard channels.keepsMessages(at: address) else {
+                return query.counts[0].failure = .keepsNothing
+            }
+            let messages = keys.messages(channel)
+            read(query, .oldest, "XRANGE", messages, "-", "+", "COUNT", "1")
+            read(query, .position) { connection throws(RedisCallError) in
+                try connection.send(calls.positions(of: [channel]))
+            }
+        case .purge:
+            let begins = channels.keepsMessages(at: address)
+            read(query, .purge) { connection throws(RedisCallError) in
+                try connection.send(calls.purge(channel, begins: begins))
+            }
+        }
+    }
+
+    private func keys(of address: ChannelAddress) -> (PartitionKeys, ClusterChannel) {
+        (
+            partitions[partition(of: address)].calls.keys,
+            ClusterChannel(app: address.app.text, name: address.name.text)
+        )
+    }
+
+    private func read(
+        _ query: ClusterQuery,
+        _ part: ClusterQuery.Part,
+        _ command: StaticString,
+        _ key: RedisKey,
+        _ arguments: String...
+    ) {
+        read(query, part) { connection throws(RedisCallError) in
+            try connection.call(argumentCount: 2 + arguments.count) { writer in
+                writer.argument(literal: command)
+                writer.argument(key)
+                for argument in arguments { writer.argument(argument) }
+            }
+        }
+    }
+
+    private func read(
+        _ query: ClusterQuery,
+        _ part: ClusterQuery.Part,
+        _ call: (RedisConnection) throws(RedisCallError) -> CallID
+    ) {
+        if send(.query(query, part), call) { query.missing += 1 }
+    }
+
+    // MARK: - Answers
+
+    func receive(_ reply: borrowing RESPView, for query: ClusterQuery, _ part: ClusterQuery.Part) {
+        query.missing -= 1
+        if RedisError(reply) != nil {
+            if !query.counts.isEmpty { query.counts[0].failure = .isUnreadable }
+        } else {
+            read(reply, for: query, part)
+        }
+        finishIfComplete(query)
+    }
+
+    private func read(
+        _ reply: borrowing RESPView,
+        for query: ClusterQuery,
+        _ part: ClusterQuery.Part
+    ) {
+        switch part {
+        case .subscriptions(let index):
+            var count = 0
+            reply.forEach { count += Int($0.integer ?? 0) }
+            query.counts[index].subscriptionCount = count
+        case .members(let index): query.counts[index].userCount = Int(reply.integer ?? 0)
+        case .users:
+            var users: [UserID] = []
+            reply.forEach { users.append(UserID($0.text)) }
+            query.counts[0].users = users
+        case .cachedEvent:
+            query.counts[0].cache = .empty
+            query.cachedData = ChannelAnnouncement(reply.copy())?.content.envelope?.dataToken
+        case .cachedExpiry:
+            let rest = (reply.double ?? 0) - Double(context.reactor.unixMilliseconds)
+            guard let data = query.cachedData, rest > 0 else { return }
+            let seconds = Int((rest / 1_000).rounded(.up))
+            query.counts[0].cache = .event(dataToken: data, secondsLeft: seconds)
+        case .oldest: query.oldest = StreamPosition(reply[0][0])?.serial
+        case .position:
+            guard let newest = StreamPositions(reply)?.newest.first, let newest else {
+                return answerWithoutStream(query)
+            }
+            query.counts[0].position = ChannelPosition(newest)
+            readMessages(query, in: newest)
+        case .history: readHistory(reply, for: query)
+        case .termination: break
+        case .purge:
+            query.counts[0].position = StreamPosition(reply).flatMap { ChannelPosition($0) }
+        }
+    }
+
+    private func finishIfComplete(_ query: ClusterQuery) {
+        guard query.missing == 0, isOpen,
+            queries.removeValue(forKey: ObjectIdentifier(query)) != nil
+        else { return }
+        query.finish(query.counts)
+    }
+
+    // MARK: - Messages
+
+    private func answerWithoutStream(_ query: ClusterQuery) {
+        guard case .history = query.query else { return }
+        query.counts[0].failure = .hasNoStream
+    }
+
+    private func readMessages(_ query: ClusterQuery, in newest: StreamPosition) {
+        let first: UInt64
+        let last: UInt64
+        var (isReversed, countMax) = (false, 1)
+        switch query.query {
+        case .history(_, let page):
+            first = page.after.map { $0 + 1 } ?? 1
+            last = min(newest.serial, page.before.map { $0 &- 1 } ?? .max)
+            isReversed = page.isNewestFirst
+            // Times are not in the order of the index; few queries ask for them.
+            countMax = page.since == nil && page.until == nil ? page.limit + 1 : .max
+        case .trace(_, let serial): (first, last) = (serial, serial)
+        case .counts, .users, .cached, .state, .purge, .terminate: return
+        }
+        guard first <= last, last > 0, let address = query.query.address else {
+            return finishHistory([], hasMore: false, for: query)
+        }
+        let (keys, channel) = keys(of: address)
+        let range = [first, last].map {
+            StreamPosition(stream: newest.stream, serial: $0).description
+        }
+        let key = keys.messages(channel)
+        let count = "\(min(countMax, HistoryQuery.limitMax + 1))"
+        if isReversed {
+            read(query, .history, "XREVRANGE", key, range[1], range[0], "COUNT", count)
+        } else {
+            read(query, .history, "XRANGE", key, range[0], range[1], "COUNT", count)
+        }
+    }
+
+    private func readHistory(_ reply: borrowing RESPView, for query: ClusterQuery) {
+        var messages: [StoredMessage] = storedMessages(reply)
+        switch query.query {
+        case .history(_, let page):
+            messages.removeAll { $0.time < page.since ?? .min || $0.time > page.until ?? .max }
+            let hasMore = messages.count > page.limit
+            finishHistory(Array(messages.prefix(page.limit)), hasMore: hasMore, for: query)
+        default: finishHistory(messages, hasMore: false, for: query)
+        }
+    }
+
+    private func finishHistory(
+        _ messages: [StoredMessage],
+        hasMore: Bool,
+        for query: ClusterQuery
+    ) {
+        guard let position = query.counts[0].position else { return }
+        if case .trace(_, let serial) = query.query {
+            let message = messages.first
+            query.counts[0].trace = TracedMessage(
+                ChannelPosition(stream: position.stream, serial: serial),
+                last: position.serial,
+                time: message.map { $0.time - context.calendarOffset },
+                published: message?.time,
+                except: message?.except
+            )
+            return
+        }
+        query.counts[0].history = HistoryPage(
+            position,
+            oldest: query.oldest ?? position.serial + 1,
+            messages: messages.map { message in
+                let text = Array(message.frame[EventFrame.headerLength(message.frame)...])
+                return HistoryPage.Message(serial: message.serial, time: message.time, text: text)
+            },
+            hasMore: hasMore
+        )
+    }
+}
+
+extension [UInt8] {
+    /// The data of an event, as a JSON string with its quotes; `nil` if these are not the bytes of an event.
+    fileprivate var dataToken: [UInt8]? {
+        var scanner = JSONScanner()
+        guard (try? scanner.beginObject(in: span)) != nil else { return nil }
+        while let name = try? scanner.nextName(in: span),
+            let value = try? scanner.value(in: span)
+        {
+            if name.equals("data", in: span) { return value.token(in: span) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,84 @@
+import Broker
+import Net
+import PusherProtocol
+import RESP
+import Redis
+
+// Nodes that have ended: what they had in Redis is removed, by whichever node is first to notice; a node that stops does it
+// itself.
+extension ClusterHome {
+    /// A node that has ended, in one partition.
+    struct EndedNode: Hashable {
+        let name: String
+        /// The index of the partition among those of the shard.
+        let partition: Int
+    }
+
+    /// Removes what dead nodes had in a partition.
+    func reap(_ names: [String], in partition: Int) {
+        for name in names where name != settings.node {
+            let node = EndedNode(name: name, partition: partition)
+            if reapings[node] == nil { condemn(node) }
+        }
+    }
+
+    /// Removes what this node has in Redis, since it stops.
+    func leaveCluster() {
+        guard isOpen, !isLeaving else { return }
+        isLeaving = true
+        for partition in partitions.indices {
+            condemn(EndedNode(name: settings.node, partition: partition))
+        }
+    }
+
+    /// Whether nothing of this node is left in Redis, or Redis cannot be asked.
+    var hasLeft: Bool {
+        !isOpen || isLeaving && !reapings.keys.contains { $0.name == settings.node }
+    }
+
+    private func condemn(_ node: EndedNode) {
+        let call = partitions[node.partition].calls.condemn(node.name, lease: settings.lease)
+        if send(call, as: .condemn(node)) { reapings[node] = 0 }
+    }
+
+    func condemned(_ reply: borrowing RESPView, _ node: EndedNode) {
+        guard case .items(let items) = Condemnation(reply), !items.isEmpty else {
+            if case .forgotten = Condemnation(reply) { counts.reapedNodes += 1 }
+            // Alive, forgotten, or in the care of another node. An error is found again by the next heartbeat.
+            reapings[node] = nil
+            return
+        }
+        for item in items { reap(item, of: node) }
+    }
+
+    private func reap(_ item: NodeItem, of node: EndedNode) {
+        let calls = partitions[node.partition].calls
+        let call =
+            switch item {
+            case .channel(let channel): calls.reap(channel, of: node.name, rules(of: channel))
+            case .user(let user): calls.reap(user, of: node.name)
+            }
+        if send(call, as: .reap(node, item)) { reapings[node, default: 0] += 1 }
+    }
+
+    func reaped(_ reply: borrowing RESPView, _ node: EndedNode, _ item: NodeItem) {
+        guard let count = reapings[node] else { return }
+        reapings[node] = count - 1
+        guard RedisError(reply) == nil else {
+            // It is alive again.
+            if count == 1 { reapings[node] = nil }
+            return
+        }
+        if case .channel = item, let reaping = Reaping(reply) {
+            counts.reapedMembers += Int(reaping.memberCount)
+            if reaping.hasMore { reap(item, of: node) }
+        }
+        if reapings[node] == 0 { condemn(node) }
+    }
+
+    /// The rules of a channel that only Redis knows.
+    private func rules(of channel: ClusterChannel) -> ChannelRules {
+        guard let name = try? ChannelName(channel.name) else { return ChannelRules() }
+        return rules(of: ChannelAddress(app: AppID(channel.app), name: name))
+    }
+}

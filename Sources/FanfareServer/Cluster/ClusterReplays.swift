@@ -1,0 +1,140 @@
+import Broker
+import Net
+import Primitives
+import PusherProtocol
+import RESP
+import Redis
+
+// Replays: what clients have missed that is no longer in this node's memory, or never was.
+extension ClusterHome {
+    /// The maximum number of attempts to read what a client has missed; then it is told of a gap.
+    private static var replayAttemptsMax: Int { 5 }
+
+    /// Asks Redis for what a subscription has missed, if that is no longer in memory.
+    func readMissing(_ subscription: PendingSubscription, on remote: RemoteChannel) -> Bool {
+        let address = remote.address
+        guard let position = remote.position, subscription.attempts < Self.replayAttemptsMax,
+            let app = context.registry.apps[address.app], app.recovery.isEnabled,
+            let index = channels.state.streams.index(of: address)
+        else { return false }
+        var request = subscription.position
+        if let position = request?.position {
+            request?.position = app.position(issuedAs: position, on: address.name)
+        }
+        let missing = channels.state.streams[index].missingMessages(for: request, app.recovery)
+        guard let missing else { return false }
+        let first = StreamPosition(stream: position.stream, serial: missing.serials.lowerBound)
+        let last = StreamPosition(stream: position.stream, serial: missing.serials.upperBound)
+        lastReplay += 1
+        let number = lastReplay
+        let key = calls(of: remote).keys.messages(remote.channel)
+        let isSent = send(.replay(number: number)) { connection throws(RedisCallError) in
+            try connection.call(argumentCount: 4) { writer in
+                writer.argument(literal: "XRANGE")
+                writer.argument(key)
+                writer.argument(first.description)
+                writer.argument(last.description)
+            }
+        }
+        var subscription = subscription
+        subscription.attempts += 1
+        if isSent {
+            replays[number] = (remote, subscription)
+        } else {
+            remote.waiting.append(subscription)
+        }
+        return true
+    }
+
+    /// Continues a subscription with what it has missed.
+    func readReplay(_ reply: borrowing RESPView, _ number: UInt64) {
+        guard let (remote, subscription) = replays.removeValue(forKey: number) else { return }
+        var messages = storedMessages(reply)
+        if let app = context.registry.apps[remote.address.app],
+            let index = channels.state.streams.index(of: remote.address)
+        {
+            let stream = channels.state.streams[index]
+            if let ageMax = stream.missingMessages(for: subscription.position, app.recovery)?.ageMax
+            {
+                let oldest = context.reactor.unixMilliseconds - Int64(ageMax) * 1_000
+                messages.removeAll { $0.time < oldest }
+            }
+            if !stream.isContinuous(behind: ArchivedMessages(messages)),
+                readMissing(subscription, on: remote)
+            {
+                return
+            }
+        }
+        channels.addSubscriber(
+            subscription.request,
+            to: remote.address,
+            as: subscription.member,
+            from: subscription.position,
+            behind: ArchivedMessages(messages)
+        )
+        countChanged(at: remote.address)
+    }
+
+    /// The messages of a reply to `XRANGE`.
+    func storedMessages(_ reply: borrowing RESPView) -> [StoredMessage] {
+        var messages: [StoredMessage] = []
+        reply.forEach { element in
+            guard let position = StreamPosition(element[0]),
+                let announcement = announcement(element, at: position),
+                let envelope = announcement.content.envelope
+            else { return }
+            messages.append(
+                StoredMessage(
+                    serial: position.serial,
+                    time: announcement.time,
+                    except: announcement.except.flatMap { SocketID($0) },
+                    frame: EventFrame(envelope: envelope, serial: position.serial).bytes
+                )
+            )
+        }
+        return messages
+    }
+
+    /// Reads an entry of a stream, in the form in which it was announced.
+    func announcement(
+        _ entry: borrowing RESPView,
+        at position: StreamPosition
+    ) -> ChannelAnnouncement? {
+        var bytes: [UInt8] = []
+        bytes.append(decimal: position.serial)
+        bytes.append(UInt8(ascii: " "))
+        bytes += entry[1][1].copy()
+        return ChannelAnnouncement(bytes)
+    }
+
+    /// The cached event that precedes a replay; `nil` if there is none, or if it is a part of the replay.
+    func cachedOpening(at address: ChannelAddress, ahead replay: Replay?) -> Grant.CachedOpening? {
+        guard let cached = remotes[address]?.cached else { return nil }
+        let position = cached.position.flatMap { ChannelPosition($0) }
+        return replay?.contains(position) == true ? .nothing : .event(cached.frame)
+    }
+
+    /// Called with an event of a channel among this node's own subscribers, which may be another one among all.
+    ///
+    /// - Returns: Whether its observers are told; if not, Redis decides.
+    func reports(_ event: ChannelEvent, at address: ChannelAddress) -> Bool {
+        switch event {
+        case .memberRemoved(let user):
+            if let remote = remotes[address] { leaveIfAbsent(user, remote) }
+            return false
+        case .occupied, .vacated, .memberAdded, .subscriptionCount: return false
+        case .cacheMiss: return remotes[address]?.cached == nil
+        default: return true
+        }
+    }
+}
+
+extension ChannelAnnouncement.Content {
+    /// The event, as its subscribers get it but for its number; `nil` for anything else.
+    var envelope: [UInt8]? {
+        switch self {
+        case .event(let envelope), .clientEvent(let envelope): envelope
+        case .memberAdded, .memberRemoved, .count, .stream: nil
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Glibc
+import Net
+import Redis
+import Synchronization
+
+/// What all shards of a node need to know of the cluster, computed once from the configuration.
+package final class ClusterSettings: Sendable {
+    /// The node's name in Redis; another one after each start.
+    let node: String
+    /// The keys of each partition.
+    let keys: [PartitionKeys]
+    let scripts: ClusterScripts
+    /// The server; with Sentinels the host is the name of the primary.
+    let url: RedisURL
+    /// What the Sentinels are asked; `nil` without any.
+    let sentinels: SentinelWatch.Settings?
+    let tls: TLSContext?
+    let connection: RedisSettings
+    /// The time after which a node without a heartbeat is dead, in milliseconds.
+    let lease: Int
+    /// The time without a connection for which events wait.
+    let patience: Duration
+    /// The time without a connection after which clients are closed.
+    let closeAfter: Duration
+    /// The maximum size of the events of one shard that wait, in bytes.
+    let queuedBytesMax: Int
+    /// What the shards know of their connections.
+    let status = ClusterStatus()
+
+    /// The time between two heartbeats.
+    static var heartbeatInterval: Duration { .seconds(2) }
+    /// The time in which Redis has to answer a call.
+    private static var answerTimeout: Duration { .seconds(3) }
+    /// The number of socket IDs of a node: its number is their multiple.
+    static var socketIDCount: UInt64 { 1 << 23 }
+
+    /// Creates the settings.
+    ///
+    /// - Parameters:
+    ///   - configuration: A valid configuration with an engine.
+    ///   - shardCount: The number of shards.
+    /// - Throws: The reason why the file of certificates cannot be used.
+    init(_ configuration: ClusterConfiguration, shardCount: Int) throws(TLSError) {
+        let redis = configuration.redis
+        guard let address = redis.urls.first, let url = try? RedisURL(address) else {
+            preconditionFailure("the configuration was validated")
+        }
+        let name = configuration.node ?? Self.hostName
+        node = "\(name)-\(String(UInt32.random(in: .min ... .max), radix: 36))"
+        keys = PartitionKeys.all(prefix: configuration.prefix, count: configuration.partitions)
+        scripts = ClusterScripts(isSharded: false)
+        self.url = url
+        let addresses = redis.sentinels.compactMap { try? RedisURL($0) }
+        if case .host(let name, _) = url.location, !addresses.isEmpty {
+            sentinels = SentinelWatch.Settings(name: name, sentinels: addresses)
+        } else {
+            sentinels = nil
+        }
+        let isSecure = ([url] + addresses).contains(where: \.isSecure)
+        tls = isSecure ? try .client(trust: redis.trust.map { .file($0) } ?? .system) : nil
+        queuedBytesMax = redis.queuedBytesMax / shardCount
+        connection = RedisSettings(
+            username: redis.username,
+            password: redis.password,
+            clientName: "fanfare:\(node)",
+            scripts: scripts.all,
+            answerTimeout: Self.answerTimeout,
+            unansweredBytesMax: queuedBytesMax
+        )
+        lease = configuration.lease * 1_000
+        patience = .seconds(redis.patience)
+        closeAfter = .seconds(configuration.closeAfter)
+    }
+
+    var partitionCount: Int { keys.count }
+
+    /// The name of the machine, of characters that a node's name may have.
+    private static var hostName: String {
+        var bytes = [CChar](repeating: 0, count: 65)
+        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "node" }
+        let name = bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+            .filter { isWordByte($0) || $0 == UInt8(ascii: ".") }
+        return name.isEmpty ? "node" : String(decoding: name.prefix(64), as: UTF8.self)
+    }
+}
+
+/// What the shards of a node know of their connections to Redis.
+///
+/// Read for each new client and by `GET /health`.
+final class ClusterStatus: Sendable {
+    /// The number of shards whose partitions are registered for the first time.
+    let readyCount = Atomic(0)
+    /// The number of shards that have been without Redis for some seconds.
+    let isolatedCount = Atomic(0)
+    /// The number of shards that have been without Redis for so long that clients are closed.
+    let closedCount = Atomic(0)
+    /// The node's number; 0 before it is claimed.
+    let number = Atomic(0)
+    /// Why the node cannot be used at all; `nil` if it can.
+    private let refusal = Mutex<String?>(nil)
+
+    /// Whether load balancers should send clients elsewhere.
+    var isIsolated: Bool { isolatedCount.load(ordering: .relaxed) > 0 }
+    /// Whether new clients are refused.
+    var isClosed: Bool { closedCount.load(ordering: .relaxed) > 0 }
+
+    /// Why the last attempt to connect has failed; `nil` if none has.
+    var lastFault: String? { refusal.withLock { $0 } }
+
+    func failed(_ reason: String?) { refusal.withLock { $0 = reason } }
+}

@@ -1,0 +1,143 @@
+import Broker
+import Net
+import PusherProtocol
+import Redis
+
+// Subscriptions: the node is attached to a channel while it has subscribers.
+//
+// The grant of a subscription follows the reply to `attach`. What is published before that reply belongs to what it says,
+// and what is published behind it is received behind it: nothing is missed, and nothing buffered.
+extension ClusterHome {
+    typealias PendingSubscription = RemoteChannel.PendingSubscription
+    /// Whether a subscription waits: for the node to be attached to the channel, or for messages that are no longer in
+    /// memory.
+    ///
+    /// - Parameters:
+    ///   - request: The subscription.
+    ///   - address: The channel.
+    ///   - member: The user, on a presence channel.
+    ///   - position: The position of a client that tracks the channel.
+    /// - Returns: Whether it goes on later.
+    func waits(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        as member: Member?,
+        from position: PositionRequest?
+    ) -> Bool {
+        guard isolation != .closed else {
+            close(request)
+            return true
+        }
+        let remote = remotes[address] ?? follow(address)
+        let subscription = PendingSubscription(request: request, member: member, position: position)
+        guard remote.isGranting || isReady(remote, for: subscription) else {
+            remote.waiting.append(subscription)
+            attach(remote)
+            return true
+        }
+        keepStream(of: remote)
+        return joins(subscription, remote) || readMissing(subscription, on: remote)
+    }
+
+    /// Removes the subscription of a connection that has unsubscribed meanwhile.
+    ///
+    /// - Returns: Whether it waited.
+    func withdraw(_ id: SocketID, from address: ChannelAddress) -> Bool {
+        guard let remote = remotes[address] else { return false }
+        if let index = remote.waiting.firstIndex(where: { $0.request.socketID == id }) {
+            let subscription = remote.waiting.remove(at: index)
+            if let user = subscription.member?.id { leaveIfAbsent(user, remote) }
+            countChanged(at: address)
+            return true
+        }
+        for (user, subscriptions) in remote.joining {
+            guard let index = subscriptions.firstIndex(where: { $0.request.socketID == id }) else {
+                continue
+            }
+            // The call is on its way: its answer finds nobody, and the user leaves.
+            remote.joining[user]?.remove(at: index)
+            return true
+        }
+        let replay = replays.first { $0.value.0 === remote && $0.value.1.request.socketID == id }
+        guard let replay else { return false }
+        replays[replay.key] = nil
+        if let user = replay.value.1.member?.id { leaveIfAbsent(user, remote) }
+        countChanged(at: address)
+        return true
+    }
+
+    private func follow(_ address: ChannelAddress) -> RemoteChannel {
+        let index = partition(of: address)
+        let remote = RemoteChannel(
+            address,
+            partition: index,
+            keys: partitions[index].calls.keys
+        )
+        remotes[address] = remote
+        topics[remote.topic] = remote
+        return remote
+    }
+
+    /// What a subscription needs to know of its channel.
+    func interests(of subscription: PendingSubscription, on remote: RemoteChannel)
+        -> PartitionCalls.Interests
+    {
+        var interests: PartitionCalls.Interests = []
+        if remote.address.name.kind.isCache { interests.insert(.cachedEvent) }
+        // The announcements keep the list up to date.
+        if remote.address.name.kind.isPresence, !remote.isCurrent { interests.insert(.members) }
+        let rule = rule(of: remote.address, context.registry.apps[remote.address.app])
+        if let rule, subscription.position != nil || rule.opening != .live || rule.keep == .always {
+            interests.insert(.stream)
+        }
+        return interests
+    }
+
+    private func isReady(_ remote: RemoteChannel, for subscription: PendingSubscription) -> Bool {
+        guard remote.isCurrent, remote.countedSubscriptions > 0, remote.waiting.isEmpty else {
+            return false
+        }
+        let interests = interests(of: subscription, on: remote)
+        // The cached event may have expired.
+        guard !interests.contains(.cachedEvent) else { return false }
+        return !interests.contains(.stream) || hasStream(remote)
+    }
+
+    /// Whether the channel has a stream that goes on.
+    func hasStream(_ remote: RemoteChannel) -> Bool {
+        guard let position = remote.position else { return false }
+        return position.stream > partitions[remote.partition].epoch?.since ?? .max
+    }
+
+    /// Grants the subscriptions that wait for the node to be attached.
+    ///
+    /// - Parameters:
+    ///   - remote: The channel, of which the node has received everything.
+    ///   - answered: What Redis has just read.
+    func grantWaiting(on remote: RemoteChannel, _ answered: PartitionCalls.Interests) {
+        var granted: [PendingSubscription] = []
+        var rest: [PendingSubscription] = []
+        for subscription in remote.waiting {
+            var needed = interests(of: subscription, on: remote)
+            if hasStream(remote) { needed.remove(.stream) }
+            if needed.isSubset(of: answered) {
+                granted.append(subscription)
+            } else {
+                rest.append(subscription)
+            }
+        }
+        remote.waiting = rest
+        remote.isGranting = true
+        for subscription in granted {
+            channels.addSubscriber(
+                subscription.request,
+                to: remote.address,
+                as: subscription.member,
+                from: subscription.position
+            )
+        }
+        remote.isGranting = false
+        if !rest.isEmpty { attach(remote) }
+        countChanged(at: remote.address)
+    }
+}

@@ -1,0 +1,67 @@
+import Broker
+import Net
+import PusherProtocol
+
+/// Clients of one shard that are asked to reconnect (4200), because messages of their channels are missing.
+///
+/// They are closed at the pace of `shutdown.pace`, since all of them come back at once.
+final class PacedReconnects: TimerTarget {
+    private static var tick: Duration { .milliseconds(20) }
+
+    private let context: ShardContext
+    private let connections: Connections
+    private var waiting: [SocketID] = []
+    private var isTimerRunning = false
+
+    init(_ context: ShardContext, _ connections: Connections) {
+        self.context = context
+        self.connections = connections
+    }
+
+    /// The number of clients that are to be closed.
+    var count: Int { waiting.count }
+
+    /// Closes a client in its turn.
+    func append(_ socketID: SocketID) {
+        waiting.append(socketID)
+        guard !isTimerRunning else { return }
+        isTimerRunning = true
+        context.reactor.schedule(after: .zero, self)
+    }
+
+    func timerFired(tag: Int) {
+        let count = max(1, context.settings.reconnectsPerSecond / 50)
+        for socketID in waiting.prefix(count) {
+            connections[socketID]?
+                .close(
+                    .reconnectImmediately,
+                    message: "Messages may be missing: the broker could not reach the other nodes"
+                )
+        }
+        waiting.removeFirst(min(count, waiting.count))
+        isTimerRunning = !waiting.isEmpty
+        if isTimerRunning { context.reactor.schedule(after: Self.tick, self) }
+    }
+}
+
+extension ChannelService {
+    /// Tells this shard's subscribers of a channel that messages are missing: those that track it go on from `start`, all
+    /// others reconnect.
+    ///
+    /// - Parameters:
+    ///   - address: The channel.
+    ///   - start: Where the channel goes on; `nil` to close all.
+    ///   - members: The members of a presence channel.
+    func lose(_ address: ChannelAddress, _ start: SubscriptionStart?, members: [Member]) {
+        guard let channel = table[address] else { return }
+        if let start { restart(address, at: start, members: members) }
+        for stream in channel.members {
+            guard let connection = stream.delegate as? Connection else { continue }
+            let isTold = connection.tracks(channel.name) || connection.isKept(channel.name)
+            guard start == nil || !isTold else { continue }
+            // Nothing from behind the gap reaches it.
+            channel.remove(stream)
+            reconnects.append(connection.socketID)
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Broker
+import Net
+import PusherProtocol
+import Redis
+
+/// A channel of this node in Redis: what the node has told Redis of its subscribers, and what it has received.
+final class RemoteChannel {
+    /// A subscription that waits for Redis.
+    struct PendingSubscription {
+        let request: SubscriptionRequest
+        let member: Member?
+        /// `nil` for a client that does not track the channel.
+        let position: PositionRequest?
+        /// The number of attempts to read what the client has missed: the stream may go on meanwhile.
+        var attempts = 0
+    }
+
+    let address: ChannelAddress
+    let channel: ClusterChannel
+    /// The index of its partition among those of the shard.
+    let partition: Int
+    /// The name of its pub/sub channel.
+    let topic: String
+
+    /// The position of the last message that was received; `nil` without a stream.
+    var position: StreamPosition?
+    /// The partition's epoch in which that was the position.
+    var since: UInt64 = 0
+    /// Whether everything is received that is published.
+    ///
+    /// If not, what is pushed is part of what is read behind it.
+    private(set) var isCurrent = false
+    /// Whether it was current before, so that what was missed meanwhile has to be found out.
+    var isBehind = false
+    /// Whether it is reading what it has missed.
+    var isReading = false
+    /// Whether the first message that it has missed is gone.
+    var hasGap = false
+    /// Whether `SUBSCRIBE` was sent over the present connection.
+    var isSubscribed = false
+    /// What the call of `attach` that was sent reads; `nil` if none is unanswered.
+    var attaching: PartitionCalls.Interests?
+    /// The number of subscriptions that Redis has counted; 0 if the node is not attached.
+    var countedSubscriptions = 0
+    /// The subscriptions that wait for `attach`.
+    var waiting: [PendingSubscription] = []
+    /// The cached event, as of the last `attach`.
+    var cached: CachedEvent?
+    /// The members on all nodes, of a presence channel.
+    var members = SharedMembers()
+    /// The users that this node has made members.
+    var joined: Set<UserID> = []
+    /// The subscriptions that wait for their users to become members.
+    var joining: [UserID: [PendingSubscription]] = [:]
+    /// The new members whose arrival is about to be announced.
+    var announced: Set<UserID> = []
+    /// Whether the node's users were made members again, behind a loss of the connection.
+    var hasJoinedAgain = false
+    /// Whether waiting subscriptions are being granted, since Redis has just answered.
+    var isGranting = false
+    /// When the node has lost its last subscriber; the messages go on for a while, since many come back.
+    var vacantSince: MonotonicTime?
+
+    /// The last event of a cache channel.
+    struct CachedEvent {
+        let frame: EventFrame
+        /// `nil` if it has no number.
+        let position: StreamPosition?
+    }
+
+    init(_ address: ChannelAddress, partition: Int, keys: PartitionKeys) {
+        self.address = address
+        self.partition = partition
+        channel = ClusterChannel(app: address.app.text, name: address.name.text)
+        topic = "\(keys.announcements(channel))"
+    }
+
+    /// Called when everything up to ``position`` is received, and nothing more was published.
+    func becameCurrent(since epoch: UInt64) {
+        (isCurrent, isBehind, since) = (true, false, epoch)
+        (isReading, hasGap, hasJoinedAgain) = (false, false, false)
+    }
+
+    /// Called when the connection is lost, or when something was not received.
+    func fellBehind() {
+        if isCurrent { isBehind = true }
+        (isCurrent, isReading, hasJoinedAgain) = (false, false, false)
+        waiting += joining.values.flatMap(\.self)
+        (joining, announced) = ([:], [])
+        // Who has no connection on the channel yet joins when it is granted.
+        joined = []
+    }
+}
+
+extension ChannelPosition {
+    /// A position in a stream of Redis, as clients see it.
+    init?(_ position: StreamPosition) {
+        guard let stream = StreamID("\(position.stream)") else { return nil }
+        self.init(stream: stream, serial: position.serial)
+    }
+}
+
+extension StreamPosition {
+    /// A client's position; `nil` if it is none of a stream of Redis.
+    init?(_ position: ChannelPosition) {
+        guard let stream = UInt64(position.stream.text) else { return nil }
+        self.init(stream: stream, serial: position.serial)
+    }
+}

@@ -1,0 +1,183 @@
+import Redis
+
+/// The configuration of a broker that is one of several nodes.
+public struct ClusterConfiguration: Sendable, Hashable {
+    /// What the nodes share.
+    public enum Engine: String, Sendable, CaseIterable {
+        /// A Redis server, which orders all messages.
+        case redis
+    }
+
+    /// What the nodes share; `nil` for a broker alone.
+    public var engine: Engine?
+    /// The node's name in logs and lists; `nil` for the machine's name.
+    public var node: String?
+    /// The number of parts that all channels are divided into, fixed for a deployment.
+    public var partitions = 256
+    /// The beginning of all keys in Redis: one for each deployment that shares a server.
+    public var prefix = "f"
+    /// The Redis server.
+    public var redis = Redis()
+    /// The time after which a node without a sign of life is dead, in seconds.
+    public var lease = 10
+    /// The time without Redis after which clients are asked to reconnect elsewhere, in seconds.
+    public var closeAfter = 15
+
+    /// The Redis server that the nodes share, and how it is used.
+    public struct Redis: Sendable, Hashable {
+        /// The address: `redis://`, `rediss://` or `redis+unix://`.
+        ///
+        /// With Sentinels the host is the name under which they monitor the primary.
+        public var urls: [String] = []
+        /// The addresses of all Sentinels that monitor the server, in the same form; empty without any.
+        public var sentinels: [String] = []
+        /// The user; `nil` for the server's default user.
+        public var username: String?
+        /// The password; `nil` for none.
+        public var password: String?
+        /// The path of a PEM file of certificates to trust instead of the system's; `nil` for the system's.
+        public var trust: String?
+        /// The time without a connection for which events wait, in seconds; later ones are refused.
+        public var patience = 1
+        /// The maximum size of the events that wait for Redis, in bytes.
+        public var queuedBytesMax = 64 << 20
+
+        /// Creates the default: no server.
+        public init() {}
+    }
+
+    /// Creates the default: a broker alone.
+    public init() {}
+}
+
+extension ConfigurationKey<Configuration> {
+    /// The keys of a broker that is one of several nodes.
+    static let cluster: [Self] = [
+        Self(
+            "cluster.engine",
+            \.cluster.engine,
+            SettingKind<ClusterConfiguration.Engine>.choice.orNone()
+        ),
+        Self("cluster.node", \.cluster.node, SettingKind<String>.nodeName.orNone()),
+        Self(
+            "cluster.partitions",
+            \.cluster.partitions,
+            .count("a number of partitions", in: 1...16_384)
+        ),
+        Self("cluster.prefix", \.cluster.prefix, .word),
+        Self("cluster.redis.urls", \.cluster.redis.urls, listOf: .redisURL),
+        Self("cluster.redis.sentinels", \.cluster.redis.sentinels, listOf: .redisURL),
+        Self(
+            "cluster.redis.username",
+            \.cluster.redis.username,
+            SettingKind<String>.secret.orNone()
+        ),
+        Self(
+            "cluster.redis.password",
+            \.cluster.redis.password,
+            SettingKind<String>.secret.orNone()
+        ),
+        Self(
+            "cluster.redis.trust",
+            \.cluster.redis.trust,
+            SettingKind<String>.path("the path of a PEM file").orNone()
+        ),
+        Self(
+            "cluster.redis.patience",
+            \.cluster.redis.patience,
+            .count("a number of seconds", in: 0...60)
+        ),
+        Self(
+            "cluster.redis.queued_bytes_max",
+            \.cluster.redis.queuedBytesMax,
+            .bytes(in: (1 << 20)...(16 << 30))
+        ),
+        Self("cluster.lease", \.cluster.lease, .count("a number of seconds", in: 4...300)),
+        Self(
+            "cluster.close_after",
+            \.cluster.closeAfter,
+            .count("a number of seconds", in: 1...3_600)
+        ),
+    ]
+}
+
+extension SettingKind<String> {
+    /// A node's name, which becomes a part of keys and of `CLIENT LIST`.
+    fileprivate static var nodeName: Self {
+        Self(
+            expectation: "1 to 64 letters, digits, ., - or _",
+            read: { $0 },
+            isValid: { name in
+                (1...64).contains(name.utf8.count)
+                    && name.utf8.allSatisfy { isWordByte($0) || $0 == UInt8(ascii: ".") }
+            },
+            text: { $0 }
+        )
+    }
+
+    /// The address of a Redis server, which may contain a password.
+    fileprivate static var redisURL: Self {
+        Self(
+            expectation:
+                "an address as redis://HOST:6379, rediss:// for TLS, or redis+unix:///PATH",
+            read: { $0 },
+            isValid: { (try? RedisURL($0)) != nil },
+            text: { (try? RedisURL($0)).map { "\($0)" } ?? "(secret)" },
+            isSecret: true
+        )
+    }
+}
+
+extension Configuration {
+    /// The contradictions of the cluster's keys with each other and with the rest.
+    func clusterFaults(besides known: Set<String>) -> [ConfigurationFault] {
+        guard cluster.engine == .redis else { return [] }
+        var faults: [ConfigurationFault] = []
+        func add(_ key: String, _ problem: String) {
+            faults.append(ConfigurationFault(key: key, problem: problem))
+        }
+        let urls = cluster.redis.urls
+        if urls.isEmpty {
+            add("cluster.redis.urls", "is empty, but cluster.engine is redis: name the server")
+        } else if urls.count > 1 {
+            add(
+                "cluster.redis.urls",
+                "names \(urls.count) servers: only one can be used yet; leave out the others"
+            )
+        }
+        if !cluster.redis.sentinels.isEmpty, let url = urls.first.flatMap({ try? RedisURL($0) }),
+            case .unix = url.location
+        {
+            add(
+                "cluster.redis.urls.0",
+                "is a path, but there are cluster.redis.sentinels: name the primary as they do, redis://NAME"
+            )
+        }
+        let isSecure = (urls + cluster.redis.sentinels).contains {
+            (try? RedisURL($0))?.isSecure == true
+        }
+        if cluster.redis.trust != nil, !isSecure, !known.contains("cluster.redis.urls.0") {
+            add("cluster.redis.trust", "is of no use without an address that begins with rediss://")
+        }
+        if cluster.redis.username != nil, cluster.redis.password == nil {
+            add("cluster.redis.username", "needs a password: set cluster.redis.password")
+        }
+        for (key, path) in [
+            ("recovery.database", recovery.database), ("recovery.spool", recovery.spool),
+        ] where path != nil {
+            add(
+                key,
+                "is of no use with cluster.engine: redis, which keeps all streams; leave it out"
+            )
+        }
+        for (number, app) in apps.enumerated() {
+            for (index, rule) in app.recovery.rules.enumerated() where rule.store == .sqlite {
+                add(
+                    "apps.\(number).recovery.rules.\(index).store",
+                    "is sqlite, but cluster.engine is redis, which keeps all streams; leave it out"
+                )
+            }
+        }
+        return faults
+    }
+}

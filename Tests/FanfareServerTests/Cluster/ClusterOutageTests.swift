@@ -1,0 +1,125 @@
+import PusherProtocol
+import TestRedis
+import Testing
+
+@testable import FanfareServer
+
+@Suite("Cluster: without Redis") struct ClusterOutageTests {
+    /// Runs a cluster whose first node reaches Redis through a relay.
+    private func run(
+        loops: Int = 2,
+        _ change: @escaping (inout Configuration) -> Void = { _ in },
+        _ body: (TestCluster, RedisRelay) async throws -> Void
+    ) async throws {
+        let redis = try RedisProcess()
+        let relay = RedisRelay(to: redis.socket)
+        defer { relay.end() }
+        try await TestCluster.run(loops: loops, redis: redis) { configuration in
+            if configuration.cluster.node == "node-0" {
+                configuration.cluster.redis.urls = [relay.address]
+            }
+            change(&configuration)
+        } _: { cluster in
+            try await body(cluster, relay)
+        }
+    }
+
+    private func health(_ node: TestBroker) async throws -> Answer {
+        let wire = try Wire(port: node.port)
+        try wire.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return try await wire.answer()
+    }
+
+    @Test("An event is refused, and nobody gets it", arguments: [true, false])
+    func refusesEvents(isRecoverable: Bool) async throws {
+        try await run {
+            $0.apps[0].recovery.isEnabled = isRecoverable
+        } _: { cluster, relay in
+            let node = cluster.nodes[0]
+            let (client, _) = try await node.subscribed(to: "private-a")
+            let (other, _) = try await node.subscribed(to: "private-a")
+            try await relay.set(.cut)
+            let start = ContinuousClock.now
+            let answer = try await node.trigger("e", "1", on: "private-a")
+            #expect(answer.status == 503 && answer.head.contains("Retry-After: 1\r\n"))
+            #expect(answer.body.contains("Redis cannot be reached"), "\(answer.body)")
+            #expect(answer.body.contains("is not published"), "\(answer.body)")
+            #expect(ContinuousClock.now - start >= .milliseconds(500))
+            // From then on at once.
+            #expect(try await node.trigger("e", "2", on: "private-a").status == 503)
+            try other.publish("client-e", "private-a", json: "3")
+            #expect(try await other.nextText().contains("Client event rejected"))
+            try await relay.set(.open)
+            try await eventually {
+                try await node.trigger("e", "4", on: "private-a").status == 200
+            }
+            let text = try await client.nextText()
+            #expect(text == eventText("e", "private-a", data: "4"))
+        }
+    }
+
+    @Test("Events wait for a connection that is back soon", arguments: [true, false])
+    func waits(isRecoverable: Bool) async throws {
+        try await run {
+            $0.apps[0].recovery.isEnabled = isRecoverable
+            $0.cluster.redis.patience = 20
+        } _: { cluster, relay in
+            let (client, _) = try await cluster.nodes[1].subscribed(to: "a")
+            try await relay.set(.cut)
+            let wires = try (0..<5).map { _ in try Wire(port: cluster.nodes[0].port) }
+            for (number, wire) in wires.enumerated() {
+                let body = #"{"name":"e","channels":["a"],"data":"\#(number)"}"#
+                try wire.send(SignedRequest(path: "/apps/1/events", body: body).text)
+            }
+            try await relay.set(.open)
+            for wire in wires { #expect(try await wire.answer().status == 200) }
+            var data: Set<String> = []
+            for _ in 0..<5 { data.insert(try await client.nextText()) }
+            #expect(data == Set((0..<5).map { eventText("e", "a", data: "\($0)") }))
+        }
+    }
+
+    @Test(
+        "A node is isolated, then it closes its clients, and serves again",
+        .timeLimit(.minutes(1))
+    )
+    func isolation() async throws {
+        try await run {
+            $0.cluster.closeAfter = 6
+        } _: { cluster, relay in
+            let node = cluster.nodes[0]
+            #expect(try await health(node).status == 200)
+            let (client, _) = try await node.subscribed(to: "a")
+            try await relay.set(.cut)
+            // Waits, and is closed too.
+            let (late, _) = try await node.connected()
+            try late.send(#"{"event":"pusher:subscribe","data":{"channel":"b"}}"#)
+            try await eventually { try await health(node).status == 503 }
+            #expect(try await health(node).body == "isolated\n")
+            for client in [client, late] {
+                let error = try await client.nextText()
+                #expect(error.contains("4200"), "\(error)")
+                #expect(try await client.next().opcode == 8)
+            }
+            let (refused) = try await node.connect()
+            #expect(try await refused.nextText().contains("4100"))
+            #expect(try await health(cluster.nodes[1]).status == 200)
+            try await relay.set(.open)
+            try await eventually { try await health(node).status == 200 }
+            let (back, _) = try await node.subscribed(to: "a")
+            #expect(try await cluster.nodes[1].trigger("e", "1", on: "a").status == 200)
+            #expect(try await back.nextText() == eventText("e", "a", data: "1"))
+        }
+    }
+
+    @Test("A node that does not reach Redis does not start")
+    func refusesToStart() async throws {
+        let redis = try RedisProcess()
+        redis.stop()
+        await #expect {
+            try await TestCluster.run(nodes: 1, redis: redis) { _ in }
+        } throws: { error in
+            "\(error)".hasPrefix("The node cannot join its cluster (cluster.redis): redis+unix://")
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import TestRedis
+import Testing
+
+@testable import FanfareServer
+
+/// Several, so that some homes are on another shard than the clients.
+private let channels = ["presence-a", "presence-b", "presence-c"]
+
+@Suite("Cluster: presence") struct ClusterPresenceTests {
+    @Test("A new member gets the list of all nodes, and all others a notice", arguments: [1, 2])
+    func arrivals(loops: Int) async throws {
+        try await TestCluster.run(loops: loops) { cluster in
+            let (here, there) = (cluster.nodes[0], cluster.nodes[1])
+            for channel in channels {
+                let (ann, first) = try await here.joined(channel, as: "ann", info: "1")
+                #expect(first == ["ann"])
+                let (bob, second) = try await there.joined(channel, as: "bob", info: "2")
+                #expect(second == ["ann", "bob"])
+                #expect(try await ann.nextText() == Notice.added("bob", channel, info: "2"))
+                let (cat, third) = try await here.joined(channel, as: "cat")
+                #expect(third == ["ann", "bob", "cat"])
+                for client in [ann, bob] {
+                    #expect(try await client.nextText() == Notice.added("cat", channel))
+                }
+                cat.wire.reset()
+                for client in [ann, bob] {
+                    #expect(try await client.nextText() == Notice.removed("cat", channel))
+                    try await client.expectNothing()
+                }
+            }
+        }
+    }
+
+    @Test("A user on several nodes is one member", arguments: [1, 2])
+    func countsUsersOnce(loops: Int) async throws {
+        try await TestCluster.run(loops: loops) { cluster in
+            for channel in channels {
+                let (watcher, _) = try await cluster.nodes[0].joined(channel, as: "watcher")
+                var devices: [WebSocketWire] = []
+                for node in cluster.nodes + cluster.nodes {
+                    let (device, users) = try await node.joined(channel, as: "ann", info: "1")
+                    #expect(users == ["ann", "watcher"])
+                    devices.append(device)
+                }
+                #expect(try await watcher.nextText() == Notice.added("ann", channel, info: "1"))
+                for device in devices.dropLast() { device.wire.reset() }
+                try await watcher.expectNothing()
+                devices.last?.wire.reset()
+                #expect(try await watcher.nextText() == Notice.removed("ann", channel))
+            }
+        }
+    }
+
+    @Test("The maximum of members is that of all nodes together")
+    func membersMax() async throws {
+        try await TestCluster.run {
+            $0.apps[0].membersMax = 2
+        } _: { cluster in
+            let (ann, _) = try await cluster.nodes[0].joined("presence-a", as: "ann")
+            let (bob, _) = try await cluster.nodes[1].joined("presence-a", as: "bob")
+            for node in cluster.nodes {
+                let (client, socketID) = try await node.connected()
+                let data = #"{"user_id":"cat"}"#
+                try client.send(subscribeMessage(to: "presence-a", socketID: socketID, data: data))
+                #expect(try await client.nextText().contains("pusher:subscription_error"))
+                // A member has room, with another connection.
+                let (_, users) = try await node.joined("presence-a", as: "ann")
+                #expect(users == ["ann", "bob"])
+            }
+            #expect(try await ann.nextText() == Notice.added("bob", "presence-a"))
+            for client in [ann, bob] { try await client.expectNothing() }
+        }
+    }
+
+    @Test("A client's event has its user on all nodes")
+    func clientEvents() async throws {
+        try await TestCluster.run { cluster in
+            let (ann, _) = try await cluster.nodes[0].joined("presence-a", as: "ann")
+            let (bob, _) = try await cluster.nodes[1].joined("presence-a", as: "bob")
+            #expect(try await ann.nextText() == Notice.added("bob", "presence-a"))
+            try ann.publish("client-e", "presence-a", json: "1")
+            let expected = eventText("client-e", "presence-a", data: "1", userID: "ann")
+            #expect(try await bob.nextText() == expected)
+        }
+    }
+
+    @Test("Joining and leaving in the same moment leaves no ghosts", arguments: [1, 2])
+    func ghosts(loops: Int) async throws {
+        try await TestCluster.run(loops: loops) { cluster in
+            let (watcher, _) = try await cluster.nodes[1].joined("presence-a", as: "watcher")
+            for round in 0..<20 {
+                let (client, socketID) = try await cluster.nodes[0].connected()
+                let data = #"{"user_id":"ann"}"#
+                let subscribe = subscribeMessage(to: "presence-a", socketID: socketID, data: data)
+                try client.send(subscribe)
+                if round % 2 == 0 {
+                    try client.send(
+                        #"{"event":"pusher:unsubscribe","data":{"channel":"presence-a"}}"#
+                    )
+                    try client.send(subscribe)
+                }
+                client.wire.reset()
+            }
+            // Behind everything else.
+            let (bob, _) = try await cluster.nodes[0].joined("presence-a", as: "bob")
+            var present: Set<String> = []
+            while true {
+                let text = try await watcher.nextText()
+                let match = try #require(text.firstMatch(of: /\\"user_id\\":\\"(\w+)\\"/))
+                if text.contains("member_added") {
+                    #expect(present.insert(String(match.1)).inserted)
+                } else {
+                    #expect(present.remove(String(match.1)) != nil)
+                }
+                if present == ["bob"] { break }
+            }
+            try await eventually {
+                let (other, users) = try await cluster.nodes[1].joined("presence-a", as: "watcher")
+                other.wire.reset()
+                return users == ["bob", "watcher"]
+            }
+            bob.wire.reset()
+        }
+    }
+
+    @Test("Behind a loss of the connection the members are told of the difference")
+    func difference() async throws {
+        let redis = try RedisProcess()
+        let relay = RedisRelay(to: redis.socket)
+        defer { relay.end() }
+        try await TestCluster.run(redis: redis) { configuration in
+            if configuration.cluster.node == "node-0" {
+                configuration.cluster.redis.urls = [relay.address]
+            }
+        } _: { cluster in
+            let (here, there) = (cluster.nodes[0], cluster.nodes[1])
+            let (ann, _) = try await here.joined("presence-a", as: "ann")
+            let (bob, _) = try await there.joined("presence-a", as: "bob")
+            #expect(try await ann.nextText() == Notice.added("bob", "presence-a"))
+            try await relay.set(.cut)
+            bob.wire.reset()
+            let (cat, users) = try await there.joined("presence-a", as: "cat")
+            #expect(users.contains("ann"))
+            try await relay.set(.open)
+            var notices: Set<String> = []
+            for _ in 0..<2 { notices.insert(try await ann.nextText()) }
+            #expect(
+                notices == [
+                    Notice.removed("bob", "presence-a"), Notice.added("cat", "presence-a"),
+                ]
+            )
+            try await ann.expectNothing()
+            try await cat.expectNothing()
+        }
+    }
+
+    @Test(
+        "The members of a dead node are removed, and of a node that stops at once",
+        .timeLimit(.minutes(1))
+    )
+    func deadNodes() async throws {
+        let redis = try RedisProcess()
+        let relay = RedisRelay(to: redis.socket)
+        defer { relay.end() }
+        try await TestCluster.run(nodes: 1, redis: redis) {
+            $0.cluster.lease = 4
+        } _: { cluster in
+            let (watcher, _) = try await cluster.nodes[0].joined("presence-a", as: "watcher")
+            try await TestCluster.run(nodes: 1, redis: redis) { other in
+                let (ann, _) = try await other.nodes[0].joined("presence-a", as: "ann")
+                #expect(try await watcher.nextText() == Notice.added("ann", "presence-a"))
+                try await ann.expectNothing()
+            }
+            let start = ContinuousClock.now
+            #expect(try await watcher.nextText() == Notice.removed("ann", "presence-a"))
+            #expect(ContinuousClock.now - start < .seconds(2))
+            try await TestCluster.run(nodes: 1, at: relay.address, redis: redis) { other in
+                let (bob, _) = try await other.nodes[0].joined("presence-a", as: "bob")
+                #expect(try await watcher.nextText() == Notice.added("bob", "presence-a"))
+                // As a node that has died.
+                try await relay.set(.cut)
+                #expect(try await watcher.nextText() == Notice.removed("bob", "presence-a"))
+                // It was only cut off.
+                try await relay.set(.open)
+                #expect(try await watcher.nextText() == Notice.added("bob", "presence-a"))
+                try await bob.expectNothing()
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+
+/// A relay between nodes and their Redis server, which fails as networks do.
+final class RedisRelay: Sendable {
+    /// What the relay does with connections and bytes.
+    enum Mode {
+        /// It passes on everything.
+        case open
+        /// It ends connections, and refuses new ones.
+        case cut
+        /// It passes on nothing, and keeps connections.
+        case stalled
+    }
+
+    private struct State {
+        var mode = Mode.open
+        var target: String
+        var isEnded = false
+    }
+
+    private let state: Mutex<State>
+    private let listener: Int32
+    private let path: String
+    /// The number of connections that are passed on.
+    private let connectionCount = Atomic(0)
+
+    /// The address for the nodes.
+    var address: String { "redis+unix://\(path)" }
+
+    /// Begins to relay to a server's socket.
+    init(to target: String) {
+        state = Mutex(State(target: target))
+        path = NSTemporaryDirectory() + "relay-\(UUID().uuidString.prefix(8)).sock"
+        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = listener
+        precondition(Self.named(path) { Glibc.bind(listener, $0, $1) } == 0)
+        precondition(listen(listener, 64) == 0)
+        Thread.detachNewThread { [self] in
+            while !state.withLock({ $0.isEnded }) {
+                var news = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+                guard poll(&news, 1, 20) > 0 else { continue }
+                let client = accept(listener, nil, nil)
+                guard client >= 0 else { continue }
+                serve(client)
+            }
+            close(listener)
+            unlink(path)
+        }
+    }
+
+    /// Changes what the relay does, and waits until no connection is left behind a cut.
+    func set(_ mode: Mode) async throws {
+        state.withLock { $0.mode = mode }
+        guard case .cut = mode else { return }
+        try await eventually { connectionCount.load(ordering: .relaxed) == 0 }
+    }
+
+    /// Relays new connections to another server.
+    func retarget(to target: String) { state.withLock { $0.target = target } }
+
+    /// Ends the relay.
+    func end() {
+        state.withLock {
+            $0.mode = .cut
+            $0.isEnded = true
+        }
+    }
+
+    private func serve(_ client: Int32) {
+        let (mode, target) = state.withLock { ($0.mode, $0.target) }
+        let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        guard case .open = mode, Self.named(target, { connect(server, $0, $1) }) == 0 else {
+            close(server)
+            close(client)
+            return
+        }
+        connectionCount.add(1, ordering: .relaxed)
+        Thread.detachNewThread { [self] in
+            relay(client, server)
+            close(client)
+            close(server)
+            connectionCount.subtract(1, ordering: .relaxed)
+        }
+    }
+
+    private func relay(_ client: Int32, _ server: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            switch state.withLock({ $0.mode }) {
+            case .cut: return
+            case .stalled: usleep(5_000)
+            case .open:
+                var news = [client, server].map {
+                    pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+                }
+                guard poll(&news, 2, 5) > 0 else { continue }
+                for (from, to) in [(0, server), (1, client)] where news[from].revents != 0 {
+                    let count = read(news[from].fd, &buffer, buffer.count)
+                    guard count > 0, Self.write(buffer[..<count], to: to) else { return }
+                }
+            }
+        }
+    }
+
+    private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    private static func named(
+        _ path: String,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var name = sockaddr_un()
+        name.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
+        return withUnsafePointer(to: &name) { name in
+            name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}
