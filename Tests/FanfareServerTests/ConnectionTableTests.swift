@@ -55,6 +55,26 @@ import WebSocket
         }
     }
 
+    @Test(
+        "IDs of other nodes, and numbers of 64 bits, are those of no connection",
+        arguments: [0, 3]
+    )
+    func otherNodes(node: UInt64) throws {
+        let maker = try Maker()
+        var table = ConnectionTable(shard: 0, shardCount: 1, random: RandomPool())
+        let base = node << 23
+        table.use(base: base)
+        let connection = maker.add(to: &table)
+        let own = connection.socketID
+        #expect(own.first == base && table[own] === connection)
+        for first in [0, 1, base &- 1, base + 1, base + 1 << 23, 1 << 63, .max] where first != base
+        {
+            #expect(table[SocketID(first, own.second)] == nil)
+        }
+        table.remove(own)
+        #expect(table[own] == nil && table.count == 0)
+    }
+
     private func makeTable() -> ConnectionTable {
         ConnectionTable(shard: 1, shardCount: 3, random: RandomPool())
     }

@@ -19,6 +19,9 @@ struct OutgoingMessage {
     /// Whether it goes to the channel's current stream, whichever that is; one begins if there is none.
     var opens = false
 
+    /// Whether it was sent before, over a connection that has ended: Redis may still read it there.
+    var isUncertain = false
+
     /// Whether it is published without a script: it has no position, and nothing is kept of it.
     var isPlain: Bool {
         !opens && message.stream == .none && message.idempotency == nil && message.caching == nil
@@ -143,11 +146,12 @@ struct ClusterOutbox {
         for call in calls {
             switch call {
             case .publish(let messages):
-                for message in messages {
+                for var message in messages {
                     guard message.isRepeatable else {
                         refuse(message)
                         continue
                     }
+                    message.isUncertain = true
                     byteCount += message.length
                     ahead.append(message)
                 }

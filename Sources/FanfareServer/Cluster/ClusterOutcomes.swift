@@ -126,6 +126,7 @@ extension ClusterHome {
 
     /// Reports that a message is not published, or that nobody knows.
     func refuse(_ message: OutgoingMessage, _ refusal: ClusterRefusal) {
+        let refusal = message.isUncertain ? .unanswered : refusal
         switch message.sender {
         case .backend(_, let origin): channels.settle(origin, .unavailable(refusal))
         case .client(_, let author):

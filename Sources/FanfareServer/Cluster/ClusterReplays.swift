@@ -10,6 +10,9 @@ extension ClusterHome {
     /// The maximum number of attempts to read what a client has missed; then it is told of a gap.
     private static var replayAttemptsMax: Int { 5 }
 
+    /// The number of messages that one call reads.
+    private static var replayedMax: Int { 256 }
+
     /// Asks Redis for what a subscription has missed, if that is no longer in memory.
     func readMissing(_ subscription: PendingSubscription, on remote: RemoteChannel) -> Bool {
         let address = remote.address
@@ -23,36 +26,61 @@ extension ClusterHome {
         }
         let missing = channels.state.streams[index].missingMessages(for: request, app.recovery)
         guard let missing else { return false }
-        let first = StreamPosition(stream: position.stream, serial: missing.serials.lowerBound)
+        var subscription = subscription
+        subscription.attempts += 1
         let last = StreamPosition(stream: position.stream, serial: missing.serials.upperBound)
+        subscription.missed = ([], 0, last)
+        read(subscription, on: remote, from: missing.serials.lowerBound, to: last)
+        return true
+    }
+
+    private func read(
+        _ subscription: PendingSubscription,
+        on remote: RemoteChannel,
+        from serial: UInt64,
+        to last: StreamPosition
+    ) {
         lastReplay += 1
         let number = lastReplay
         let key = calls(of: remote).keys.messages(remote.channel)
         let isSent = send(.replay(number: number)) { connection throws(RedisCallError) in
-            try connection.call(argumentCount: 4) { writer in
+            try connection.call(argumentCount: 6) { writer in
                 writer.argument(literal: "XRANGE")
                 writer.argument(key)
-                writer.argument(first.description)
+                writer.argument("\(last.stream)-\(serial)")
                 writer.argument(last.description)
+                writer.argument(literal: "COUNT")
+                writer.argument(Self.replayedMax)
             }
         }
-        var subscription = subscription
-        subscription.attempts += 1
         if isSent {
             replays[number] = (remote, subscription)
         } else {
             remote.waiting.append(subscription)
         }
-        return true
     }
 
     /// Continues a subscription with what it has missed.
     func readReplay(_ reply: borrowing RESPView, _ number: UInt64) {
-        guard let (remote, subscription) = replays.removeValue(forKey: number) else { return }
-        var messages = storedMessages(reply)
-        if let app = context.registry.apps[remote.address.app],
-            let index = channels.state.streams.index(of: remote.address)
+        guard let (remote, pending) = replays.removeValue(forKey: number),
+            var missed = pending.missed
+        else { return }
+        var subscription = pending
+        let app = context.registry.apps[remote.address.app]
+        let page = storedMessages(reply)
+        missed.messages += page
+        missed.byteCount += page.reduce(0) { $0 + $1.frame.count }
+        subscription.missed = missed
+        let isTooMuch = missed.byteCount > app?.recovery.replayBytesMax ?? 0
+        if !isTooMuch, reply.count == Self.replayedMax, let serial = page.last?.serial,
+            serial < missed.last.serial
         {
+            return read(subscription, on: remote, from: serial + 1, to: missed.last)
+        }
+        // Of a stream that has ended meanwhile nothing can be replayed, nor a part of what was missed.
+        let isUsable = !isTooMuch && remote.position?.stream == missed.last.stream
+        var messages = isUsable ? missed.messages : []
+        if let app, let index = channels.state.streams.index(of: remote.address) {
             let stream = channels.state.streams[index]
             if let ageMax = stream.missingMessages(for: subscription.position, app.recovery)?.ageMax
             {

@@ -13,6 +13,8 @@ final class RemoteChannel {
         let position: PositionRequest?
         /// The number of attempts to read what the client has missed: the stream may go on meanwhile.
         var attempts = 0
+        /// What is read at present, and the last message that is wanted.
+        var missed: (messages: [StoredMessage], byteCount: Int, last: StreamPosition)?
     }
 
     let address: ChannelAddress

@@ -58,6 +58,26 @@ import Testing
         }
     }
 
+    @Test("Nobody claims that an event is not published which Redis may still read")
+    func unknownOutcome() async throws {
+        try await run { cluster, relay in
+            let node = cluster.nodes[0]
+            try await relay.set(.stalled)
+            for key in ["", #","idempotency_key":"k""#] {
+                let body = #"{"name":"e","channels":["a"],"data":"1"\#(key)}"#
+                let wire = try Wire(port: node.port)
+                let answer = try await wire.ask(SignedRequest(path: "/apps/1/events", body: body))
+                #expect(answer.status == 503 && answer.head.contains("Retry-After: 1\r\n"))
+                #expect(answer.body.contains("unknown whether"), "\(answer.body)")
+                try await relay.set(.open)
+                try await eventually {
+                    try await node.trigger("e", "2", on: "a").status == 200
+                }
+                try await relay.set(.stalled)
+            }
+        }
+    }
+
     @Test("Events wait for a connection that is back soon", arguments: [true, false])
     func waits(isRecoverable: Bool) async throws {
         try await run {

@@ -46,6 +46,32 @@ import Testing
         }
     }
 
+    @Test(
+        "A long replay is read in parts; above the limit nothing of it is sent",
+        arguments: [true, false]
+    )
+    func longReplays(isAllowed: Bool) async throws {
+        let count = 700
+        try await TestCluster.run {
+            if !isAllowed { $0.apps[0].recovery.replayBytesMax = 20_000 }
+        } _: { cluster in
+            let first = try await TrackingWire(cluster.nodes[0], "a")
+            first.cut()
+            try await trigger(cluster.nodes[0], "a", 1...count)
+            let second = try await TrackingWire(cluster.nodes[1], "a", behind: first)
+            guard isAllowed else {
+                guard case .gap(let gap) = second.start.continuity else {
+                    Issue.record("\(second.start)")
+                    return
+                }
+                #expect(gap.missed == UInt64(count))
+                return
+            }
+            #expect(second.start.continuity == .recovered(replay: count))
+            #expect(try await second.next(count) == texts(1...count))
+        }
+    }
+
     @Test("What is no longer kept is told, and what was never there")
     func gaps() async throws {
         try await TestCluster.run {
