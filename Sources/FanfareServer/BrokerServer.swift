@@ -86,7 +86,7 @@ public final class BrokerServer: Sendable {
         do {
             cluster =
                 configuration.cluster.engine == nil
-                ? nil : try ClusterSettings(configuration.cluster, shardCount: shardCount)
+                ? nil : try ClusterSettings(configuration.cluster, shardCount: shardCount, log: log)
         } catch {
             throw .cluster("\(error)")
         }

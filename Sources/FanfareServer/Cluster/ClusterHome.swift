@@ -101,6 +101,8 @@ final class ClusterHome {
     var counts = ClusterCounts()
     /// How far a loss of the connection has gone.
     var isolation = Isolation.none
+    /// Whether the connection was lost, and there is no other yet.
+    var isLost = false
     private var areTimersRunning: Set<Alarm> = []
 
     /// The purpose of a timer.

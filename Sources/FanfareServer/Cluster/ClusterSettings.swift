@@ -1,7 +1,7 @@
 import Glibc
+import Logging
 import Net
 import Redis
-import Synchronization
 
 /// What all shards of a node need to know of the cluster, computed once from the configuration.
 package final class ClusterSettings: Sendable {
@@ -25,7 +25,7 @@ package final class ClusterSettings: Sendable {
     /// The maximum size of the events of one shard that wait, in bytes.
     let queuedBytesMax: Int
     /// What the shards know of their connections.
-    let status = ClusterStatus()
+    let status: ClusterStatus
 
     /// The time between two heartbeats.
     static var heartbeatInterval: Duration { .seconds(2) }
@@ -39,8 +39,13 @@ package final class ClusterSettings: Sendable {
     /// - Parameters:
     ///   - configuration: A valid configuration with an engine.
     ///   - shardCount: The number of shards.
+    ///   - log: Where losses of Redis are logged.
     /// - Throws: The reason why the file of certificates cannot be used.
-    init(_ configuration: ClusterConfiguration, shardCount: Int) throws(TLSError) {
+    init(
+        _ configuration: ClusterConfiguration,
+        shardCount: Int,
+        log: Logger
+    ) throws(TLSError) {
         let redis = configuration.redis
         guard let address = redis.urls.first, let url = try? RedisURL(address) else {
             preconditionFailure("the configuration was validated")
@@ -70,6 +75,7 @@ package final class ClusterSettings: Sendable {
         lease = configuration.lease * 1_000
         patience = .seconds(redis.patience)
         closeAfter = .seconds(configuration.closeAfter)
+        status = ClusterStatus("\(url)", log)
     }
 
     var partitionCount: Int { keys.count }
@@ -82,30 +88,4 @@ package final class ClusterSettings: Sendable {
             .filter { isWordByte($0) || $0 == UInt8(ascii: ".") }
         return name.isEmpty ? "node" : String(decoding: name.prefix(64), as: UTF8.self)
     }
-}
-
-/// What the shards of a node know of their connections to Redis.
-///
-/// Read for each new client and by `GET /health`.
-final class ClusterStatus: Sendable {
-    /// The number of shards whose partitions are registered for the first time.
-    let readyCount = Atomic(0)
-    /// The number of shards that have been without Redis for some seconds.
-    let isolatedCount = Atomic(0)
-    /// The number of shards that have been without Redis for so long that clients are closed.
-    let closedCount = Atomic(0)
-    /// The node's number; 0 before it is claimed.
-    let number = Atomic(0)
-    /// Why the node cannot be used at all; `nil` if it can.
-    private let refusal = Mutex<String?>(nil)
-
-    /// Whether load balancers should send clients elsewhere.
-    var isIsolated: Bool { isolatedCount.load(ordering: .relaxed) > 0 }
-    /// Whether new clients are refused.
-    var isClosed: Bool { closedCount.load(ordering: .relaxed) > 0 }
-
-    /// Why the last attempt to connect has failed; `nil` if none has.
-    var lastFault: String? { refusal.withLock { $0 } }
-
-    func failed(_ reason: String?) { refusal.withLock { $0 = reason } }
 }

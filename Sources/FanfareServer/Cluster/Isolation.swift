@@ -2,7 +2,6 @@ import Broker
 import Net
 import PusherProtocol
 import Redis
-import Synchronization
 
 /// How far a loss of the connection to Redis has gone.
 enum Isolation: Comparable {
@@ -22,6 +21,8 @@ extension ClusterHome {
 
     /// Called when the connection is lost.
     func beginIsolation() {
+        isLost = true
+        settings.status.lost()
         startTimer(.patience, after: settings.patience)
         startTimer(.isolation, after: Self.isolationTime)
         startTimer(.closing, after: settings.closeAfter)
@@ -30,11 +31,12 @@ extension ClusterHome {
     /// Called when there is a connection again.
     func endIsolation() {
         downSince = nil
-        let former = exchange(&isolation, with: .none)
-        if former >= .isolated {
-            settings.status.isolatedCount.subtract(1, ordering: .relaxed)
-        }
-        if former == .closed { settings.status.closedCount.subtract(1, ordering: .relaxed) }
+        change(to: .none)
+        if exchange(&isLost, with: false) { settings.status.found() }
+    }
+
+    private func change(to present: Isolation) {
+        settings.status.change(from: exchange(&isolation, with: present), to: present)
     }
 
     /// The time until the connection has been lost for so long; zero if it has, `nil` if there is one.
@@ -52,17 +54,14 @@ extension ClusterHome {
     func becomeIsolated() {
         guard let rest = rest(of: Self.isolationTime), isolation == .none else { return }
         guard rest == .zero else { return startTimer(.isolation, after: rest) }
-        isolation = .isolated
-        settings.status.isolatedCount.add(1, ordering: .relaxed)
+        change(to: .isolated)
     }
 
     /// Closes the clients whose messages cannot arrive, so that they reconnect to another node.
     func closeClients() {
         guard let rest = rest(of: settings.closeAfter), isolation != .closed else { return }
         guard rest == .zero else { return startTimer(.closing, after: rest) }
-        if isolation == .none { settings.status.isolatedCount.add(1, ordering: .relaxed) }
-        isolation = .closed
-        settings.status.closedCount.add(1, ordering: .relaxed)
+        change(to: .closed)
         for remote in Array(remotes.values) {
             endSubscriptions(to: remote, nil)
             for subscription in exchange(&remote.waiting, with: []) {
