@@ -72,6 +72,8 @@ import Testing
         for member in members.dropFirst() { try members[0].meet(member) }
         for member in members {
             try member.wait(for: "cluster_known_nodes:3")
+            // A server that knows another does not know its slots yet.
+            try member.wait(for: "cluster_slots_assigned:\(SlotMap.slotCount)")
             try member.wait(for: "cluster_state:ok")
         }
         return members
