@@ -90,6 +90,11 @@ import Testing
         // Without messages its last position is not known any more, so another stream begins.
         try store.call("XTRIM", store.messages, "MAXLEN", "0")
         #expect(try store.publish(lost, lost) == [.stale, .stale])
+        // The ID of a stream is the millisecond of its beginning.
+        store.live.run {
+            let time = (try? store.live.call("TIME").elements.compactMap { UInt64($0.text) }) ?? []
+            return time.count == 2 && time[0] * 1_000 + time[1] / 1_000 > position.stream
+        }
         let next = try store.open()
         #expect(next.stream > position.stream && next.serial == 1)
     }
