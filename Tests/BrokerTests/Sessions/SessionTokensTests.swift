@@ -54,6 +54,7 @@ private final class Connection {
 
     func end() -> Session.Registrations { session.end() }
     func yield() -> SessionHandover? { session.yield(openedAt: 0) }
+    func share() -> [String] { text(session.share()) }
 
     private func text(_ effects: Session.Effects) -> [String] {
         effects.map { effect in
@@ -159,6 +160,16 @@ private final class Connection {
         #expect(try connection.grant("a", request: 1, at: 4, .recovered(replay: 0)) == nil)
         #expect(connection.subscribe("c") == ["join c 3"])
         #expect(connection.end().handover == nil)
+    }
+
+    @Test("Two clients with one token are told once, although both pings of a check are answered")
+    func shared() throws {
+        let connection = try Connection()
+        _ = connection.subscribe("a")
+        _ = try connection.own([])
+        _ = try connection.grant("a", request: 1)
+        #expect(connection.share() == ["error", "pusher:gap a"])
+        #expect(connection.share() == [])
     }
 
     @Test(
