@@ -281,8 +281,10 @@ public struct ChannelHome: Sendable {
         return [.notify(.subscriptionCount(count)), .fanOut(notice, delayMax: 0)]
     }
 
-    /// Presence channels announce members instead of counts, and a user's own channel announces nothing.
-    private static func announcesCounts(of address: ChannelAddress, _ app: App?) -> Bool {
+    /// Whether the subscribers of a channel are told their number.
+    ///
+    /// Presence channels announce members instead, and a user's own channel announces nothing.
+    public static func announcesCounts(of address: ChannelAddress, _ app: App?) -> Bool {
         app?.features.subscriptionCount == true && !address.name.kind.isPresence
             && address.name.kind != .serverToUser
     }

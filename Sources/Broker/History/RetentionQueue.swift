@@ -29,3 +29,16 @@ struct RetentionQueue: Sendable {
         head = 0
     }
 }
+
+extension Streams {
+    /// The streams of one app whose messages are kept as long.
+    struct QueueKey: Hashable {
+        let app: Int
+        let ageMax: Int
+
+        init(_ rule: SharedRule) {
+            app = rule.app
+            ageMax = rule.ring.ageMax
+        }
+    }
+}

@@ -7,7 +7,7 @@ extension Streams {
     /// Drops the oldest messages of all channels while a budget is exceeded.
     mutating func shrink(_ app: Int) -> Limit? {
         var limit: Limit?
-        if let appMax = apps[app].retainedBytesMax {
+        if let appMax = apps[app].settings.retainedBytesMax {
             let shareMax = max(appMax / shardCount, 0)
             while apps[app].byteCount > shareMax, dropOldest(of: app, .appBytes) {
                 limit = .appRetainedBytes

@@ -8,9 +8,6 @@ import Redis
 extension ClusterHome {
     /// The maximum number of channels that find out at a time what they have missed.
     private static var catchingUpMax: Int { 256 }
-    /// The number of messages that one call reads.
-    private static var missedMax: Int { 256 }
-
     /// Called when the connection is lost: nothing is received any more.
     func fallBehind() {
         for remote in remotes.values {
@@ -104,17 +101,7 @@ extension ClusterHome {
 
     private func readNext(on remote: RemoteChannel, behind last: StreamPosition) {
         remote.isReading = true
-        let key = calls(of: remote).keys.messages(remote.channel)
-        send(.catchUp(remote)) { connection throws(RedisCallError) in
-            try connection.call(argumentCount: 6) { writer in
-                writer.argument(literal: "XRANGE")
-                writer.argument(key)
-                writer.argument("(\(last)")
-                writer.argument(literal: "+")
-                writer.argument(literal: "COUNT")
-                writer.argument(Self.missedMax)
-            }
-        }
+        readMessages(of: remote, from: "(\(last)", to: "+", as: .catchUp(remote))
     }
 
     /// Delivers what was missed; behind the last message everything that is published is received.
@@ -148,7 +135,7 @@ extension ClusterHome {
                 remote.address.name.kind.isPresence ? [.stream, .members] : .stream
             )
         }
-        guard reply.count < Self.missedMax else { return readNext(on: remote, behind: next) }
+        guard reply.count < Self.messagesMax else { return readNext(on: remote, behind: next) }
         continueLive(remote)
         grantWaiting(on: remote, remote.position == nil ? [] : .stream)
     }

@@ -12,12 +12,9 @@ extension ClusterHome {
     /// The rules of a channel, for the scripts.
     func rules(of address: ChannelAddress) -> ChannelRules {
         let app = context.registry.apps[address.app]
-        let isCounted =
-            app?.features.subscriptionCount == true && !address.name.kind.isPresence
-            && address.name.kind != .serverToUser
         return ChannelRules(
             isRecoverable: rule(of: address, app) != nil,
-            announcesCount: isCounted
+            announcesCount: ChannelHome.announcesCounts(of: address, app)
         )
     }
 

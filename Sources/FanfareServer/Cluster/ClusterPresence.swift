@@ -20,21 +20,28 @@ extension ClusterHome {
             remote.joining[member.id]?.append(subscription)
         } else {
             remote.joining[member.id] = [subscription]
-            join(member, remote)
+            let call = arrival(of: member, on: remote, membersMax: membersMax(of: remote))
+            send(call, as: .join(remote, member))
         }
         return true
     }
 
-    private func join(_ member: Member, _ remote: RemoteChannel) {
-        let app = context.registry.apps[remote.address.app]
-        let call = calls(of: remote).join(
+    private func membersMax(of remote: RemoteChannel) -> Int {
+        context.registry.apps[remote.address.app]?.limits.membersMax ?? 0
+    }
+
+    private func arrival(
+        of member: Member,
+        on remote: RemoteChannel,
+        membersMax: Int
+    ) -> ScriptCall {
+        calls(of: remote).join(
             remote.channel,
             as: member.id.text,
             info: member.info ?? [],
-            membersMax: app?.limits.membersMax ?? 0,
+            membersMax: membersMax,
             rules(of: remote)
         )
-        send(call, as: .join(remote, member))
     }
 
     func joined(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ member: Member) {
@@ -51,7 +58,7 @@ extension ClusterHome {
                 channels.sendRefusal(
                     of: subscription.request,
                     at: remote.address,
-                    membersMax: context.registry.apps[remote.address.app]?.limits.membersMax ?? 0
+                    membersMax: membersMax(of: remote)
                 )
             }
             countChanged(at: remote.address)
@@ -74,16 +81,7 @@ extension ClusterHome {
             remote.waiting += subscriptions
             return
         }
-        remote.isGranting = true
-        for subscription in subscriptions {
-            channels.addSubscriber(
-                subscription.request,
-                to: remote.address,
-                as: subscription.member,
-                from: subscription.position
-            )
-        }
-        remote.isGranting = false
+        grant(subscriptions, on: remote)
         leaveIfAbsent(user, remote)
         countChanged(at: remote.address)
     }
@@ -133,17 +131,10 @@ extension ClusterHome {
     /// Makes the users of this node members again, since Redis may have removed them.
     func joinAgain(_ remote: RemoteChannel) {
         remote.hasJoinedAgain = true
+        let membersMax = max(membersMax(of: remote), 1)
         for member in channels.table[remote.address]?.home.presence.members ?? [] {
             remote.joined.insert(member.id)
-            let app = context.registry.apps[remote.address.app]
-            let call = calls(of: remote).join(
-                remote.channel,
-                as: member.id.text,
-                info: member.info ?? [],
-                membersMax: max(app?.limits.membersMax ?? 0, 1),
-                rules(of: remote)
-            )
-            send(call, as: .rejoin)
+            send(arrival(of: member, on: remote, membersMax: membersMax), as: .rejoin)
         }
     }
 

@@ -26,9 +26,7 @@ extension ClusterHome {
         let app = context.registry.apps[address.app]
         let rule = rule(of: address, app)
         let stream = publication.isEphemeral ? .none : self.stream(of: address, rule)
-        let key = app.flatMap { app in
-            publication.key.flatMap { idempotency($0, publication.digest, on: address, of: app) }
-        }
+        let key = idempotency(publication.key, publication.digest, on: address, of: app)
         let message = ClusterMessage(
             on: ClusterChannel(app: address.app.text, name: address.name.text),
             in: stream,
@@ -62,9 +60,7 @@ extension ClusterHome {
         let stream = rule?.keepsClientEvents == false ? .none : self.stream(of: address, rule)
         let userToken = author.user.map { JSONWriter.token($0.text) }
         let length = event.envelopeLength(for: address.name, userID: userToken)
-        let key = app.flatMap { app in
-            event.key.flatMap { idempotency($0, event.digest, on: address, of: app) }
-        }
+        let key = idempotency(event.key, event.digest, on: address, of: app)
         let message = ClusterMessage(
             on: ClusterChannel(app: address.app.text, name: address.name.text),
             in: stream,
@@ -121,16 +117,16 @@ extension ClusterHome {
     }
 
     private func idempotency(
-        _ key: IdempotencyKey,
-        _ digest: UInt64,
+        _ key: IdempotencyKey?,
+        _ digest: @autoclosure () -> UInt64,
         on address: ChannelAddress,
-        of app: App
+        of app: App?
     ) -> ClusterMessage.Idempotency? {
-        guard app.limits.idempotencyKeysMax > 0 else { return nil }
+        guard let key, let app, app.limits.idempotencyKeysMax > 0 else { return nil }
         return ClusterMessage.Idempotency(
             // A trigger on several channels has one key.
             key: "\(address.name.text):\(key.text)",
-            digest: String(digest, radix: 16),
+            digest: String(digest(), radix: 16),
             age: max(1, app.features.idempotencyAge)
         )
     }

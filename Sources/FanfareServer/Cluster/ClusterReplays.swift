@@ -11,7 +11,35 @@ extension ClusterHome {
     private static var replayAttemptsMax: Int { 5 }
 
     /// The number of messages that one call reads.
-    private static var replayedMax: Int { 256 }
+    static var messagesMax: Int { 256 }
+
+    /// Reads the next messages of a channel from Redis.
+    ///
+    /// - Parameters:
+    ///   - remote: The channel.
+    ///   - first: Where to begin, in the words of `XRANGE`.
+    ///   - last: Where to end.
+    ///   - purpose: What the reply is for; fewer than ``messagesMax`` messages are the last ones.
+    /// - Returns: Whether the call was sent.
+    @discardableResult
+    func readMessages(
+        of remote: RemoteChannel,
+        from first: String,
+        to last: String,
+        as purpose: Call
+    ) -> Bool {
+        let key = calls(of: remote).keys.messages(remote.channel)
+        return send(purpose) { connection throws(RedisCallError) in
+            try connection.call(argumentCount: 6) { writer in
+                writer.argument(literal: "XRANGE")
+                writer.argument(key)
+                writer.argument(first)
+                writer.argument(last)
+                writer.argument(literal: "COUNT")
+                writer.argument(Self.messagesMax)
+            }
+        }
+    }
 
     /// Asks Redis for what a subscription has missed, if that is no longer in memory.
     func readMissing(_ subscription: PendingSubscription, on remote: RemoteChannel) -> Bool {
@@ -41,20 +69,14 @@ extension ClusterHome {
         to last: StreamPosition
     ) {
         lastReplay += 1
-        let number = lastReplay
-        let key = calls(of: remote).keys.messages(remote.channel)
-        let isSent = send(.replay(number: number)) { connection throws(RedisCallError) in
-            try connection.call(argumentCount: 6) { writer in
-                writer.argument(literal: "XRANGE")
-                writer.argument(key)
-                writer.argument("\(last.stream)-\(serial)")
-                writer.argument(last.description)
-                writer.argument(literal: "COUNT")
-                writer.argument(Self.replayedMax)
-            }
-        }
+        let isSent = readMessages(
+            of: remote,
+            from: "\(last.stream)-\(serial)",
+            to: last.description,
+            as: .replay(number: lastReplay)
+        )
         if isSent {
-            replays[number] = (remote, subscription)
+            replays[lastReplay] = (remote, subscription)
         } else {
             remote.waiting.append(subscription)
         }
@@ -72,7 +94,7 @@ extension ClusterHome {
         missed.byteCount += page.reduce(0) { $0 + $1.frame.count }
         subscription.missed = missed
         let isTooMuch = missed.byteCount > app?.recovery.replayBytesMax ?? 0
-        if !isTooMuch, reply.count == Self.replayedMax, let serial = page.last?.serial,
+        if !isTooMuch, reply.count == Self.messagesMax, let serial = page.last?.serial,
             serial < missed.last.serial
         {
             return read(subscription, on: remote, from: serial + 1, to: missed.last)

@@ -9,6 +9,7 @@ import Redis
 // and what is published behind it is received behind it: nothing is missed, and nothing buffered.
 extension ClusterHome {
     typealias PendingSubscription = RemoteChannel.PendingSubscription
+
     /// Whether a subscription waits: for the node to be attached to the channel, or for messages that are no longer in
     /// memory.
     ///
@@ -127,8 +128,15 @@ extension ClusterHome {
             }
         }
         remote.waiting = rest
+        grant(granted, on: remote)
+        if !rest.isEmpty { attach(remote) }
+        countChanged(at: remote.address)
+    }
+
+    /// Grants subscriptions, for which Redis has just answered.
+    func grant(_ subscriptions: [PendingSubscription], on remote: RemoteChannel) {
         remote.isGranting = true
-        for subscription in granted {
+        for subscription in subscriptions {
             channels.addSubscriber(
                 subscription.request,
                 to: remote.address,
@@ -137,7 +145,5 @@ extension ClusterHome {
             )
         }
         remote.isGranting = false
-        if !rest.isEmpty { attach(remote) }
-        countChanged(at: remote.address)
     }
 }

@@ -97,7 +97,7 @@ final class Confirmations: TimerTarget {
         startTimer(after: Self.delay)
     }
 
-    /// Called when a grant was written with something to confirm, or behind something.
+    /// Called when a grant was written to a client that has something to confirm.
     func granted(_ connection: Connection) { grants.append(connection) }
 
     /// Asks the clients that got the last of their grants in this turn, so that the ping shares the send of the grants.
