@@ -11,17 +11,11 @@ import Testing
         isRecoverable: Bool = true,
         _ body: (TestCluster, RedisRelay) async throws -> Void
     ) async throws {
-        let redis = try RedisProcess()
-        let relay = RedisRelay(to: redis.socket)
-        defer { relay.end() }
-        try await TestCluster.run(loops: loops, redis: redis) { configuration in
+        try await TestCluster.runRelayed(loops: loops) { configuration in
             configuration.apps[0].recovery.isEnabled = isRecoverable
             configuration.cluster.redis.patience = 20
-            if configuration.cluster.node == "node-0" {
-                configuration.cluster.redis.urls = [relay.address]
-            }
-        } _: { cluster in
-            try await body(cluster, relay)
+        } _: {
+            try await body($0, $1)
         }
     }
 
@@ -134,14 +128,7 @@ import Testing
             try await relay.set(.open)
             let error = try await client.nextText()
             #expect(error.contains("4200"), "\(error)")
-            let text = try await tracking.client.nextText()
-            let message = try ServerMessage.parse(Array(text.utf8).span)
-            guard case .subscriptionSucceeded("a", let data) = message,
-                let start = SubscriptionStart(acknowledgement: data)
-            else {
-                Issue.record("\(text)")
-                return
-            }
+            let start = try await tracking.restart()
             #expect(start.continuity == .gap(RecoveryGap(.unknownStream)))
             #expect(start.position.stream != tracking.position.stream)
             #expect(start.position.serial == 0)

@@ -7,20 +7,6 @@ import Testing
 private let channels = ["a", "b", "private-c", "private-d"]
 
 @Suite("Cluster: events") struct ClusterEventTests {
-    /// Triggers an event that one connection does not get.
-    private func trigger(
-        _ node: TestBroker,
-        _ channel: String,
-        _ data: String,
-        except: String
-    ) async throws {
-        let body =
-            #"{"name":"e","channel":"\#(channel)","data":"\#(data)","socket_id":"\#(except)"}"#
-        let answer = try await Wire(port: node.port)
-            .ask(SignedRequest(path: "/apps/1/events", body: body))
-        #expect(answer.status == 200, "\(answer.body)")
-    }
-
     @Test("An event reaches the subscribers of all nodes", arguments: [1, 3], [true, false])
     func reachesAllNodes(loops: Int, isRecoverable: Bool) async throws {
         try await TestCluster.run(loops: loops) {
@@ -88,7 +74,10 @@ private let channels = ["a", "b", "private-c", "private-d"]
             #expect(Set(clients.map(\.socketID)).count == 4)
             for (number, excluded) in clients.enumerated() {
                 for node in cluster.nodes {
-                    try await trigger(node, "a", "\(number)", except: excluded.socketID)
+                    #expect(
+                        try await node.trigger("e", "\(number)", on: "a", except: excluded.socketID)
+                            .status == 200
+                    )
                 }
             }
             for (number, client) in clients.enumerated() {

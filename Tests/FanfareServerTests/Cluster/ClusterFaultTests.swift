@@ -76,14 +76,7 @@ import Testing
             try cluster.redis.command("FLUSHALL")
             let error = try await client.nextText()
             #expect(error.contains("4200"), "\(error)")
-            let text = try await tracking.client.nextText()
-            let message = try ServerMessage.parse(Array(text.utf8).span)
-            guard case .subscriptionSucceeded("a", let data) = message,
-                let start = SubscriptionStart(acknowledgement: data)
-            else {
-                Issue.record("\(text)")
-                return
-            }
+            let start = try await tracking.restart()
             #expect(start.continuity == .gap(RecoveryGap(.unknownStream)))
             #expect(try await there.trigger("e", "1", on: "a").status == 200)
             #expect(try await tracking.client.nextText().hasSuffix(#","serial":1}"#))

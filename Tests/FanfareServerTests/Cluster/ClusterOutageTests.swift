@@ -5,25 +5,6 @@ import Testing
 @testable import FanfareServer
 
 @Suite("Cluster: without Redis") struct ClusterOutageTests {
-    /// Runs a cluster whose first node reaches Redis through a relay.
-    private func run(
-        loops: Int = 2,
-        _ change: @escaping (inout Configuration) -> Void = { _ in },
-        _ body: (TestCluster, RedisRelay) async throws -> Void
-    ) async throws {
-        let redis = try RedisProcess()
-        let relay = RedisRelay(to: redis.socket)
-        defer { relay.end() }
-        try await TestCluster.run(loops: loops, redis: redis) { configuration in
-            if configuration.cluster.node == "node-0" {
-                configuration.cluster.redis.urls = [relay.address]
-            }
-            change(&configuration)
-        } _: { cluster in
-            try await body(cluster, relay)
-        }
-    }
-
     private func health(_ node: TestBroker) async throws -> Answer {
         let wire = try Wire(port: node.port)
         try wire.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -32,7 +13,7 @@ import Testing
 
     @Test("An event is refused, and nobody gets it", arguments: [true, false])
     func refusesEvents(isRecoverable: Bool) async throws {
-        try await run {
+        try await TestCluster.runRelayed {
             $0.apps[0].recovery.isEnabled = isRecoverable
         } _: { cluster, relay in
             let node = cluster.nodes[0]
@@ -60,7 +41,7 @@ import Testing
 
     @Test("Nobody claims that an event is not published which Redis may still read")
     func unknownOutcome() async throws {
-        try await run { cluster, relay in
+        try await TestCluster.runRelayed { cluster, relay in
             let node = cluster.nodes[0]
             try await relay.set(.stalled)
             for key in ["", #","idempotency_key":"k""#] {
@@ -80,7 +61,7 @@ import Testing
 
     @Test("Events wait for a connection that is back soon", arguments: [true, false])
     func waits(isRecoverable: Bool) async throws {
-        try await run {
+        try await TestCluster.runRelayed {
             $0.apps[0].recovery.isEnabled = isRecoverable
             $0.cluster.redis.patience = 20
         } _: { cluster, relay in
@@ -104,7 +85,7 @@ import Testing
         .timeLimit(.minutes(1))
     )
     func isolation() async throws {
-        try await run {
+        try await TestCluster.runRelayed {
             $0.cluster.closeAfter = 6
         } _: { cluster, relay in
             let node = cluster.nodes[0]

@@ -125,14 +125,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
 
     @Test("Behind a loss of the connection the members are told of the difference")
     func difference() async throws {
-        let redis = try RedisProcess()
-        let relay = RedisRelay(to: redis.socket)
-        defer { relay.end() }
-        try await TestCluster.run(redis: redis) { configuration in
-            if configuration.cluster.node == "node-0" {
-                configuration.cluster.redis.urls = [relay.address]
-            }
-        } _: { cluster in
+        try await TestCluster.runRelayed { cluster, relay in
             let (here, there) = (cluster.nodes[0], cluster.nodes[1])
             let (ann, _) = try await here.joined("presence-a", as: "ann")
             let (bob, _) = try await there.joined("presence-a", as: "bob")

@@ -102,10 +102,12 @@ import Testing
             let (here, there) = (cluster.nodes[0], cluster.nodes[1])
             let first = try await TrackingWire(here, "private-a")
             func trigger(_ data: String) async throws {
-                let body =
-                    #"{"name":"e","channel":"private-a","data":"\#(data)","socket_id":"\#(first.socketID)"}"#
-                let answer = try await Wire(port: there.port)
-                    .ask(SignedRequest(path: "/apps/1/events", body: body))
+                let answer = try await there.trigger(
+                    "e",
+                    data,
+                    on: "private-a",
+                    except: first.socketID
+                )
                 #expect(answer.status == 200)
             }
             try await trigger("1")

@@ -56,17 +56,10 @@ import Testing
 
     @Test("A node that was cut off closes the connections afterwards")
     func behindACut() async throws {
-        let redis = try RedisProcess()
-        let relay = RedisRelay(to: redis.socket)
-        defer { relay.end() }
-        try await TestCluster.run(redis: redis) { configuration in
-            if configuration.cluster.node == "node-0" {
-                configuration.cluster.redis.urls = [relay.address]
-            }
-        } _: { cluster in
+        try await TestCluster.runRelayed { cluster, relay in
             let (ann, _) = try await cluster.nodes[0].signedIn(as: "ann")
             let (bob, _) = try await cluster.nodes[0].signedIn(as: "bob")
-            try await eventually { try redis.command("PUBSUB", "CHANNELS") == "*2" }
+            try await eventually { try cluster.redis.command("PUBSUB", "CHANNELS") == "*2" }
             try await relay.set(.cut)
             try await terminate("ann", at: cluster.nodes[1])
             try await relay.set(.open)

@@ -34,6 +34,25 @@ struct TestCluster {
         withExtendedLifetime(redis) {}
     }
 
+    /// Runs a cluster whose first node reaches Redis through a relay.
+    static func runRelayed(
+        loops: Int = 2,
+        _ change: @escaping (inout Configuration) -> Void = { _ in },
+        _ body: (TestCluster, RedisRelay) async throws -> Void
+    ) async throws {
+        let redis = try RedisProcess()
+        let relay = RedisRelay(to: redis.socket)
+        defer { relay.end() }
+        try await run(loops: loops, redis: redis) { configuration in
+            if configuration.cluster.node == "node-0" {
+                configuration.cluster.redis.urls = [relay.address]
+            }
+            change(&configuration)
+        } _: { cluster in
+            try await body(cluster, relay)
+        }
+    }
+
     private static func start(
         _ count: Int,
         _ loops: Int,

@@ -33,18 +33,6 @@ extension TestBroker {
     }
 }
 
-extension TrackingWire {
-    /// Reads the acknowledgement of a stream that takes the place of this one.
-    fileprivate func restart() async throws -> SubscriptionStart {
-        let text = try await client.nextText()
-        guard
-            case .subscriptionSucceeded(channel, let data) =
-                try ServerMessage.parse(Array(text.utf8).span)
-        else { throw TrackingError.notTracked(text) }
-        return try #require(SubscriptionStart(acknowledgement: data))
-    }
-}
-
 @Suite("The purge of a channel, DELETE /apps/{id}/channels/{name}/history") struct PurgeTests {
     private let gap = SubscriptionStart.Continuity.gap(RecoveryGap(.unknownStream))
 

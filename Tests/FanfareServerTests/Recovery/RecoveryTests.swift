@@ -8,21 +8,6 @@ import Testing
 private let channels = ["a", "b", "c", "private-d"]
 
 @Suite("Recovery") struct RecoveryTests {
-    /// Triggers an event that one connection does not get.
-    private func trigger(
-        _ broker: TestBroker,
-        _ channel: String,
-        _ data: String,
-        except: String
-    ) async throws {
-        let body =
-            #"{"name":"e","channel":"\#(channel)","data":"\#(data)","socket_id":"\#(except)"}"#
-        let request = SignedRequest(path: "/apps/1/events", body: body)
-        let wire = try Wire(port: broker.port)
-        try wire.send(request.head(["Content-Length: \(body.utf8.count)"]) + body)
-        #expect(try await wire.answer().status == 200)
-    }
-
     private func trigger(_ broker: TestBroker, _ channel: String, _ data: [String]) async throws {
         for data in data {
             #expect(try await broker.trigger("e", data, on: channel).status == 200)
@@ -67,7 +52,9 @@ private let channels = ["a", "b", "c", "private-d"]
                 try await trigger(broker, channel, ["2"])
                 let numbered = eventText("e", channel, data: "2").dropLast() + #","serial":1}"#
                 #expect(try await stock.nextText() == numbered)
-                try await trigger(broker, channel, "3", except: socketID)
+                #expect(
+                    try await broker.trigger("e", "3", on: channel, except: socketID).status == 200
+                )
                 #expect(try await tracking.next(2) == ["2", "3"])
                 try await stock.expectNothing()
             }
@@ -80,11 +67,17 @@ private let channels = ["a", "b", "c", "private-d"]
             for channel in channels {
                 let first = try await TrackingWire(broker, channel)
                 try await trigger(broker, channel, ["1"])
-                try await trigger(broker, channel, "2", except: first.socketID)
+                #expect(
+                    try await broker.trigger("e", "2", on: channel, except: first.socketID).status
+                        == 200
+                )
                 try await trigger(broker, channel, ["3"])
                 #expect(try await first.next(3) == ["1", nil, "3"])
                 first.cut()
-                try await trigger(broker, channel, "4", except: first.socketID)
+                #expect(
+                    try await broker.trigger("e", "4", on: channel, except: first.socketID).status
+                        == 200
+                )
                 try await trigger(broker, channel, ["5"])
                 let second = try await TrackingWire(broker, channel, behind: first)
                 #expect(try await second.next(2) == [nil, "5"])

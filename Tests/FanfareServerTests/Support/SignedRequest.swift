@@ -57,14 +57,16 @@ extension Wire {
         return Answer(status: status, head: head, body: body)
     }
 
-    /// Triggers one event and expects success.
+    /// Triggers one event, which one connection may be excluded from.
     static func trigger(
         port: UInt16,
         name: String,
         data: String,
-        channel: String
+        channel: String,
+        except: String? = nil
     ) async throws -> Answer {
-        let body = #"{"name":"\#(name)","channels":["\#(channel)"],"data":"\#(data)"}"#
+        let socket = except.map { #","socket_id":"\#($0)""# } ?? ""
+        let body = #"{"name":"\#(name)","channels":["\#(channel)"],"data":"\#(data)"\#(socket)}"#
         return try await Wire(port: port).ask(SignedRequest(path: "/apps/1/events", body: body))
     }
 }

@@ -70,7 +70,18 @@ struct TestBroker {
         return (client, try await client.socketID())
     }
 
-    func trigger(_ name: String, _ data: String, on channel: String) async throws -> Answer {
-        try await Wire.trigger(port: port, name: name, data: data, channel: channel)
+    func trigger(
+        _ name: String,
+        _ data: String,
+        on channel: String,
+        except: String? = nil
+    ) async throws -> Answer {
+        try await Wire.trigger(
+            port: port,
+            name: name,
+            data: data,
+            channel: channel,
+            except: except
+        )
     }
 }

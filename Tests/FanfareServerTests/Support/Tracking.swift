@@ -36,16 +36,13 @@ final class TrackingWire {
         }
         let message = subscribeMessage(to: channel, socketID: socketID)
         try client.send(message.dropLast(2) + #","position":\#(text ?? "{}")\#(members)}}"#)
-        let answer = try await client.nextText()
-        let parsed = try ServerMessage.parse(Array(answer.utf8).span)
-        guard case .subscriptionSucceeded(channel, let data) = parsed,
-            let start = SubscriptionStart(acknowledgement: data)
-        else {
-            Issue.record("\(answer)")
-            throw TrackingError.notTracked(answer)
-        }
-        self.start = start
+        start = try await client.nextStart(on: channel)
         serial = start.position.serial
+    }
+
+    /// Reads the acknowledgement of a stream that takes the place of this one.
+    func restart() async throws -> SubscriptionStart {
+        try await client.nextStart(on: channel)
     }
 
     var position: ChannelPosition { ChannelPosition(stream: start.position.stream, serial: serial) }
@@ -78,4 +75,19 @@ final class TrackingWire {
 
 enum TrackingError: Error {
     case notTracked(String)
+}
+
+extension WebSocketWire {
+    /// The start that the next message acknowledges.
+    fileprivate func nextStart(on channel: String) async throws -> SubscriptionStart {
+        let text = try await nextText()
+        let message = try ServerMessage.parse(Array(text.utf8).span)
+        guard case .subscriptionSucceeded(channel, let data) = message,
+            let start = SubscriptionStart(acknowledgement: data)
+        else {
+            Issue.record("\(text)")
+            throw TrackingError.notTracked(text)
+        }
+        return start
+    }
 }
