@@ -118,7 +118,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
             attached(reply, remote, interests, count: count)
         case .detach(let remote): detached(reply, remote)
         case .join(let remote, let member): joined(reply, remote, member)
-        case .rejoin: break
+        case .rejoin, .report: break
         case .leave(let remote, let user): left(reply, remote, user)
         case .user(let topic, let time): receive(reply, ofUserAt: topic, behind: time)
         case .condemn(let node): condemned(reply, node)
@@ -216,6 +216,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         }
         guard former != 0 else {
             settings.status.number.store(Int(number), ordering: .relaxed)
+            sendReport()
             return becomeReadyIfPossible()
         }
     }
@@ -228,7 +229,10 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
             let call = partitions[index].calls.heartbeat(lease: settings.lease, .primary)
             send(call, as: .heartbeat(partition: index))
         }
-        if claimsNumber { claimNumber() }
+        if claimsNumber {
+            claimNumber()
+            sendReport()
+        }
         attachRefused()
         startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
     }

@@ -29,6 +29,8 @@ final class ClusterHome {
         case register(partition: Int)
         case heartbeat(partition: Int)
         case claimNumber
+        /// What the node says of itself.
+        case report
         case publish([OutgoingMessage])
         case plainPart(PlainBatch)
         case plainEnd(PlainBatch)

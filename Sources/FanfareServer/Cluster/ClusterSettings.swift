@@ -7,6 +7,8 @@ import Redis
 package final class ClusterSettings: Sendable {
     /// The node's name in Redis; another one after each start.
     let node: String
+    /// The node's name for people: that of the configuration, or the machine's with the port.
+    let displayName: String
     /// The keys of each partition.
     let keys: [PartitionKeys]
     let scripts: ClusterScripts
@@ -38,11 +40,13 @@ package final class ClusterSettings: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: A valid configuration with an engine.
+    ///   - port: The port of the clients, for a node without a name; `nil` for a broker on a socket file alone.
     ///   - shardCount: The number of shards.
     ///   - log: Where losses of Redis are logged.
     /// - Throws: The reason why the file of certificates cannot be used.
     init(
         _ configuration: ClusterConfiguration,
+        port: UInt16?,
         shardCount: Int,
         log: Logger
     ) throws(TLSError) {
@@ -51,6 +55,7 @@ package final class ClusterSettings: Sendable {
             preconditionFailure("the configuration was validated")
         }
         let name = configuration.node ?? Self.hostName
+        displayName = configuration.node ?? (port.map { "\(name):\($0)" } ?? name)
         node = "\(name)-\(String(UInt32.random(in: .min ... .max), radix: 36))"
         keys = PartitionKeys.all(prefix: configuration.prefix, count: configuration.partitions)
         scripts = ClusterScripts(isSharded: false)

@@ -10,6 +10,8 @@ final class ClusterStatus: Sendable {
     let readyCount = Atomic(0)
     /// The node's number; 0 before it is claimed.
     let number = Atomic(0)
+    /// Whether the node stops.
+    let isDraining = Atomic(false)
     /// The number of shards that have lost Redis.
     private let lostCount = Atomic(0)
     /// The number of shards that have been without Redis for some seconds.
