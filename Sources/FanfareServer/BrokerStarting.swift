@@ -60,7 +60,9 @@ extension BrokerServer {
         }
         for store in 0..<inspector.storeCount {
             // Who joins finds out, and waits for a server that is about to start.
-            guard let assessment = try? await inspector.assess(store, claims: true) else { continue }
+            guard let assessment = try? await inspector.assess(store, claims: true) else {
+                continue
+            }
             let name = inspector.name(of: store)
             if let fault = assessment.faults.first { throw .cluster("\(name): \(fault)") }
             for warning in assessment.warnings {

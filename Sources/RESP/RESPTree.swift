@@ -29,7 +29,11 @@ package indirect enum RESPTree: Equatable, Sendable {
 
     /// Whether this is an error.
     package var isError: Bool {
-        if case .text(let kind, _) = self { kind == .simpleError || kind == .bulkError } else { false }
+        if case .text(let kind, _) = self {
+            kind == .simpleError || kind == .bulkError
+        } else {
+            false
+        }
     }
 
     /// The texts of a map, or of a list of keys and values by turns.

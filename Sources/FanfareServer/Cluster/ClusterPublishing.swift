@@ -86,7 +86,9 @@ extension ClusterHome {
         if let downSince, downSince.duration(to: context.reactor.now) >= settings.patience {
             return .disconnected
         }
-        return outbox.byteCount + length > settings.queuedBytesMax ? .full : nil
+        guard outbox.byteCount + length > settings.queuedBytesMax else { return nil }
+        context.limitMet(.clusterQueuedBytes)
+        return .full
     }
 
     /// What the channel keeps; `nil` if it has no positions.

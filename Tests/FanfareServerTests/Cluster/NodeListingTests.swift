@@ -62,7 +62,9 @@ import Testing
 
     @Test("A node without Redis is isolated, then lost")
     func isolated() async throws {
-        try await TestCluster.runRelayed { $0.cluster.lease = 8 } _: { cluster, relay in
+        try await TestCluster.runRelayed {
+            $0.cluster.lease = 8
+        } _: { cluster, relay in
             let inspector = try inspector(cluster)
             try await relay.set(.stalled)
             try await eventually {

@@ -18,19 +18,34 @@ struct StoreAssessmentTests {
         return try ClusterInspector(cluster)
     }
 
-    @Test("A server is assessed by its settings", arguments: [
-        ([], [], []),
-        (
-            ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"],
-            ["maxmemory-policy is allkeys-lru: with its memory full"], []
-        ),
-        (["--maxmemory-policy", "volatile-ttl"], [], ["maxmemory-policy is volatile-ttl, which"]),
-        (["--appendonly", "no"], [], ["it keeps nothing on its disk"]),
-        (["--appendonly", "no", "--save", "60 1"], [], ["it writes its disk only now and then"]),
-        (["--stream-node-max-bytes", "4096"], [], ["stream-node-max-bytes is 4096: each channel"]),
-        (["--stream-node-max-bytes", "0"], [], ["stream-node-max-bytes is 0: each channel"]),
-        (["--stream-node-max-bytes", "100"], [], ["stream-node-max-bytes is 100: each message"]),
-    ])
+    @Test(
+        "A server is assessed by its settings",
+        arguments: [
+            ([], [], []),
+            (
+                ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"],
+                ["maxmemory-policy is allkeys-lru: with its memory full"], []
+            ),
+            (
+                ["--maxmemory-policy", "volatile-ttl"], [],
+                ["maxmemory-policy is volatile-ttl, which"]
+            ),
+            (["--appendonly", "no"], [], ["it keeps nothing on its disk"]),
+            (
+                ["--appendonly", "no", "--save", "60 1"], [],
+                ["it writes its disk only now and then"]
+            ),
+            (
+                ["--stream-node-max-bytes", "4096"], [],
+                ["stream-node-max-bytes is 4096: each channel"]
+            ),
+            (["--stream-node-max-bytes", "0"], [], ["stream-node-max-bytes is 0: each channel"]),
+            (
+                ["--stream-node-max-bytes", "100"], [],
+                ["stream-node-max-bytes is 100: each message"]
+            ),
+        ]
+    )
     func settings(options: [String], faults: [String], warnings: [String]) async throws {
         let redis = try RedisProcess(Self.safe + options)
         let assessment = try await inspector(redis).assess(0)
@@ -92,7 +107,9 @@ struct StoreAssessmentTests {
     func start() async throws {
         let redis = try RedisProcess(["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"])
         let error = await #expect(throws: StartError.self) {
-            try await TestCluster.run(nodes: 1, redis: redis) { _ in } _: { _ in }
+            try await TestCluster.run(nodes: 1, redis: redis) { _ in
+            } _: { _ in
+            }
         }
         #expect(error?.description.contains("set it to noeviction") == true)
     }
