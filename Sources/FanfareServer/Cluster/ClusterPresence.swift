@@ -21,7 +21,7 @@ extension ClusterHome {
         } else {
             remote.joining[member.id] = [subscription]
             let call = arrival(of: member, on: remote, membersMax: membersMax(of: remote))
-            send(call, as: .join(remote, member))
+            send(call, to: remote.partition, as: .join(remote, member))
         }
         return true
     }
@@ -98,7 +98,7 @@ extension ClusterHome {
         guard !isPresent else { return }
         remote.joined.remove(user)
         let call = calls(of: remote).leave(remote.channel, as: user.text, rules(of: remote))
-        send(call, as: .leave(remote, user))
+        send(call, to: remote.partition, as: .leave(remote, user))
     }
 
     func left(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ user: UserID) {
@@ -134,7 +134,8 @@ extension ClusterHome {
         let membersMax = max(membersMax(of: remote), 1)
         for member in channels.table[remote.address]?.home.presence.members ?? [] {
             remote.joined.insert(member.id)
-            send(arrival(of: member, on: remote, membersMax: membersMax), as: .rejoin)
+            let call = arrival(of: member, on: remote, membersMax: membersMax)
+            send(call, to: remote.partition, as: .rejoin)
         }
     }
 
