@@ -41,7 +41,8 @@ extension BrokerServer {
         let end = ContinuousClock.now + Self.clusterTime
         while cluster.status.readyCount.load(ordering: .acquiring) < shards.count {
             guard ContinuousClock.now < end else {
-                throw .cluster(cluster.status.lastFault ?? "\(cluster.url) does not answer")
+                let servers = cluster.stores.map { "\($0.url)" }.joined(separator: ", ")
+                throw .cluster(cluster.status.lastFault ?? "\(servers): no answer")
             }
             try? await Task.sleep(for: .milliseconds(5))
         }

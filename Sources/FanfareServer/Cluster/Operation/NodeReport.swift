@@ -72,6 +72,7 @@ extension ClusterHome {
     ///
     /// Without a script: nothing is decided by it.
     func sendReport() {
+        let store = partitions[0].store
         let key = partitions[0].calls.keys.report(of: settings.node)
         let report = NodeReport(
             name: settings.displayName,
@@ -83,7 +84,7 @@ extension ClusterHome {
             time: partitions[0].lastTime
         )
         let fields = report.fields
-        send(.report) { connection throws(RedisCallError) in
+        store.send(as: .report) { connection throws(RedisCallError) in
             try connection.call(argumentCount: 2 + 2 * fields.count) { writer in
                 writer.argument("HSET")
                 writer.argument(key)
@@ -93,7 +94,7 @@ extension ClusterHome {
                 }
             }
         }
-        send(.report) { connection throws(RedisCallError) in
+        store.send(as: .report) { connection throws(RedisCallError) in
             try connection.call(argumentCount: 3) { writer in
                 writer.argument("PEXPIRE")
                 writer.argument(key)
@@ -104,8 +105,9 @@ extension ClusterHome {
 
     /// Removes the report of a node that stops.
     func removeReport() {
+        let store = partitions[0].store
         let key = partitions[0].calls.keys.report(of: settings.node)
-        send(.report) { connection throws(RedisCallError) in
+        store.send(as: .report) { connection throws(RedisCallError) in
             try connection.call(argumentCount: 2) { writer in
                 writer.argument("DEL")
                 writer.argument(key)
