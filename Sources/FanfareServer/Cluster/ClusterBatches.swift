@@ -6,13 +6,18 @@ import Redis
 
 // Publishing: the messages of a turn, in batches of one partition each.
 extension ClusterStore {
+    /// The size of what waits to be sent, and of what is not answered, in bytes.
+    var waitingByteCount: Int { outbox.byteCount + (connection?.unansweredBytes ?? 0) }
+
     /// Sends the messages of a turn.
     ///
     /// - Returns: Whether there were any.
     @discardableResult
     func sendMessages() -> Bool {
         guard isOpen, !outbox.isEmpty else { return false }
-        while let batch = outbox.nextBatch() {
+        while waitingByteCount - outbox.byteCount < settings.queuedBytesMax / 2,
+            let batch = outbox.nextBatch()
+        {
             let isSent = batch[0].isPlain ? sendPlainly(batch) : sendScript(batch)
             guard isSent else {
                 outbox.putBack(batch)

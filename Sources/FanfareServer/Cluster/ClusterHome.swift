@@ -32,6 +32,14 @@ final class ClusterHome: SharedHome {
         case register(partition: Int)
         case heartbeat(partition: Int)
         case claimNumber
+        /// What the node says of itself.
+        case report
+        /// What Redis has of this node.
+        case items(partition: Int)
+        /// Who is a member of a channel on this node, as far as Redis knows.
+        case members(ChannelAddress, ClusterChannel)
+        /// The end of what has ended while Redis could not be told.
+        case reconciled
         case publish([OutgoingMessage])
         case plainPart(PlainBatch)
         case plainEnd(PlainBatch)
@@ -211,7 +219,10 @@ final class ClusterHome: SharedHome {
             attached(reply, remote, interests, count: count)
         case .detach(let remote): detached(reply, remote)
         case .join(let remote, let member): joined(reply, remote, member)
-        case .rejoin: break
+        case .rejoin, .report, .reconciled: break
+        case .items(let partition): receive(reply, ofItemsIn: partition)
+        case .members(let address, let channel):
+            receive(reply, ofMembersOf: address, channel)
         case .leave(let remote, let user): left(reply, remote, user)
         case .user(let topic, let time): receive(reply, ofUserAt: topic, behind: time)
         case .condemn(let node): condemned(reply, node)
@@ -263,9 +274,7 @@ extension ClusterHome {
         return ClusterReading(
             connections: stores.count(where: \.isOpen),
             attachedChannels: remotes.values.count { $0.countedSubscriptions > 0 },
-            waitingBytes: stores.reduce(0) {
-                $0 + $1.outbox.byteCount + ($1.connection?.unansweredBytes ?? 0)
-            },
+            waitingBytes: stores.reduce(0) { $0 + $1.waitingByteCount },
             roundTripMicroseconds: Int(roundTrip / .microseconds(1)),
             counts: counts
         )

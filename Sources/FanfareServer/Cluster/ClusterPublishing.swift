@@ -88,8 +88,10 @@ extension ClusterHome {
         {
             return .disconnected
         }
-        let byteCount = stores.reduce(0) { $0 + $1.outbox.byteCount }
-        return byteCount + length > settings.queuedBytesMax ? .full : nil
+        let byteCount = stores.reduce(0) { $0 + $1.waitingByteCount }
+        guard byteCount + length > settings.queuedBytesMax else { return nil }
+        context.limitMet(.clusterQueuedBytes)
+        return .full
     }
 
     /// What the channel keeps; `nil` if it has no positions.

@@ -26,6 +26,7 @@ extension ClusterHome {
     func leaveCluster() {
         guard !isLeaving, stores.contains(where: \.isOpen) else { return }
         isLeaving = true
+        if context.shard == 0 { removeReport() }
         for partition in partitions.indices {
             condemn(EndedNode(name: settings.node, partition: partition))
         }
@@ -79,7 +80,6 @@ extension ClusterHome {
 
     /// The rules of a channel that only Redis knows.
     private func rules(of channel: ClusterChannel) -> ChannelRules {
-        guard let name = try? ChannelName(channel.name) else { return ChannelRules() }
-        return rules(of: ChannelAddress(app: AppID(channel.app), name: name))
+        ChannelAddress(channel).map { rules(of: $0) } ?? ChannelRules()
     }
 }

@@ -60,7 +60,10 @@ extension ClusterStore {
     func heartbeatIsDue() {
         guard isOpen, !home.isLeaving else { return }
         sendHeartbeats()
-        if home.claimsNumber(at: self) { claimNumber() }
+        if home.claimsNumber(at: self) {
+            claimNumber()
+            home.sendReport()
+        }
         home.attachRefused(in: self)
         startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
     }
@@ -105,6 +108,7 @@ extension ClusterHome {
         }
         guard former != 0 else {
             settings.status.number.store(Int(number), ordering: .relaxed)
+            sendReport()
             return becomeReadyIfPossible()
         }
     }
@@ -118,7 +122,7 @@ extension ClusterHome {
         partitions[index].counter = registration.counter
         partitions[index].lastTime = registration.time
         partitions[index].epoch = registration.epoch
-        if former == nil { becomeReadyIfPossible() }
+        if former == nil { becomeReadyIfPossible() } else { reconcile(index) }
     }
 
     /// Called when a heartbeat in a partition is answered.

@@ -7,6 +7,8 @@ import Redis
 package final class ClusterSettings: Sendable {
     /// The node's name in Redis; another one after each start.
     let node: String
+    /// The node's name for people: that of the configuration, or the machine's with the port.
+    let displayName: String
     /// The keys of each partition.
     let keys: [PartitionKeys]
     let scripts: ClusterScripts
@@ -31,6 +33,8 @@ package final class ClusterSettings: Sendable {
     static var heartbeatInterval: Duration { .seconds(2) }
     /// The time in which Redis has to answer a call.
     private static var answerTimeout: Duration { .seconds(3) }
+    /// The maximum size of the calls beyond events: those of other purposes, and the last batch.
+    private static var callBytesMax: Int { 64 << 20 }
     /// The number of socket IDs of a node: its number is their multiple.
     static var socketIDCount: UInt64 { 1 << 23 }
 
@@ -38,16 +42,19 @@ package final class ClusterSettings: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: A valid configuration with an engine.
+    ///   - port: The port of the clients, for a node without a name; `nil` for a broker on a socket file alone.
     ///   - shardCount: The number of shards.
     ///   - log: Where losses of Redis are logged.
     /// - Throws: The reason why the file of certificates cannot be used.
     init(
         _ configuration: ClusterConfiguration,
+        port: UInt16?,
         shardCount: Int,
         log: Logger
     ) throws(TLSError) {
         let redis = configuration.redis
         let name = configuration.node ?? Self.hostName
+        displayName = configuration.node ?? (port.map { "\(name):\($0)" } ?? name)
         node = "\(name)-\(String(UInt32.random(in: .min ... .max), radix: 36))"
         keys = PartitionKeys.all(prefix: configuration.prefix, count: configuration.partitions)
         scripts = ClusterScripts(isSharded: false)
@@ -69,7 +76,7 @@ package final class ClusterSettings: Sendable {
             clientName: "fanfare:\(node)",
             scripts: scripts.all,
             answerTimeout: Self.answerTimeout,
-            unansweredBytesMax: queuedBytesMax
+            unansweredBytesMax: queuedBytesMax + Self.callBytesMax
         )
         replicaCount = redis.acknowledge == .replica ? redis.replicas : nil
         lease = configuration.lease * 1_000

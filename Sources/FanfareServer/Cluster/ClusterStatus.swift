@@ -9,6 +9,8 @@ final class ClusterStatus: Sendable {
     let readyCount = Atomic(0)
     /// The node's number; 0 before it is claimed.
     let number = Atomic(0)
+    /// Whether the node stops.
+    let isDraining = Atomic(false)
     private let stores = Mutex<[StoreStatus]>([])
     private let log: Logger
 
