@@ -123,9 +123,14 @@ extension ClusterHome {
                 gap = position
                 return
             }
+            let isLeftOut = next == known && context.faults.contains(.skipsFirstMissed)
             next = position
             counts.caughtUp += 1
-            deliver(envelope, announcement, on: remote)
+            if isLeftOut {
+                remote.position = position
+            } else {
+                deliver(envelope, announcement, on: remote)
+            }
         }
         if gap != nil {
             // Behind this reply more may have been published.

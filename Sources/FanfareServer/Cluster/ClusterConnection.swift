@@ -32,13 +32,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
             url.location = primary
         }
         location = url.location
-        connection = RedisConnection.connect(
-            to: url,
-            tls: settings.tls,
-            settings: settings.connection,
-            on: context.reactor,
-            delegate: self
-        )
+        connection = dial(url)
     }
 
     /// Ends the connection, with the shard.
@@ -60,10 +54,13 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         let isFirst = lastRun == nil
         let isSameRun = server.runID != nil && server.runID == lastRun
         lastRun = server.runID
-        let identity = ServerIdentity(
+        var identity = ServerIdentity(
             server,
             connection: "\(settings.node)/\(context.shard)/\(server.clientID)"
         )
+        if context.faults.contains(.ignoresEpochs) {
+            identity = ServerIdentity(run: "always the same")
+        }
         for index in partitions.indices {
             let known = isSameRun ? 0 : newestStream(in: index)
             register(index, with: identity, known: known)
@@ -99,10 +96,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
             remote.waiting.append(subscription)
         }
         if wasOpen { beginIsolation() }
-        startTimer(
-            .connect,
-            after: backoff.pause(random: .random(in: .min ... .max))
-        )
+        startTimer(.connect, after: reconnectPause())
     }
 
     func received(_ reply: borrowing RESPView, to call: CallID, on connection: RedisConnection) {
@@ -248,7 +242,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         partitions[index].counter = heartbeat.counter
         partitions[index].lastTime = heartbeat.time
         reap(heartbeat.dead, in: index)
-        if !heartbeat.isRegistered {
+        if !heartbeat.isRegistered, !context.faults.contains(.ignoresFence) {
             registerAgain(index)
             for remote in remotes.values where remote.partition == index && remote.isCurrent {
                 remote.countedSubscriptions = 0

@@ -45,7 +45,7 @@ extension ClusterHome {
         )
         let needsStream = rule?.keep == .always || publication.needsPosition
         outgoing.opens = needsStream && stream == .unknown
-        outbox.append(outgoing)
+        enqueue(outgoing)
         return nil
     }
 
@@ -78,7 +78,11 @@ extension ClusterHome {
         )
         outgoing.opens = rule?.keep == .always && stream == .unknown
         if let refusal = refusal(of: length) { return refuse(outgoing, refusal) }
-        outbox.append(outgoing)
+        enqueue(outgoing)
+    }
+
+    private func enqueue(_ message: OutgoingMessage) {
+        outbox.append(message, overtakesStale: context.faults.contains(.overtakesStale))
     }
 
     /// Why a message cannot even wait.
@@ -218,7 +222,13 @@ extension ClusterHome {
             }
             guard isSent else { return giveUp(messages) }
         }
+        if context.faults.contains(.trustsPublish) { return ping(.plainEnd(batch)) }
         return count(0, .plainEnd(batch)) || giveUp(messages)
+    }
+
+    /// Injected fault: a call that any server answers.
+    private func ping(_ purpose: Call) -> Bool {
+        send(purpose) { connection throws(RedisCallError) in try connection.call("PING") }
     }
 
     /// Called when the connection ends between the parts of a batch, of which some may be on their way.

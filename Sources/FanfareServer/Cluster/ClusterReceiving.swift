@@ -8,7 +8,7 @@ extension ClusterHome {
     /// Receives what is published for a channel.
     func receive(_ announcement: ChannelAnnouncement, on remote: RemoteChannel) {
         // What is published before the node knows where it stands is part of what it will read.
-        guard remote.isCurrent else { return }
+        guard remote.isCurrent || context.faults.contains(.deliversUnattached) else { return }
         switch announcement.content {
         case .event(let envelope), .clientEvent(let envelope):
             receive(envelope, announcement, on: remote)

@@ -1,6 +1,6 @@
 import Glibc
-import Logging
-import Net
+package import Logging
+package import Net
 import Redis
 
 /// What all shards of a node need to know of the cluster, computed once from the configuration.
@@ -39,11 +39,13 @@ package final class ClusterSettings: Sendable {
     /// - Parameters:
     ///   - configuration: A valid configuration with an engine.
     ///   - shardCount: The number of shards.
+    ///   - life: What no other start of the node has, for its name in Redis.
     ///   - log: Where losses of Redis are logged.
     /// - Throws: The reason why the file of certificates cannot be used.
-    init(
+    package init(
         _ configuration: ClusterConfiguration,
         shardCount: Int,
+        life: UInt32 = .random(in: .min ... .max),
         log: Logger
     ) throws(TLSError) {
         let redis = configuration.redis
@@ -51,7 +53,7 @@ package final class ClusterSettings: Sendable {
             preconditionFailure("the configuration was validated")
         }
         let name = configuration.node ?? Self.hostName
-        node = "\(name)-\(String(UInt32.random(in: .min ... .max), radix: 36))"
+        node = "\(name)-\(String(life, radix: 36))"
         keys = PartitionKeys.all(prefix: configuration.prefix, count: configuration.partitions)
         scripts = ClusterScripts(isSharded: false)
         self.url = url
