@@ -108,7 +108,11 @@ extension ClusterHome {
             remote.fellBehind()
             catchUp(remote, attachment)
         }
-        if remote.isCurrent { grantWaiting(on: remote, interests) }
+        remote.totalSubscriptions = Int(attachment.subscriptionCount)
+        guard remote.isCurrent else { return }
+        grantWaiting(on: remote, interests)
+        // Redis has announced it ahead of the grants, or not at all.
+        if remote.owesTotal { tellTotal(remote) }
     }
 
     private func cachedEvent(

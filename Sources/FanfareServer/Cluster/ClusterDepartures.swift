@@ -11,13 +11,29 @@ extension ClusterHome {
     /// The time for which a channel without subscribers is followed.
     private static var vacancyTime: Duration { .seconds(10) }
 
+    /// Called when a subscription was granted, or refused.
+    func subscribed(at address: ChannelAddress) {
+        let app = context.registry.apps[address.app]
+        if ChannelHome.announcesCounts(of: address, app) { remotes[address]?.owesTotal = true }
+        countChanged(at: address)
+    }
+
+    /// Tells the subscribers of this node how many there are on all nodes.
+    func tellTotal(_ remote: RemoteChannel) {
+        guard let total = remote.totalSubscriptions else { return }
+        remote.owesTotal = false
+        announce(.subscriptionCount(channel: remote.address.name.text, count: total), on: remote)
+    }
+
     /// Called when the number of subscriptions of this node's connections may have changed.
     func countChanged(at address: ChannelAddress) {
         guard let remote = remotes[address], remote.attaching == nil, !remote.isGranting else {
             return
         }
         let count = subscriptionCount(of: remote)
-        guard count != remote.countedSubscriptions || count == 0 else { return }
+        guard count != remote.countedSubscriptions || count == 0 || remote.owesTotal else {
+            return
+        }
         if count == 0 { return detach(remote) }
         uncounted.insert(address)
         startTimer(.counts, after: Self.countInterval)
@@ -29,7 +45,11 @@ extension ClusterHome {
                 remote.countedSubscriptions > 0
             else { continue }
             let count = subscriptionCount(of: remote)
-            guard count > 0, count != remote.countedSubscriptions else { continue }
+            guard count > 0 else { continue }
+            guard count != remote.countedSubscriptions else {
+                if remote.owesTotal { tellTotal(remote) }
+                continue
+            }
             sendAttach(remote, hasStream(remote) ? .stream : [])
         }
     }

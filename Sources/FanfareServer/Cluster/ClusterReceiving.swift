@@ -13,9 +13,10 @@ extension ClusterHome {
         case .event(let envelope), .clientEvent(let envelope):
             receive(envelope, announcement, on: remote)
         case .count(let count):
-            let name = remote.address.name
             context.notify(.subscriptionCounts, on: remote.address, .subscriptionCount(count))
-            announce(.subscriptionCount(channel: name.text, count: count), on: remote)
+            let isNew = count != remote.totalSubscriptions || remote.owesTotal
+            remote.totalSubscriptions = count
+            if isNew { tellTotal(remote) }
         case .stream(let id, let reason): begin(id, reason, on: remote)
         case .memberAdded(let user, let info):
             memberCame(Member(id: UserID(user), info: info.isEmpty ? nil : info), remote)

@@ -44,6 +44,10 @@ final class RemoteChannel {
     var attaching: PartitionCalls.Interests?
     /// The number of subscriptions that Redis has counted; 0 if the node is not attached.
     var countedSubscriptions = 0
+    /// The number of subscriptions on all nodes, as of what Redis has said last; `nil` before.
+    var totalSubscriptions: Int?
+    /// Whether a subscriber was not told that number.
+    var owesTotal = false
     /// The subscriptions that wait for `attach`.
     var waiting: [PendingSubscription] = []
     /// The cached event, as of the last `attach`.
