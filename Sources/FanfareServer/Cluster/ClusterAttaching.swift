@@ -62,7 +62,9 @@ extension ClusterHome {
             interests,
             rules(of: remote)
         )
-        if send(call, as: .attach(remote, interests, count: count)) { remote.attaching = interests }
+        if send(call, as: .attach(remote, interests, count: count)) {
+            (remote.attaching, remote.mayBeAttached) = (interests, true)
+        }
         remote.vacantSince = nil
     }
 
@@ -105,14 +107,12 @@ extension ClusterHome {
         {
             // Everything that is published ahead of the reply was received.
             counts.divergences += 1
-            remote.fellBehind()
+            remote.fellBehind(at: partitions[remote.partition].counter)
             catchUp(remote, attachment)
         }
         remote.totalSubscriptions = Int(attachment.subscriptionCount)
         guard remote.isCurrent else { return }
         grantWaiting(on: remote, interests)
-        // Redis has announced it ahead of the grants, or not at all.
-        if remote.owesTotal { tellTotal(remote) }
     }
 
     private func cachedEvent(

@@ -166,9 +166,6 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
             return
         }
         let former = partitions[index].epoch
-        let isContinued = former == registration.epoch || registration.epoch.isClean
-        partitions[index].isComplete =
-            isContinued && partitions[index].counter == registration.counter
         partitions[index].counter = registration.counter
         partitions[index].lastTime = registration.time
         partitions[index].epoch = registration.epoch
@@ -198,7 +195,8 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
 
     private func claimNumber() {
         let former = settings.status.number.load(ordering: .relaxed)
-        let call = partitions[0].calls.claimNumber(former: former, lifetime: Self.numberLifetime)
+        let wanted = former > 0 ? former : randomNumber()
+        let call = partitions[0].calls.claimNumber(former: wanted, lifetime: Self.numberLifetime)
         send(call, as: .claimNumber)
     }
 
@@ -246,7 +244,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
             registerAgain(index)
             for remote in remotes.values where remote.partition == index && remote.isCurrent {
                 remote.countedSubscriptions = 0
-                remote.fellBehind()
+                remote.fellBehind(at: partitions[index].counter)
                 behind.append(remote)
             }
             catchUpNext()

@@ -13,16 +13,21 @@ extension ClusterHome {
 
     /// Called when a subscription was granted, or refused.
     func subscribed(at address: ChannelAddress) {
-        let app = context.registry.apps[address.app]
-        if ChannelHome.announcesCounts(of: address, app) { remotes[address]?.owesTotal = true }
+        remotes[address]?.toldTotal = nil
         countChanged(at: address)
     }
 
-    /// Tells the subscribers of this node how many there are on all nodes.
+    /// Tells the subscribers of this node how many there are on all nodes, unless they know.
     func tellTotal(_ remote: RemoteChannel) {
-        guard let total = remote.totalSubscriptions else { return }
-        remote.owesTotal = false
+        guard let total = remote.totalSubscriptions, total != remote.toldTotal,
+            announcesTotal(of: remote)
+        else { return }
+        remote.toldTotal = total
         announce(.subscriptionCount(channel: remote.address.name.text, count: total), on: remote)
+    }
+
+    private func announcesTotal(of remote: RemoteChannel) -> Bool {
+        ChannelHome.announcesCounts(of: remote.address, context.registry.apps[remote.address.app])
     }
 
     /// Called when the number of subscriptions of this node's connections may have changed.
@@ -31,9 +36,8 @@ extension ClusterHome {
             return
         }
         let count = subscriptionCount(of: remote)
-        guard count != remote.countedSubscriptions || count == 0 || remote.owesTotal else {
-            return
-        }
+        let isKnown = remote.toldTotal != nil || !announcesTotal(of: remote)
+        guard count != remote.countedSubscriptions || count == 0 || !isKnown else { return }
         if count == 0 { return detach(remote) }
         uncounted.insert(address)
         startTimer(.counts, after: Self.countInterval)
@@ -47,7 +51,7 @@ extension ClusterHome {
             let count = subscriptionCount(of: remote)
             guard count > 0 else { continue }
             guard count != remote.countedSubscriptions else {
-                if remote.owesTotal { tellTotal(remote) }
+                tellTotal(remote)
                 continue
             }
             sendAttach(remote, hasStream(remote) ? .stream : [])
@@ -57,18 +61,34 @@ extension ClusterHome {
     private func detach(_ remote: RemoteChannel) {
         if remote.countedSubscriptions > 0 {
             remote.countedSubscriptions = 0
-            send(
-                calls(of: remote).detach(from: remote.channel, rules(of: remote)),
-                as: .detach(remote)
-            )
+            sendDetach(remote)
         }
         if remote.vacantSince == nil { remote.vacantSince = context.reactor.now }
         startTimer(.vacancies, after: Self.vacancyTime)
     }
 
+    private func sendDetach(_ remote: RemoteChannel) {
+        let call = calls(of: remote).detach(from: remote.channel, rules(of: remote))
+        send(call, as: .detach(remote))
+    }
+
+    /// Takes the node from a channel that it has left while it could not tell Redis, or does not know whether it has.
+    func detachAgain(_ remote: RemoteChannel) {
+        remote.startAnew()
+        channels.state.unfollow(remote.address)
+        for user in remote.mayBeMembers { sendLeave(user, remote) }
+        if remote.mayBeAttached { sendDetach(remote) }
+        if remote.vacantSince == nil { remote.vacantSince = context.reactor.now }
+        startTimer(.vacancies, after: Self.vacancyTime)
+    }
+
     func detached(_ reply: borrowing RESPView, _ remote: RemoteChannel) {
-        // A node that is not registered has nothing to be detached from.
-        guard let detachment = ChannelDetachment(reply), detachment.becameVacant else { return }
+        // A node that is not registered is about to be, with what it has then.
+        guard let detachment = ChannelDetachment(reply) else { return }
+        if remote.attaching == nil, remote.countedSubscriptions == 0 {
+            remote.mayBeAttached = false
+        }
+        guard detachment.becameVacant else { return }
         context.notify(.occupancy, on: remote.address, .vacated)
     }
 
@@ -79,7 +99,9 @@ extension ClusterHome {
         var areLeft = false
         for remote in remotes.values {
             guard let since = remote.vacantSince, remote.attaching == nil else { continue }
-            if since.duration(to: now) >= Self.vacancyTime, subscriptionCount(of: remote) == 0 {
+            if since.duration(to: now) >= Self.vacancyTime, subscriptionCount(of: remote) == 0,
+                !remote.mayBeAttached, remote.mayBeMembers.isEmpty
+            {
                 left.append(remote)
             } else {
                 areLeft = true

@@ -20,6 +20,7 @@ extension ClusterHome {
             remote.joining[member.id]?.append(subscription)
         } else {
             remote.joining[member.id] = [subscription]
+            remote.mayBeMembers.insert(member.id)
             let call = arrival(of: member, on: remote, membersMax: membersMax(of: remote))
             send(call, as: .join(remote, member))
         }
@@ -54,6 +55,7 @@ extension ClusterHome {
         }
         switch arrival {
         case .refused:
+            remote.mayBeMembers.remove(member.id)
             for subscription in remote.joining.removeValue(forKey: member.id) ?? [] {
                 channels.sendRefusal(
                     of: subscription.request,
@@ -99,12 +101,20 @@ extension ClusterHome {
             || replays.values.contains { $0.0 === remote && $0.1.member?.id == user }
         guard !isPresent else { return }
         remote.joined.remove(user)
+        sendLeave(user, remote)
+    }
+
+    func sendLeave(_ user: UserID, _ remote: RemoteChannel) {
         let call = calls(of: remote).leave(remote.channel, as: user.text, rules(of: remote))
         send(call, as: .leave(remote, user))
     }
 
     func left(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ user: UserID) {
-        guard let departure = MemberDeparture(reply), departure == .memberLeft else { return }
+        guard let departure = MemberDeparture(reply) else { return }
+        if !remote.joined.contains(user), remote.joining[user] == nil {
+            remote.mayBeMembers.remove(user)
+        }
+        guard departure == .memberLeft else { return }
         context.notify(.members, on: remote.address, .memberRemoved(user))
     }
 
@@ -130,12 +140,16 @@ extension ClusterHome {
 
     // MARK: - Behind a loss of the connection
 
-    /// Makes the users of this node members again, since Redis may have removed them.
+    /// Makes the users of this node members again, since Redis may have removed them, and ends the memberships of those who
+    /// have left meanwhile.
     func joinAgain(_ remote: RemoteChannel) {
         remote.hasJoinedAgain = true
         let membersMax = max(membersMax(of: remote), 1)
-        for member in channels.table[remote.address]?.home.presence.members ?? [] {
+        let members = channels.table[remote.address]?.home.presence.members ?? []
+        for user in remote.mayBeMembers.subtracting(members.map(\.id)) { sendLeave(user, remote) }
+        for member in members {
             remote.joined.insert(member.id)
+            remote.mayBeMembers.insert(member.id)
             send(arrival(of: member, on: remote, membersMax: membersMax), as: .rejoin)
         }
     }

@@ -7,6 +7,7 @@ import Redis
 extension ClusterHome {
     /// Receives what is published for a channel.
     func receive(_ announcement: ChannelAnnouncement, on remote: RemoteChannel) {
+        if case .count(let count) = announcement.content { remote.totalSubscriptions = count }
         // What is published before the node knows where it stands is part of what it will read.
         guard remote.isCurrent || context.faults.contains(.deliversUnattached) else { return }
         switch announcement.content {
@@ -14,9 +15,7 @@ extension ClusterHome {
             receive(envelope, announcement, on: remote)
         case .count(let count):
             context.notify(.subscriptionCounts, on: remote.address, .subscriptionCount(count))
-            let isNew = count != remote.totalSubscriptions || remote.owesTotal
-            remote.totalSubscriptions = count
-            if isNew { tellTotal(remote) }
+            tellTotal(remote)
         case .stream(let id, let reason): begin(id, reason, on: remote)
         case .memberAdded(let user, let info):
             memberCame(Member(id: UserID(user), info: info.isEmpty ? nil : info), remote)

@@ -33,6 +33,8 @@ package final class ClusterSettings: Sendable {
     private static var answerTimeout: Duration { .seconds(3) }
     /// The number of socket IDs of a node: its number is their multiple.
     static var socketIDCount: UInt64 { 1 << 23 }
+    /// The largest number of a node.
+    static var nodeNumberMax: UInt64 { 1_023 }
 
     /// Creates the settings.
     ///

@@ -130,6 +130,8 @@ extension ClusterHome {
         remote.waiting = rest
         grant(granted, on: remote)
         if !rest.isEmpty { attach(remote) }
+        // Redis has announced it ahead of the grants, or while the node was behind.
+        tellTotal(remote)
         countChanged(at: remote.address)
     }
 

@@ -11,7 +11,7 @@ package protocol RedisDialer: AnyObject {
     /// - Throws: The failed call.
     func dial(shard: Int) throws(SystemError) -> FileDescriptor
 
-    /// The random numbers of the pauses between two attempts.
+    /// The random numbers of pauses between two attempts, and of the node's number.
     func random() -> UInt64
 }
 
@@ -40,9 +40,13 @@ extension ClusterHome {
     }
 
     /// The pause before the next attempt to connect.
-    func reconnectPause() -> Duration {
-        backoff.pause(random: context.dialer?.random() ?? .random(in: .min ... .max))
-    }
+    func reconnectPause() -> Duration { backoff.pause(random: random()) }
+
+    /// A number that the node wants: behind a loss of Redis's data the numbers of all nodes seem to be free, and a random one
+    /// probably is.
+    func randomNumber() -> Int { 1 + Int(random() % ClusterSettings.nodeNumberMax) }
+
+    private func random() -> UInt64 { context.dialer?.random() ?? .random(in: .min ... .max) }
 }
 
 extension ClusterSettings {

@@ -34,6 +34,8 @@ final class RemoteChannel {
     private(set) var isCurrent = false
     /// Whether it was current before, so that what was missed meanwhile has to be found out.
     var isBehind = false
+    /// The number of its partition's messages without a position, up to which nothing was missed, as of when it was current.
+    var counter: Int64 = -1
     /// Whether it is reading what it has missed.
     var isReading = false
     /// Whether the first message that it has missed is gone.
@@ -46,8 +48,10 @@ final class RemoteChannel {
     var countedSubscriptions = 0
     /// The number of subscriptions on all nodes, as of what Redis has said last; `nil` before.
     var totalSubscriptions: Int?
-    /// Whether a subscriber was not told that number.
-    var owesTotal = false
+    /// The number that all subscribers of this node were told last; `nil` if one of them was told none.
+    var toldTotal: Int?
+    /// Whether Redis may have counted the node: `attach` was sent, and no later `detach` answered.
+    var mayBeAttached = false
     /// The subscriptions that wait for `attach`.
     var waiting: [PendingSubscription] = []
     /// The cached event, as of the last `attach`.
@@ -56,6 +60,8 @@ final class RemoteChannel {
     var members = SharedMembers()
     /// The users that this node has made members.
     var joined: Set<UserID> = []
+    /// The users that may be members on this node: `join` was sent, and no later `leave` answered.
+    var mayBeMembers: Set<UserID> = []
     /// The subscriptions that wait for their users to become members.
     var joining: [UserID: [PendingSubscription]] = [:]
     /// The new members whose arrival is about to be announced.
@@ -87,9 +93,18 @@ final class RemoteChannel {
         (isReading, hasGap, hasJoinedAgain) = (false, false, false)
     }
 
+    /// Called when the node does not follow the channel any more: the next subscriber begins anew.
+    func startAnew() {
+        (isCurrent, isBehind, since) = (false, false, 0)
+        (position, cached, members) = (nil, nil, SharedMembers())
+        (totalSubscriptions, toldTotal) = (nil, nil)
+    }
+
     /// Called when the connection is lost, or when something was not received.
-    func fellBehind() {
-        if isCurrent { isBehind = true }
+    ///
+    /// - Parameter counter: The number of its partition's messages without a position, as of the last heartbeat.
+    func fellBehind(at counter: Int64) {
+        if isCurrent { (isBehind, self.counter) = (true, counter) }
         (isCurrent, isReading, hasJoinedAgain) = (false, false, false)
         waiting += joining.values.flatMap(\.self)
         (joining, announced) = ([:], [])

@@ -125,7 +125,11 @@ extension ClusterWorld {
     // MARK: - What Redis executes
 
     /// Called with every published message, in the order of execution.
-    func executed(_ text: String, by process: SimulatedRedis.Process) throws {
+    func executed(
+        _ text: String,
+        by process: SimulatedRedis.Process,
+        for link: RedisLink?
+    ) throws {
         guard let id = Self.eventID(in: text), events.indices.contains(id) else { return }
         guard events[id].rank == nil else {
             throw Violation(.once, "event \(id) was executed twice")
@@ -134,6 +138,8 @@ extension ClusterWorld {
         executedCount += 1
         events[id].isStray = process !== redis.primary
         events[id].isOfReplica = !process.model.identity.isPrimary
+        // The publisher was told that nobody knows whether it is published.
+        if let link, redis.isAbandoned(link) { return }
         let (source, channel) = (events[id].source, events[id].channel)
         if let last = lastExecuted[source]?[channel], last > id {
             throw Violation(.order, "event \(id) was executed behind \(last), of the same source")

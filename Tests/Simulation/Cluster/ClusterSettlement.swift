@@ -41,10 +41,16 @@ extension ClusterWorld {
         heal()
         for node in nodes { resume(node) }
         if nodes.isEmpty { try startNode() }
+        // Until nodes notice which connections they have lost, and what they have missed.
+        try advance(6)
         var seconds = 0
         let reapedAt = lastDeathAt + ClusterScenario.reapedWithin * 1_000
         repeat {
-            for device in devices { try connect(device) }
+            for device in devices {
+                try connect(device)
+                // It may have been unsubscribing when it began to follow a channel again.
+                for channel in device.followed.sorted() { subscribe(device, channel) }
+            }
             try advance(1)
             try runUntilIdle()
             seconds += 1

@@ -66,6 +66,9 @@ extension ClusterWorld {
             let place = position.map { #""stream":"\#($0.stream)","serial":\#($0.serial)"# }
             members += #","position":{\#(place ?? "")}"#
         }
+        trace.record {
+            "    \(device.name) subscribes to \(properties.name) at \(connection.node.name)"
+        }
         connection.send("pusher:subscribe", members)
         connection.subscriptions[channel] = ClusterSubscription()
     }

@@ -55,8 +55,8 @@ final class ClusterWorld {
             time: ClusterScenario.epoch + Int64(environment.milliseconds)
         )
         redis.reapsTwice = variant == .doubleReap
-        redis.published = { [unowned self] _, text, process in
-            try executed(text, by: process)
+        redis.published = { [unowned self] text, process, link in
+            try executed(text, by: process, for: link)
         }
         for _ in 0..<1 + random.number(3) { try startNode() }
         for number in 1...3 + random.number(4) {

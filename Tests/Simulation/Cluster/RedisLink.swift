@@ -6,6 +6,8 @@ final class RedisLink {
     let node: Int
     let shard: Int
     let connection: ModelServer.Connection
+    /// The number of connections before it.
+    let openedAt: Int
     unowned let process: SimulatedRedis.Process
     /// The commands that were received and not executed.
     var commands: [[ByteString]] = []
@@ -20,9 +22,11 @@ final class RedisLink {
         _ connection: ModelServer.Connection,
         of process: SimulatedRedis.Process,
         node: Int,
-        shard: Int
+        shard: Int,
+        at openedAt: Int
     ) {
         self.pipe = pipe
+        self.openedAt = openedAt
         self.connection = connection
         self.process = process
         self.node = node

@@ -23,8 +23,8 @@ final class SimulatedRedis {
         var orderedLinks: [RedisLink] { links.sorted { $0.key < $1.key }.map(\.value) }
     }
 
-    /// Called with what a server publishes.
-    var published: (_ topic: String, _ text: String, Process) throws -> Void = { _, _, _ in }
+    /// Called with what a server publishes for a connection; for none by itself.
+    var published: (_ text: String, Process, RedisLink?) throws -> Void = { _, _, _ in }
     /// Where the address of the primary leads.
     private(set) var primary: Process
     /// The primary, and former ones that still answer.
@@ -39,6 +39,9 @@ final class SimulatedRedis {
     private let scripts = ClusterScripts(isSharded: false).all
     private let topics: [String]
     private var processCount = 1
+    private var linkCount = 0
+    /// Whether a server has lost data that another one had.
+    private(set) var hasLostData = false
 
     /// Starts a server.
     ///
@@ -84,7 +87,9 @@ final class SimulatedRedis {
     // MARK: - Time and replication
 
     func advance(to time: Int64) throws {
-        for process in processes { try route(process.model.advance(to: time).outputs, of: process) }
+        for process in processes {
+            try route(process.model.advance(to: time).outputs, of: process, for: nil)
+        }
     }
 
     /// Passes up to `count` writes of the primary to its replica.
@@ -114,6 +119,7 @@ final class SimulatedRedis {
     }
 
     private func succeed(_ process: Process) {
+        hasLostData = true
         primary = process
         processes.append(process)
         replica = process.model.makeReplica(run: Self.runID(processCount + 1))
@@ -134,8 +140,16 @@ final class SimulatedRedis {
 
     func accept(_ pipe: Pipe, by process: Process, node: Int, shard: Int) {
         let connection = process.model.connect()
-        let link = RedisLink(pipe, connection, of: process, node: node, shard: shard)
+        linkCount += 1
+        let link = RedisLink(pipe, connection, of: process, node: node, shard: shard, at: linkCount)
         process.links[connection] = link
+    }
+
+    /// Whether a node has connected again since.
+    func isAbandoned(_ link: RedisLink) -> Bool {
+        links.contains {
+            $0.node == link.node && $0.shard == link.shard && $0.openedAt > link.openedAt
+        }
     }
 
     /// All connections, in a fixed order.
@@ -151,17 +165,22 @@ final class SimulatedRedis {
             let command = link.commands.removeFirst()
             executed += 1
             if reapsTwice { reapFirst(command, of: process) }
-            try route(process.model.execute(command, of: link.connection), of: process)
+            let outputs = process.model.execute(command, of: link.connection)
+            try route(outputs, of: process, for: link)
         }
         return executed
     }
 
-    private func route(_ outputs: [ModelServer.Output], of process: Process) throws {
+    private func route(
+        _ outputs: [ModelServer.Output],
+        of process: Process,
+        for link: RedisLink?
+    ) throws {
         for output in outputs {
             if output.connection == process.witness {
                 let elements = output.value.elements
                 guard elements.count == 3, elements[0].string == "message" else { continue }
-                try published("\(elements[1].string ?? "")", "\(elements[2].string ?? "")", process)
+                try published("\(elements[2].string ?? "")", process, link)
             } else {
                 process.links[output.connection]?.enqueue(output.value)
             }
