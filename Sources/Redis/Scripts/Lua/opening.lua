@@ -19,8 +19,9 @@ end
 
 -- Finds the current stream of a channel, or begins one. Returns its ID and the serial of its last message.
 local function openStream(keys, time)
-    local stream, serial = newest(keys.messages)
-    if not stream or stream <= since(keys.epoch) then
+    local sealed = since(keys.epoch)
+    local stream, serial = newest(keys.messages, sealed)
+    if not stream or stream <= sealed then
         stream, serial = beginStream(keys, time, stream, stream and 'epoch' or 'first'), '0'
     end
     redis.call('EXPIRE', keys.messages, 86400)
