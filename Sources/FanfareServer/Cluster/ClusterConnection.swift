@@ -104,6 +104,8 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         switch purpose {
         case .register(let partition): registered(reply, partition)
         case .heartbeat(let partition): receiveHeartbeat(reply, partition)
+        case .items(let partition): receiveItems(reply, in: partition)
+        case .users(let remote): receiveUsers(reply, of: remote)
         case .claimNumber: receiveNumber(reply)
         case .publish(let messages): published(reply, messages)
         case .plainPart(let batch): batch.check(reply)
@@ -169,6 +171,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         partitions[index].counter = registration.counter
         partitions[index].lastTime = registration.time
         partitions[index].epoch = registration.epoch
+        if let former, former != registration.epoch { reconcile(index) }
         if former == nil, partitions.allSatisfy({ $0.epoch != nil }) { becomeReadyIfPossible() }
     }
 

@@ -26,6 +26,9 @@ final class ClusterHome {
     enum Call {
         case register(partition: Int)
         case heartbeat(partition: Int)
+        /// What Redis has of this node, and of its users on a channel.
+        case items(partition: Int)
+        case users(RemoteChannel)
         case claimNumber
         case publish([OutgoingMessage])
         case plainPart(PlainBatch)

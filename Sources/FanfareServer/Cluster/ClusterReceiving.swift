@@ -9,7 +9,10 @@ extension ClusterHome {
     func receive(_ announcement: ChannelAnnouncement, on remote: RemoteChannel) {
         if case .count(let count) = announcement.content { remote.totalSubscriptions = count }
         // What is published before the node knows where it stands is part of what it will read.
-        guard remote.isCurrent || context.faults.contains(.deliversUnattached) else { return }
+        guard remote.isCurrent else {
+            if context.faults.contains(.deliversEarly) { remote.early.append(announcement) }
+            return
+        }
         switch announcement.content {
         case .event(let envelope), .clientEvent(let envelope):
             receive(envelope, announcement, on: remote)
@@ -20,6 +23,14 @@ extension ClusterHome {
         case .memberAdded(let user, let info):
             memberCame(Member(id: UserID(user), info: info.isEmpty ? nil : info), remote)
         case .memberRemoved(let user): memberLeft(UserID(user), remote)
+        }
+    }
+
+    /// Injected fault: delivers what is part of what subscriptions have begun with.
+    func deliverEarly(on remote: RemoteChannel) {
+        for announcement in exchange(&remote.early, with: []) {
+            guard let envelope = announcement.content.envelope else { continue }
+            deliver(envelope, announcement, on: remote)
         }
     }
 

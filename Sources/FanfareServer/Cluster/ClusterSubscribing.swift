@@ -67,7 +67,7 @@ extension ClusterHome {
         return true
     }
 
-    private func follow(_ address: ChannelAddress) -> RemoteChannel {
+    func follow(_ address: ChannelAddress) -> RemoteChannel {
         let index = partition(of: address)
         let remote = RemoteChannel(
             address,
@@ -129,6 +129,7 @@ extension ClusterHome {
         }
         remote.waiting = rest
         grant(granted, on: remote)
+        deliverEarly(on: remote)
         if !rest.isEmpty { attach(remote) }
         // Redis has announced it ahead of the grants, or while the node was behind.
         tellTotal(remote)

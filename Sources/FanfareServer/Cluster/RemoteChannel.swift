@@ -68,6 +68,8 @@ final class RemoteChannel {
     var announced: Set<UserID> = []
     /// Whether the node's users were made members again, behind a loss of the connection.
     var hasJoinedAgain = false
+    /// Injected fault: what was published ahead of the reply to `attach`.
+    var early: [ChannelAnnouncement] = []
     /// Whether waiting subscriptions are being granted, since Redis has just answered.
     var isGranting = false
     /// When the node has lost its last subscriber; the messages go on for a while, since many come back.

@@ -20,8 +20,8 @@ package struct InjectedFaults: OptionSet, Sendable {
     package static let ignoresEpochs = InjectedFaults(rawValue: 8)
     /// A message overtakes those of its channel that Redis has refused because their stream has ended.
     package static let overtakesStale = InjectedFaults(rawValue: 16)
-    /// What is published ahead of the reply to `attach` is delivered.
-    package static let deliversUnattached = InjectedFaults(rawValue: 32)
+    /// What is published ahead of the reply to `attach` is delivered behind the grants.
+    package static let deliversEarly = InjectedFaults(rawValue: 32)
     /// A new member is granted before its own arrival is announced.
     package static let grantsBeforeArrival = InjectedFaults(rawValue: 64)
     /// The first message that was missed behind a loss of the connection is left out.

@@ -23,10 +23,12 @@ extension ClusterWorld {
         lastDeathAt = now
     }
 
-    func pauseNode() {
+    func pauseNode() throws {
         guard let node = anyNode(), !node.isPaused else { return }
-        (node.isPaused, node.pausedAt) = (true, now)
+        (node.isPaused, node.pausedUntil) = (true, now + 1_000 + random.number(25_000))
         reach(.fault("pause"))
+        // Past its lease, so that others remove what it has.
+        if random.happens(60) { try advance(ClusterScenario.reapedWithin + random.number(6)) }
     }
 
     func resume(_ node: ClusterNode) {
@@ -98,9 +100,13 @@ extension ClusterWorld {
         let former = redis.primary
         redis.replicate(random.happens(50) ? .max : random.number(20))
         // In the middle of what it is executing.
-        if let link = anyLink() {
-            _ = try link.receive(.max)
-            _ = try redis.execute(random.number(8), of: link)
+        for _ in 0..<random.number(4) { try publish() }
+        for _ in 0..<2 { runNodes() }
+        for link in redis.links { _ = try link.receive(.max) }
+        let busy = redis.links.filter { !$0.commands.isEmpty }
+        if !busy.isEmpty {
+            let link = busy[random.number(busy.count)]
+            _ = try redis.execute(random.number(link.commands.count + 1), of: link)
         }
         redis.promote(at: unixMilliseconds)
         switch random.number(3) {
@@ -113,6 +119,10 @@ extension ClusterWorld {
         default:
             reach(.fault("two primaries"))
             for node in nodes where random.happens(50) { node.dialer.stale = former }
+        }
+        for _ in 0..<random.number(8) {
+            try fireVolley()
+            try wait(30)
         }
     }
 

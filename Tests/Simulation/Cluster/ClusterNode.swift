@@ -9,8 +9,8 @@ final class ClusterNode {
     let shardCount: Int
     /// Whether its process stands still.
     var isPaused = false
-    /// When it was paused last.
-    var pausedAt = 0
+    /// When it goes on.
+    var pausedUntil = 0
     /// When it went on last; 0 if it was never paused.
     var resumedAt = 0
     /// Whether clients can connect to it.

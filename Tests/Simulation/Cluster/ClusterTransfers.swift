@@ -43,7 +43,10 @@ extension ClusterWorld {
 
     func follow(_ device: ClusterDevice) {
         let channels = ClusterScenario.channels(of: device.app)
-        let channel = channels[random.number(channels.count)]
+        let isHot = hotChannel.map { channels.contains($0) } ?? false
+        let channel =
+            isHot && random.happens(50)
+            ? hotChannel ?? 0 : channels[random.number(channels.count)]
         device.followed.insert(channel)
         subscribe(device, channel)
     }
@@ -115,7 +118,10 @@ extension ClusterWorld {
         guard !ready.isEmpty else { return }
         let node = ready[random.number(ready.count)]
         lastRequest += 1
-        let channel = random.number(ClusterScenario.channels.count)
+        let channel =
+            random.happens(70)
+            ? hotChannel ?? random.number(ClusterScenario.channels.count)
+            : random.number(ClusterScenario.channels.count)
         let app = ClusterScenario.channels[channel].app
         let count = random.happens(75) ? 1 : 2 + random.number(3)
         let ids = (0..<count).map { _ in addEvent(on: channel, of: .request(lastRequest), by: nil) }
@@ -198,7 +204,7 @@ extension ClusterWorld {
     func wait(_ milliseconds: Int) throws {
         environment.milliseconds += milliseconds
         try redis.advance(to: unixMilliseconds)
-        for node in nodes where node.isPaused && now - node.pausedAt > 25_000 { resume(node) }
+        for node in nodes where node.isPaused && now > node.pausedUntil { resume(node) }
     }
 
     /// Lets time pass in steps that are short enough for the timers of nodes.
@@ -218,6 +224,30 @@ extension ClusterWorld {
         }
         if device.connection === connection, connection.transport.pipe.hasEnded { lose(device) }
         return pushed + count
+    }
+
+    /// The nodes do what they can, and Redis nothing.
+    func runNodes() {
+        for node in nodes {
+            node.turn()
+            for sender in 0..<shardCount where !node.isPaused {
+                for receiver in 0..<shardCount {
+                    _ = node.deliver(.max, from: sender, to: receiver)
+                }
+            }
+        }
+    }
+
+    /// Clients publish events while Redis answers slowly.
+    func fireVolley() throws {
+        let device = devices[random.number(devices.count)]
+        for _ in 0..<1 + random.number(5) {
+            sendEvents(device)
+            _ = device.connection?.transport.pipe.push(.max)
+            runNodes()
+            for _ in 0..<random.number(4) { try serveInPart() }
+            runNodes()
+        }
     }
 
     /// Redis reads, executes and writes something of one connection.

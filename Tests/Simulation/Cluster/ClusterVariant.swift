@@ -6,8 +6,8 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
     case epochIgnored
     /// A message overtakes those of its channel whose stream has ended.
     case staleReordered
-    /// What is published ahead of the reply to `attach` is delivered.
-    case deliveredUnattached
+    /// What is published ahead of the reply to `attach` is delivered behind the grants.
+    case deliveredEarly
     /// A new member is granted before its own arrival is announced.
     case grantBeforeArrival
     /// The first message that was missed is left out.
@@ -26,7 +26,7 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         switch self {
         case .epochIgnored: .ignoresEpochs
         case .staleReordered: .overtakesStale
-        case .deliveredUnattached: .deliversUnattached
+        case .deliveredEarly: .deliversEarly
         case .grantBeforeArrival: .grantsBeforeArrival
         case .catchUpOffByOne: .skipsFirstMissed
         case .demotedPublish: .trustsPublish
@@ -38,13 +38,13 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
     /// The invariants, at least one of which must be violated.
     package var breaks: Set<Invariant> {
         switch self {
-        case .epochIgnored: [.recovery, .repeats, .serials, .once, .order]
+        case .epochIgnored: [.recovery, .repeats, .serials, .once, .order, .isolation]
         case .staleReordered: [.order]
-        case .deliveredUnattached: [.once, .repeats, .presence, .recovery, .order]
+        case .deliveredEarly: [.once, .repeats, .presence, .recovery, .order]
         case .grantBeforeArrival: [.presence]
         case .catchUpOffByOne: [.recovery, .once]
         case .demotedPublish: [.durability]
-        case .pausedNotFenced: [.presence, .counts]
+        case .pausedNotFenced: [.presence, .counts, .answers]
         case .doubleReap: [.presence]
         case .duplicateSocketID: [.identity]
         }

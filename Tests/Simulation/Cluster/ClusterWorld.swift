@@ -14,6 +14,9 @@ final class ClusterWorld {
     /// Whether the run has only faults in which Redis loses nothing.
     let isLossless: Bool
 
+    /// The channel of most events; `nil` for none.
+    let hotChannel: Int?
+
     private(set) var step = 0
     var nodes: [ClusterNode] = []
     var lastNode = 0
@@ -52,8 +55,11 @@ final class ClusterWorld {
         }
         redis = SimulatedRedis(
             topics: topics,
-            time: ClusterScenario.epoch + Int64(environment.milliseconds)
+            time: ClusterScenario.epoch + Int64(environment.milliseconds),
+            pushesFollowReply: random.happens(50)
         )
+        hotChannel =
+            random.happens(60) ? random.number(ClusterScenario.channels.count) : nil
         redis.reapsTwice = variant == .doubleReap
         redis.published = { [unowned self] text, process, link in
             try executed(text, by: process, for: link)
@@ -95,13 +101,14 @@ final class ClusterWorld {
 
     private enum StepKind {
         case connect, follow, unfollow, leave, publish, clientEvent, transfer, turn, deliver, redis
-        case round, wait, advance, settle
+        case volley, round, wait, advance, settle
         case cut, halfCut, stall, heal, cutOff, kill, start, pause, resume, hold, failover, empty
     }
 
     private static let weights: [(weight: Int, thing: StepKind)] = [
         (12, .connect), (14, .follow), (3, .unfollow), (3, .leave), (22, .publish),
         (12, .clientEvent), (6, .transfer), (10, .turn), (8, .deliver), (22, .redis), (24, .round),
+        (5, .volley),
         (14, .wait), (4, .advance), (1, .settle),
         (3, .cut), (2, .halfCut), (1, .stall), (3, .heal), (2, .cutOff), (1, .kill), (2, .start),
         (1, .pause), (2, .resume), (2, .hold), (2, .failover), (1, .empty),
@@ -126,6 +133,7 @@ final class ClusterWorld {
             _ = anyNode()?.deliver(1 + random.number(3), from: sender, to: receiver)
         case .redis: try serveInPart()
         case .round: try runRound()
+        case .volley: try fireVolley()
         case .wait: try wait(random.pick([(3, random.number(60)), (1, 100 + random.number(900))]))
         case .advance: try advance(1 + random.number(6))
         case .settle: try settle()
@@ -145,7 +153,7 @@ final class ClusterWorld {
         case .cutOff: cutOff()
         case .kill: killNode()
         case .start: if nodes.count < 3 { try startNode() }
-        case .pause: pauseNode()
+        case .pause: try pauseNode()
         case .resume: for node in nodes { resume(node) }
         case .hold: redis.isReplicaHeld.toggle()
         case .failover: if !isLossless { try failOver() }

@@ -34,6 +34,8 @@ final class SimulatedRedis {
     private var replicaOffset: Int
     /// Whether the replica gets no writes at present.
     var isReplicaHeld = false
+    /// Whether what a connection publishes reaches itself only behind the reply, as since Redis 7.2.
+    private let pushesFollowReply: Bool
     /// Injected fault: whether each member of a dead node is removed twice.
     var reapsTwice = false
     private let scripts = ClusterScripts(isSharded: false).all
@@ -48,12 +50,15 @@ final class SimulatedRedis {
     /// - Parameters:
     ///   - topics: The pub/sub channels whose messages are reported.
     ///   - time: The time in milliseconds since 1970.
-    init(topics: [String], time: Int64) {
+    ///   - pushesFollowReply: Whether what a connection publishes reaches itself only behind the reply.
+    init(topics: [String], time: Int64, pushesFollowReply: Bool) {
         self.topics = topics
+        self.pushesFollowReply = pushesFollowReply
         primary = Self.start(1, scripts, topics, time)
         processes = [primary]
         replica = primary.model.makeReplica(run: Self.runID(2))
         replicaOffset = primary.model.writeCount
+        primary.model.pushesFollowReply = pushesFollowReply
     }
 
     private static func start(
@@ -120,6 +125,7 @@ final class SimulatedRedis {
 
     private func succeed(_ process: Process) {
         hasLostData = true
+        process.model.pushesFollowReply = pushesFollowReply
         primary = process
         processes.append(process)
         replica = process.model.makeReplica(run: Self.runID(processCount + 1))
