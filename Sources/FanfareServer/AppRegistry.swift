@@ -26,6 +26,8 @@ package final class AppRegistry: Sendable {
     ///
     /// If not, subscriptions without a position need no lookup of their app.
     let replaysOpenings: Bool
+    /// The fingerprint of the apps, which nodes with the same ones share.
+    let fingerprint: String
     private let entries: [AppID: Entry]
 
     /// An app and its configuration.
@@ -69,6 +71,7 @@ package final class AppRegistry: Sendable {
         announcesCounts = entries.values.contains { $0.app.features.subscriptionCount }
         keepsMessagesAlways = entries.values.contains { $0.app.recovery.keepsAlways }
         replaysOpenings = entries.values.contains { $0.app.recovery.replaysOpenings }
+        fingerprint = NodeReport.fingerprint(of: configurations)
         self.entries = entries
     }
 

@@ -61,34 +61,19 @@ extension ClusterHome {
     private func detach(_ remote: RemoteChannel) {
         if remote.countedSubscriptions > 0 {
             remote.countedSubscriptions = 0
-            sendDetach(remote)
+            send(
+                calls(of: remote).detach(from: remote.channel, rules(of: remote)),
+                to: remote.partition,
+                as: .detach(remote)
+            )
         }
-        if remote.vacantSince == nil { remote.vacantSince = context.reactor.now }
-        startTimer(.vacancies, after: Self.vacancyTime)
-    }
-
-    private func sendDetach(_ remote: RemoteChannel) {
-        let call = calls(of: remote).detach(from: remote.channel, rules(of: remote))
-        send(call, as: .detach(remote))
-    }
-
-    /// Takes the node from a channel that it has left while it could not tell Redis, or does not know whether it has.
-    func detachAgain(_ remote: RemoteChannel) {
-        remote.startAnew()
-        channels.state.unfollow(remote.address)
-        for user in remote.mayBeMembers { sendLeave(user, remote) }
-        if remote.mayBeAttached { sendDetach(remote) }
         if remote.vacantSince == nil { remote.vacantSince = context.reactor.now }
         startTimer(.vacancies, after: Self.vacancyTime)
     }
 
     func detached(_ reply: borrowing RESPView, _ remote: RemoteChannel) {
-        // A node that is not registered is about to be, with what it has then.
-        guard let detachment = ChannelDetachment(reply) else { return }
-        if remote.attaching == nil, remote.countedSubscriptions == 0 {
-            remote.mayBeAttached = false
-        }
-        guard detachment.becameVacant else { return }
+        // A node that is not registered has nothing to be detached from.
+        guard let detachment = ChannelDetachment(reply), detachment.becameVacant else { return }
         context.notify(.occupancy, on: remote.address, .vacated)
     }
 
@@ -99,22 +84,22 @@ extension ClusterHome {
         var areLeft = false
         for remote in remotes.values {
             guard let since = remote.vacantSince, remote.attaching == nil else { continue }
-            if since.duration(to: now) >= Self.vacancyTime, subscriptionCount(of: remote) == 0,
-                !remote.mayBeAttached, remote.mayBeMembers.isEmpty
-            {
+            if since.duration(to: now) >= Self.vacancyTime, subscriptionCount(of: remote) == 0 {
                 left.append(remote)
             } else {
                 areLeft = true
             }
         }
         for remote in left { forget(remote) }
-        for start in stride(from: 0, to: left.count, by: 256) {
-            let topics = left[start..<min(start + 256, left.count)].filter(\.isSubscribed).map(
+        for store in stores {
+            let topics = left.filter { $0.isSubscribed && self.store(of: $0) === store }.map(
                 \.topic
             )
-            guard !topics.isEmpty else { continue }
-            send(.topics) { connection throws(RedisCallError) in
-                try connection.unsubscribe(from: topics)
+            for start in stride(from: 0, to: topics.count, by: 256) {
+                let portion = Array(topics[start..<min(start + 256, topics.count)])
+                store.send(as: .topics) { connection throws(RedisCallError) in
+                    try connection.unsubscribe(from: portion)
+                }
             }
         }
         if areLeft { startTimer(.vacancies, after: .seconds(1)) }

@@ -20,9 +20,8 @@ extension ClusterHome {
             remote.joining[member.id]?.append(subscription)
         } else {
             remote.joining[member.id] = [subscription]
-            remote.mayBeMembers.insert(member.id)
             let call = arrival(of: member, on: remote, membersMax: membersMax(of: remote))
-            send(call, as: .join(remote, member))
+            send(call, to: remote.partition, as: .join(remote, member))
         }
         return true
     }
@@ -55,7 +54,6 @@ extension ClusterHome {
         }
         switch arrival {
         case .refused:
-            remote.mayBeMembers.remove(member.id)
             for subscription in remote.joining.removeValue(forKey: member.id) ?? [] {
                 channels.sendRefusal(
                     of: subscription.request,
@@ -95,26 +93,22 @@ extension ClusterHome {
     /// Called when the last connection of a user may have left a channel.
     func leaveIfAbsent(_ user: UserID, _ remote: RemoteChannel) {
         guard remote.joined.contains(user) else { return }
-        let isPresent =
-            channels.table[remote.address]?.home.presence.contains(user) == true
-            || remote.waiting.contains { $0.member?.id == user }
-            || replays.values.contains { $0.0 === remote && $0.1.member?.id == user }
-        guard !isPresent else { return }
+        guard !isPresent(user, on: remote) else { return }
         remote.joined.remove(user)
-        sendLeave(user, remote)
+        let call = calls(of: remote).leave(remote.channel, as: user.text, rules(of: remote))
+        send(call, to: remote.partition, as: .leave(remote, user))
     }
 
-    func sendLeave(_ user: UserID, _ remote: RemoteChannel) {
-        let call = calls(of: remote).leave(remote.channel, as: user.text, rules(of: remote))
-        send(call, as: .leave(remote, user))
+    /// Whether a user has a connection of this node on a channel, or one that waits to be granted.
+    func isPresent(_ user: UserID, on remote: RemoteChannel) -> Bool {
+        channels.table[remote.address]?.home.presence.contains(user) == true
+            || remote.waiting.contains { $0.member?.id == user }
+            || remote.joining[user] != nil
+            || replays.values.contains { $0.0 === remote && $0.1.member?.id == user }
     }
 
     func left(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ user: UserID) {
-        guard let departure = MemberDeparture(reply) else { return }
-        if !remote.joined.contains(user), remote.joining[user] == nil {
-            remote.mayBeMembers.remove(user)
-        }
-        guard departure == .memberLeft else { return }
+        guard let departure = MemberDeparture(reply), departure == .memberLeft else { return }
         context.notify(.members, on: remote.address, .memberRemoved(user))
     }
 
@@ -140,17 +134,14 @@ extension ClusterHome {
 
     // MARK: - Behind a loss of the connection
 
-    /// Makes the users of this node members again, since Redis may have removed them, and ends the memberships of those who
-    /// have left meanwhile.
+    /// Makes the users of this node members again, since Redis may have removed them.
     func joinAgain(_ remote: RemoteChannel) {
         remote.hasJoinedAgain = true
         let membersMax = max(membersMax(of: remote), 1)
-        let members = channels.table[remote.address]?.home.presence.members ?? []
-        for user in remote.mayBeMembers.subtracting(members.map(\.id)) { sendLeave(user, remote) }
-        for member in members {
+        for member in channels.table[remote.address]?.home.presence.members ?? [] {
             remote.joined.insert(member.id)
-            remote.mayBeMembers.insert(member.id)
-            send(arrival(of: member, on: remote, membersMax: membersMax), as: .rejoin)
+            let call = arrival(of: member, on: remote, membersMax: membersMax)
+            send(call, to: remote.partition, as: .rejoin)
         }
     }
 

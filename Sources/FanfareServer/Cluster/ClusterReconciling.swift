@@ -1,75 +1,80 @@
 import Broker
-import Net
 import PusherProtocol
 import RESP
 import Redis
 
-// Behind another epoch: a replica that was promoted may have this node in an older state than the node has left it in. What the
-// node has comes back by `attach` and `join`; what it has left is removed here.
+// What Redis has of this node that has ended while Redis could not be told, or whose end a new primary does not know.
 extension ClusterHome {
-    /// Asks what Redis has of this node in a partition.
+    /// Compares what Redis has of this node in a partition with what there is, and removes the rest.
+    ///
+    /// Called when the node is registered again. What has begun meanwhile is attached by ``catchUpAll(in:)``.
     func reconcile(_ index: Int) {
-        readSet(partitions[index].calls.keys.items(of: settings.node), as: .items(partition: index))
+        let items = partitions[index].calls.keys.items(of: settings.node)
+        sendMembers(of: items, in: index, as: .items(partition: index))
     }
 
-    private func readSet(_ key: RedisKey, as purpose: Call) {
-        send(purpose) { connection throws(RedisCallError) in
+    private func sendMembers(of set: RedisKey, in index: Int, as purpose: Call) {
+        send(to: index, as: purpose) { connection throws(RedisCallError) in
             try connection.call(argumentCount: 2) { writer in
                 writer.argument(literal: "SMEMBERS")
-                writer.argument(key)
+                writer.argument(set)
             }
         }
     }
 
-    func receiveItems(_ reply: borrowing RESPView, in index: Int) {
-        guard RedisError(reply) == nil else { return }
-        var items: [NodeItem] = []
-        reply.forEach { if let item = NodeItem($0.text) { items.append(item) } }
-        for item in items {
-            switch item {
-            case .channel(let channel): reconcile(channel)
-            case .user(let user): reconcile(user, in: index)
+    func receive(_ reply: borrowing RESPView, ofItemsIn index: Int) {
+        reply.forEach { item in
+            switch NodeItem(item.text) {
+            case .channel(let channel):
+                guard let address = ChannelAddress(channel) else { return }
+                if address.name.kind.isPresence {
+                    let users = partitions[index].calls.keys.users(of: settings.node, on: channel)
+                    sendMembers(of: users, in: index, as: .members(address, channel))
+                } else {
+                    detachIfVacant(address, channel)
+                }
+            case .user(let user): signOutIfAbsent(user, in: index)
+            case nil: break
             }
         }
     }
 
-    private func reconcile(_ user: ClusterUser, in index: Int) {
+    /// Receives which users Redis takes for members of a channel on this node.
+    func receive(
+        _ reply: borrowing RESPView,
+        ofMembersOf address: ChannelAddress,
+        _ channel: ClusterChannel
+    ) {
+        let index = partition(of: address)
+        let remote = remotes[address]
+        reply.forEach { element in
+            let user = UserID(element.text)
+            if let remote, isPresent(user, on: remote) { return }
+            remote?.joined.remove(user)
+            let call = partitions[index].calls.leave(channel, as: user.text, rules(of: address))
+            send(call, to: index, as: .reconciled)
+        }
+        detachIfVacant(address, channel)
+    }
+
+    private func detachIfVacant(_ address: ChannelAddress, _ channel: ClusterChannel) {
+        if let remote = remotes[address], subscriptionCount(of: remote) > 0 { return }
+        let index = partition(of: address)
+        let call = partitions[index].calls.detach(from: channel, rules(of: address))
+        send(call, to: index, as: .reconciled)
+    }
+
+    private func signOutIfAbsent(_ user: ClusterUser, in index: Int) {
         let calls = partitions[index].calls
-        let topic = "\(calls.keys.announcements(user))"
-        guard users[topic] == nil else { return }
-        send(calls.setConnections(of: user, to: 0), as: .user(topic, behind: nil))
+        guard users["\(calls.keys.announcements(user))"] == nil else { return }
+        send(calls.setConnections(of: user, to: 0), to: index, as: .reconciled)
     }
+}
 
-    private func reconcile(_ channel: ClusterChannel) {
-        guard let name = try? ChannelName(channel.name) else { return }
-        let address = ChannelAddress(app: AppID(channel.app), name: name)
-        let remote = remotes[address] ?? follow(address)
-        remote.mayBeAttached = true
-        guard name.kind.isPresence else { return detachIfVacant(remote) }
-        readSet(
-            calls(of: remote).keys.users(of: settings.node, on: remote.channel),
-            as: .users(remote)
-        )
-    }
-
-    func receiveUsers(_ reply: borrowing RESPView, of remote: RemoteChannel) {
-        guard remotes[remote.address] === remote, RedisError(reply) == nil else { return }
-        var users: [UserID] = []
-        reply.forEach { users.append(UserID($0.text)) }
-        remote.mayBeMembers.formUnion(users)
-        for user in users where !isHere(user, remote) { sendLeave(user, remote) }
-        detachIfVacant(remote)
-    }
-
-    private func isHere(_ user: UserID, _ remote: RemoteChannel) -> Bool {
-        remote.joined.contains(user) || remote.joining[user] != nil
-            || channels.table[remote.address]?.home.presence.contains(user) == true
-            || remote.waiting.contains { $0.member?.id == user }
-            || replays.values.contains { $0.0 === remote && $0.1.member?.id == user }
-    }
-
-    private func detachIfVacant(_ remote: RemoteChannel) {
-        guard subscriptionCount(of: remote) == 0, remote.attaching == nil else { return }
-        detachAgain(remote)
+extension ChannelAddress {
+    /// The address of a channel that Redis has named; `nil` if its name is not valid.
+    init?(_ channel: ClusterChannel) {
+        guard let name = try? ChannelName(channel.name) else { return nil }
+        self.init(app: AppID(channel.app), name: name)
     }
 }

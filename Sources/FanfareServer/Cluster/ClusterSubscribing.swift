@@ -25,7 +25,7 @@ extension ClusterHome {
         as member: Member?,
         from position: PositionRequest?
     ) -> Bool {
-        guard isolation != .closed else {
+        guard partitions[partition(of: address)].store.isolation != .closed else {
             close(request)
             return true
         }
@@ -67,7 +67,7 @@ extension ClusterHome {
         return true
     }
 
-    func follow(_ address: ChannelAddress) -> RemoteChannel {
+    private func follow(_ address: ChannelAddress) -> RemoteChannel {
         let index = partition(of: address)
         let remote = RemoteChannel(
             address,

@@ -15,7 +15,7 @@ package protocol RedisDialer: AnyObject {
     func random() -> UInt64
 }
 
-extension ClusterHome {
+extension ClusterStore {
     /// Connects to the server, whose answer comes later.
     func dial(_ url: RedisURL) -> RedisConnection {
         guard let dialer = context.dialer else {

@@ -50,8 +50,6 @@ final class RemoteChannel {
     var totalSubscriptions: Int?
     /// The number that all subscribers of this node were told last; `nil` if one of them was told none.
     var toldTotal: Int?
-    /// Whether Redis may have counted the node: `attach` was sent, and no later `detach` answered.
-    var mayBeAttached = false
     /// The subscriptions that wait for `attach`.
     var waiting: [PendingSubscription] = []
     /// The cached event, as of the last `attach`.
@@ -60,8 +58,6 @@ final class RemoteChannel {
     var members = SharedMembers()
     /// The users that this node has made members.
     var joined: Set<UserID> = []
-    /// The users that may be members on this node: `join` was sent, and no later `leave` answered.
-    var mayBeMembers: Set<UserID> = []
     /// The subscriptions that wait for their users to become members.
     var joining: [UserID: [PendingSubscription]] = [:]
     /// The new members whose arrival is about to be announced.
@@ -93,13 +89,6 @@ final class RemoteChannel {
     func becameCurrent(since epoch: UInt64) {
         (isCurrent, isBehind, since) = (true, false, epoch)
         (isReading, hasGap, hasJoinedAgain) = (false, false, false)
-    }
-
-    /// Called when the node does not follow the channel any more: the next subscriber begins anew.
-    func startAnew() {
-        (isCurrent, isBehind, since) = (false, false, 0)
-        (position, cached, members) = (nil, nil, SharedMembers())
-        (totalSubscriptions, toldTotal) = (nil, nil)
     }
 
     /// Called when the connection is lost, or when something was not received.

@@ -31,6 +31,7 @@ final class ClusterNode {
         let configuration = ClusterScenario.configuration()
         cluster = try ClusterSettings(
             configuration.cluster,
+            port: nil,
             shardCount: shardCount,
             life: UInt32(number),
             log: ClusterScenario.silence
