@@ -425,7 +425,8 @@ let package = Package(
             name: "Simulation",
             dependencies: [
                 "FanfareServer", "Archive", "Broker", "HTTPServer", "Net", "CLinux", "WebSocket",
-                "PusherProtocol", "Digests", "TestRandom",
+                "PusherProtocol", "Digests", "TestRandom", "Redis", "RESP", "RedisModel",
+                .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/Simulation",
             swiftSettings: strict

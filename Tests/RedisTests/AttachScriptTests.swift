@@ -80,6 +80,18 @@ import Testing
         #expect(try store.attach([], .recoverable).newest == start.with(serial: 1))
         let next = try #require(store.attach(.stream).newest)
         #expect(next.stream > epoch.since && next.serial == 0)
+        // Without a message of its own it is found all the same, behind one of the sealed stream.
+        #expect(try store.attach([.stream], .recoverable).newest == next)
+        #expect(try store.attach([], .recoverable).newest == next)
+        #expect(try store.publish(message(in: .unknown)) == [.placed(next.with(serial: 1))])
+    }
+
+    @Test func readsTheCounter() throws {
+        let store = try ClusterStore()
+        try store.register()
+        #expect(try store.attach().counter == 0)
+        #expect(try store.publish(message(in: .none)) == [.counted])
+        #expect(try store.attach().counter == 1)
     }
 
     @Test func readsTheMembers() throws {

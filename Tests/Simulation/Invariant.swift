@@ -19,6 +19,8 @@ package enum Invariant: String, CaseIterable, Sendable {
     case honesty = "honesty: a gap is told only where something is missing"
     case durability = "durability: what was released or answered is there afterwards"
     case budgets = "budgets: what is kept stays within its limits, and is counted"
+    case isolation = "isolation: a client that a message cannot reach is told, or closed"
+    case identity = "identity: no two connections of all nodes have one socket ID"
     case memory = "memory: no state is left without connections"
 }
 

@@ -60,4 +60,6 @@ package struct Situation: Hashable, CustomStringConvertible, Sendable {
     package static let stop = Situation("stop of the broker")
     package static let kill = Situation("kill of the broker")
     package static let settlement = Situation("settlement")
+    /// Something happened to a node, a connection to Redis or a Redis server.
+    package static func fault(_ name: String) -> Situation { Situation("fault \(name)") }
 }

@@ -30,6 +30,12 @@ import Simulation
     @Option(help: "With --archive: inject this bug.")
     var archiveVariant: ArchiveVariant?
 
+    @Flag(help: "Simulate several nodes that share a Redis, under faults of all of them, instead.")
+    var cluster = false
+
+    @Option(help: "With --cluster: inject this bug.")
+    var clusterVariant: ClusterVariant?
+
     @Flag(help: "Print the steps and messages.")
     var trace = false
 
@@ -61,16 +67,19 @@ import Simulation
                 continue
             }
             let lines: ((String) -> Void)? = trace ? { print($0) } : nil
-            if sessions {
+            if sessions || cluster {
                 let trace = Trace(isHashed: hash, write: lines)
-                let outcome = try SessionSimulation.play(seed: number, sessionVariant, trace: trace)
+                let outcome =
+                    cluster
+                    ? try ClusterSimulation.play(seed: number, clusterVariant, trace: trace)
+                    : try SessionSimulation.play(seed: number, sessionVariant, trace: trace)
                 situations.merge(outcome.situations, uniquingKeysWith: +)
                 if hash { print(number, String(outcome.hash, radix: 16)) }
                 if let violation = outcome.violation {
                     progress.end()
                     print("Seed \(number) violates \(violation)")
                     print(
-                        "Again, whole: .build/release/fanfare-simulate --sessions --seed \(number) --trace"
+                        "Again, whole: .build/release/fanfare-simulate \(options) --seed \(number) --trace"
                     )
                     throw ExitCode.failure
                 }
@@ -96,6 +105,14 @@ import Simulation
         guard tally else { return }
         let rows = situations.map { ("\($0)", $1) }.sorted { $0.0 < $1.0 }
         for (situation, count) in rows { print("\(count)\t\(situation)") }
+    }
+
+    /// The options of the simulation that is not the broker's alone.
+    private var options: String {
+        if cluster {
+            return "--cluster" + (clusterVariant.map { " --cluster-variant \($0.rawValue)" } ?? "")
+        }
+        return "--sessions" + (sessionVariant.map { " --session-variant \($0.rawValue)" } ?? "")
     }
 
     /// Simulates stored channels.
@@ -125,5 +142,6 @@ import Simulation
 }
 
 extension Variant: ExpressibleByArgument {}
+extension ClusterVariant: ExpressibleByArgument {}
 extension SessionVariant: ExpressibleByArgument {}
 extension ArchiveVariant: ExpressibleByArgument {}

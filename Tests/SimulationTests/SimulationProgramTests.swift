@@ -3,10 +3,10 @@ import Testing
 
 /// Tests in a separate process, with deterministic hashing.
 @Suite("fanfare-simulate", .serialized) struct SimulationProgramTests {
-    @Test("A seed repeats a run exactly")
-    func seedsRepeatRuns() throws {
-        let first = try run("--seeds", "15", "--hash")
-        let second = try run("--seeds", "15", "--hash")
+    @Test("A seed repeats a run exactly", arguments: [[], ["--cluster"]])
+    func seedsRepeatRuns(options: [String]) throws {
+        let first = try run(["--seeds", "15", "--hash"] + options)
+        let second = try run(["--seeds", "15", "--hash"] + options)
         #expect(first.code == 0)
         #expect(first.output == second.output)
         #expect(

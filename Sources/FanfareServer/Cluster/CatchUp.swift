@@ -12,7 +12,7 @@ extension ClusterHome {
     /// Called when the connection is lost: nothing is received any more.
     func fallBehind(in store: ClusterStore) {
         for remote in remotes.values where self.store(of: remote) === store {
-            remote.fellBehind()
+            remote.fellBehind(at: partitions[remote.partition].counter)
             remote.isSubscribed = false
             remote.attaching = nil
             remote.countedSubscriptions = 0
@@ -61,7 +61,7 @@ extension ClusterHome {
 
     /// Finds out what was missed on a channel whose next message is not the one that follows the last.
     func lookForMissed(on remote: RemoteChannel) {
-        remote.fellBehind()
+        remote.fellBehind(at: partitions[remote.partition].counter)
         counts.divergences += 1
         guard remote.attaching == nil else { return }
         let store = store(of: remote)
@@ -76,13 +76,15 @@ extension ClusterHome {
         let isContinued = since == remote.since || partition.epoch?.isClean == true
         guard isContinued else { return lose(remote, at: attachment.newest) }
         guard !remote.hasGap else { return lose(remote, at: attachment.newest, .truncated) }
+        // The node was subscribed before the counter was read: what was published meanwhile is counted, if not received.
+        let isComplete = attachment.counter == remote.counter
         switch (remote.position, attachment.newest) {
         case (nil, nil):
-            guard partition.isComplete else { return lose(remote, at: nil) }
+            guard isComplete else { return lose(remote, at: nil) }
             continueLive(remote)
         case (nil, let newest?):
             // Before its stream began, the channel's messages were only counted.
-            guard partition.isComplete else { return lose(remote, at: newest) }
+            guard isComplete else { return lose(remote, at: newest) }
             setPosition(StreamPosition(stream: newest.stream, serial: 0), of: remote)
             readMissed(on: remote, upTo: newest)
         case (_?, nil): lose(remote, at: nil)
@@ -128,8 +130,13 @@ extension ClusterHome {
                 gap = position
                 return
             }
+            let isLeftOut = next == known && context.faults.contains(.skipsFirstMissed)
             next = position
             counts.caughtUp += 1
+            guard !isLeftOut else {
+                remote.position = position
+                return
+            }
             deliver(envelope, announcement, on: remote)
         }
         if gap != nil {

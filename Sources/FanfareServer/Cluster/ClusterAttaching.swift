@@ -108,9 +108,10 @@ extension ClusterHome {
         {
             // Everything that is published ahead of the reply was received.
             counts.divergences += 1
-            remote.fellBehind()
+            remote.fellBehind(at: partitions[remote.partition].counter)
             catchUp(remote, attachment)
         }
+        remote.totalSubscriptions = Int(attachment.subscriptionCount)
         if remote.isCurrent { grantWaiting(on: remote, interests) }
     }
 

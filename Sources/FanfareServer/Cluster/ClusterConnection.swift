@@ -25,13 +25,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
             url.location = primary
         }
         location = url.location
-        connection = RedisConnection.connect(
-            to: url,
-            tls: settings.tls,
-            settings: settings.connection,
-            on: context.reactor,
-            delegate: self
-        )
+        connection = dial(url)
     }
 
     /// Ends the connection, with the shard.
@@ -90,10 +84,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         }
         home.lost(self, unanswered)
         if wasOpen { beginIsolation() }
-        startTimer(
-            .connect,
-            after: backoff.pause(random: .random(in: .min ... .max))
-        )
+        startTimer(.connect, after: reconnectPause())
     }
 
     func received(_ reply: borrowing RESPView, to call: CallID, on connection: RedisConnection) {

@@ -11,13 +11,33 @@ extension ClusterHome {
     /// The time for which a channel without subscribers is followed.
     private static var vacancyTime: Duration { .seconds(10) }
 
+    /// Called when a subscription was granted, or refused.
+    func subscribed(at address: ChannelAddress) {
+        remotes[address]?.toldTotal = nil
+        countChanged(at: address)
+    }
+
+    /// Tells the subscribers of this node how many there are on all nodes, unless they know.
+    func tellTotal(_ remote: RemoteChannel) {
+        guard let total = remote.totalSubscriptions, total != remote.toldTotal,
+            announcesTotal(of: remote)
+        else { return }
+        remote.toldTotal = total
+        announce(.subscriptionCount(channel: remote.address.name.text, count: total), on: remote)
+    }
+
+    private func announcesTotal(of remote: RemoteChannel) -> Bool {
+        ChannelHome.announcesCounts(of: remote.address, context.registry.apps[remote.address.app])
+    }
+
     /// Called when the number of subscriptions of this node's connections may have changed.
     func countChanged(at address: ChannelAddress) {
         guard let remote = remotes[address], remote.attaching == nil, !remote.isGranting else {
             return
         }
         let count = subscriptionCount(of: remote)
-        guard count != remote.countedSubscriptions || count == 0 else { return }
+        let isKnown = remote.toldTotal != nil || !announcesTotal(of: remote)
+        guard count != remote.countedSubscriptions || count == 0 || !isKnown else { return }
         if count == 0 { return detach(remote) }
         uncounted.insert(address)
         startTimer(.counts, after: Self.countInterval)
@@ -29,7 +49,11 @@ extension ClusterHome {
                 remote.countedSubscriptions > 0
             else { continue }
             let count = subscriptionCount(of: remote)
-            guard count > 0, count != remote.countedSubscriptions else { continue }
+            guard count > 0 else { continue }
+            guard count != remote.countedSubscriptions else {
+                tellTotal(remote)
+                continue
+            }
             sendAttach(remote, hasStream(remote) ? .stream : [])
         }
     }

@@ -23,8 +23,6 @@ final class ClusterHome: SharedHome {
         var counter: Int64 = -1
         /// Redis's time of the last heartbeat, in milliseconds since 1970.
         var lastTime: Int64 = 0
-        /// Whether the last registration has proven that no message without a position was missed.
-        var isComplete = false
     }
 
     /// What the reply to a call is for.

@@ -74,9 +74,13 @@ struct ClusterOutbox {
     }
 
     /// Adds a message behind all others of its channel.
-    mutating func append(_ message: OutgoingMessage) {
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - overtakesStale: Injected fault: whether it goes ahead of those whose stream has ended.
+    mutating func append(_ message: OutgoingMessage, overtakesStale: Bool = false) {
         byteCount += message.length
-        guard reopening.isEmpty || reopening[message.address] == nil else {
+        guard reopening.isEmpty || reopening[message.address] == nil || overtakesStale else {
             reopening[message.address]?.waiting.append(message)
             return
         }

@@ -44,7 +44,7 @@ extension ClusterHome {
         )
         let needsStream = rule?.keep == .always || publication.needsPosition
         outgoing.opens = needsStream && stream == .unknown
-        store.outbox.append(outgoing)
+        enqueue(outgoing, in: store)
         return nil
     }
 
@@ -78,7 +78,11 @@ extension ClusterHome {
         outgoing.opens = rule?.keep == .always && stream == .unknown
         let store = partitions[outgoing.partition].store
         if let refusal = refusal(of: length, by: store) { return refuse(outgoing, refusal) }
-        store.outbox.append(outgoing)
+        enqueue(outgoing, in: store)
+    }
+
+    private func enqueue(_ message: OutgoingMessage, in store: ClusterStore) {
+        store.outbox.append(message, overtakesStale: context.faults.contains(.overtakesStale))
     }
 
     /// Why a message cannot even wait.

@@ -7,19 +7,30 @@ import Redis
 extension ClusterHome {
     /// Receives what is published for a channel.
     func receive(_ announcement: ChannelAnnouncement, on remote: RemoteChannel) {
+        if case .count(let count) = announcement.content { remote.totalSubscriptions = count }
         // What is published before the node knows where it stands is part of what it will read.
-        guard remote.isCurrent else { return }
+        guard remote.isCurrent else {
+            if context.faults.contains(.deliversEarly) { remote.early.append(announcement) }
+            return
+        }
         switch announcement.content {
         case .event(let envelope), .clientEvent(let envelope):
             receive(envelope, announcement, on: remote)
         case .count(let count):
-            let name = remote.address.name
             context.notify(.subscriptionCounts, on: remote.address, .subscriptionCount(count))
-            announce(.subscriptionCount(channel: name.text, count: count), on: remote)
+            tellTotal(remote)
         case .stream(let id, let reason): begin(id, reason, on: remote)
         case .memberAdded(let user, let info):
             memberCame(Member(id: UserID(user), info: info.isEmpty ? nil : info), remote)
         case .memberRemoved(let user): memberLeft(UserID(user), remote)
+        }
+    }
+
+    /// Injected fault: delivers what is part of what subscriptions have begun with.
+    func deliverEarly(on remote: RemoteChannel) {
+        for announcement in exchange(&remote.early, with: []) {
+            guard let envelope = announcement.content.envelope else { continue }
+            deliver(envelope, announcement, on: remote)
         }
     }
 

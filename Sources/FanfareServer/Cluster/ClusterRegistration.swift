@@ -14,6 +14,9 @@ extension ClusterStore {
             server,
             connection: "\(settings.node)/\(context.shard)/\(server.clientID)"
         )
+        if context.faults.contains(.ignoresEpochs) {
+            identity = ServerIdentity(run: "always the same")
+        }
         for index in partitions {
             register(index, known: isSameRun ? 0 : home.newestStream(in: index))
         }
@@ -47,9 +50,10 @@ extension ClusterStore {
 
     private func claimNumber() {
         let former = settings.status.number.load(ordering: .relaxed)
+        let wanted = former > 0 ? former : randomNumber()
         let calls = home.partitions[0].calls
         send(
-            calls.claimNumber(former: former, lifetime: Self.numberLifetime),
+            calls.claimNumber(former: wanted, lifetime: Self.numberLifetime),
             as: .claimNumber
         )
     }
@@ -116,9 +120,6 @@ extension ClusterHome {
     /// Called when the node is registered in a partition.
     func registered(_ registration: Registration, _ index: Int) {
         let former = partitions[index].epoch
-        let isContinued = former == registration.epoch || registration.epoch.isClean
-        partitions[index].isComplete =
-            isContinued && partitions[index].counter == registration.counter
         partitions[index].counter = registration.counter
         partitions[index].lastTime = registration.time
         partitions[index].epoch = registration.epoch
@@ -130,12 +131,12 @@ extension ClusterHome {
         partitions[index].counter = heartbeat.counter
         partitions[index].lastTime = heartbeat.time
         reap(heartbeat.dead, in: index)
-        guard !heartbeat.isRegistered else { return }
+        guard !heartbeat.isRegistered, !context.faults.contains(.ignoresFence) else { return }
         let store = partitions[index].store
         store.registerAgain(index)
         for remote in remotes.values where remote.partition == index && remote.isCurrent {
             remote.countedSubscriptions = 0
-            remote.fellBehind()
+            remote.fellBehind(at: partitions[index].counter)
             store.behind.append(remote)
         }
         catchUpNext(in: store)

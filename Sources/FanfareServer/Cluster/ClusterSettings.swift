@@ -1,6 +1,6 @@
 import Glibc
-import Logging
-import Net
+package import Logging
+package import Net
 import Redis
 
 /// What all shards of a node need to know of the cluster, computed once from the configuration.
@@ -37,6 +37,8 @@ package final class ClusterSettings: Sendable {
     private static var callBytesMax: Int { 64 << 20 }
     /// The number of socket IDs of a node: its number is their multiple.
     static var socketIDCount: UInt64 { 1 << 23 }
+    /// The largest number of a node.
+    static var nodeNumberMax: UInt64 { 1_023 }
 
     /// Creates the settings.
     ///
@@ -44,18 +46,20 @@ package final class ClusterSettings: Sendable {
     ///   - configuration: A valid configuration with an engine.
     ///   - port: The port of the clients, for a node without a name; `nil` for a broker on a socket file alone.
     ///   - shardCount: The number of shards.
+    ///   - life: What no other start of the node has, for its name in Redis.
     ///   - log: Where losses of Redis are logged.
     /// - Throws: The reason why the file of certificates cannot be used.
-    init(
+    package init(
         _ configuration: ClusterConfiguration,
         port: UInt16?,
         shardCount: Int,
+        life: UInt32 = .random(in: .min ... .max),
         log: Logger
     ) throws(TLSError) {
         let redis = configuration.redis
         let name = configuration.node ?? Self.hostName
         displayName = configuration.node ?? (port.map { "\(name):\($0)" } ?? name)
-        node = "\(name)-\(String(UInt32.random(in: .min ... .max), radix: 36))"
+        node = "\(name)-\(String(life, radix: 36))"
         keys = PartitionKeys.all(prefix: configuration.prefix, count: configuration.partitions)
         scripts = ClusterScripts(isSharded: false)
         let sentinels = redis.sentinels.compactMap { try? RedisURL($0) }

@@ -129,7 +129,10 @@ extension ClusterHome {
         }
         remote.waiting = rest
         grant(granted, on: remote)
+        deliverEarly(on: remote)
         if !rest.isEmpty { attach(remote) }
+        // Redis has announced it ahead of the grants, or while the node was behind.
+        tellTotal(remote)
         countChanged(at: remote.address)
     }
 

@@ -34,6 +34,8 @@ final class RemoteChannel {
     private(set) var isCurrent = false
     /// Whether it was current before, so that what was missed meanwhile has to be found out.
     var isBehind = false
+    /// The number of its partition's messages without a position, up to which nothing was missed, as of when it was current.
+    var counter: Int64 = -1
     /// Whether it is reading what it has missed.
     var isReading = false
     /// Whether the first message that it has missed is gone.
@@ -44,6 +46,10 @@ final class RemoteChannel {
     var attaching: PartitionCalls.Interests?
     /// The number of subscriptions that Redis has counted; 0 if the node is not attached.
     var countedSubscriptions = 0
+    /// The number of subscriptions on all nodes, as of what Redis has said last; `nil` before.
+    var totalSubscriptions: Int?
+    /// The number that all subscribers of this node were told last; `nil` if one of them was told none.
+    var toldTotal: Int?
     /// The subscriptions that wait for `attach`.
     var waiting: [PendingSubscription] = []
     /// The cached event, as of the last `attach`.
@@ -58,6 +64,8 @@ final class RemoteChannel {
     var announced: Set<UserID> = []
     /// Whether the node's users were made members again, behind a loss of the connection.
     var hasJoinedAgain = false
+    /// Injected fault: what was published ahead of the reply to `attach`.
+    var early: [ChannelAnnouncement] = []
     /// Whether waiting subscriptions are being granted, since Redis has just answered.
     var isGranting = false
     /// When the node has lost its last subscriber; the messages go on for a while, since many come back.
@@ -84,8 +92,10 @@ final class RemoteChannel {
     }
 
     /// Called when the connection is lost, or when something was not received.
-    func fellBehind() {
-        if isCurrent { isBehind = true }
+    ///
+    /// - Parameter counter: The number of its partition's messages without a position, as of the last heartbeat.
+    func fellBehind(at counter: Int64) {
+        if isCurrent { (isBehind, self.counter) = (true, counter) }
         (isCurrent, isReading, hasJoinedAgain) = (false, false, false)
         waiting += joining.values.flatMap(\.self)
         (joining, announced) = ([:], [])

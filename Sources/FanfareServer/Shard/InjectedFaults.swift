@@ -3,9 +3,9 @@
 /// Only what no message between shards can show: other bugs are injected into those. None is tested for on the path of an
 /// event to subscribers that it does not exclude.
 package struct InjectedFaults: OptionSet, Sendable {
-    package let rawValue: UInt8
+    package let rawValue: UInt16
 
-    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// What waits for the next fan-out pass counts as handed over.
     package static let marksWaiting = InjectedFaults(rawValue: 1)
@@ -13,4 +13,21 @@ package struct InjectedFaults: OptionSet, Sendable {
     package static let skipsVacantStreams = InjectedFaults(rawValue: 2)
     /// A client that tracks a channel does not get the number of a live event that excludes it.
     package static let withholdsNumbers = InjectedFaults(rawValue: 4)
+
+    // In a cluster.
+
+    /// Every server passes for the same process, so none begins an epoch.
+    package static let ignoresEpochs = InjectedFaults(rawValue: 8)
+    /// A message overtakes those of its channel that Redis has refused because their stream has ended.
+    package static let overtakesStale = InjectedFaults(rawValue: 16)
+    /// What is published ahead of the reply to `attach` is delivered behind the grants.
+    package static let deliversEarly = InjectedFaults(rawValue: 32)
+    /// A new member is granted before its own arrival is announced.
+    package static let grantsBeforeArrival = InjectedFaults(rawValue: 64)
+    /// The first message that was missed behind a loss of the connection is left out.
+    package static let skipsFirstMissed = InjectedFaults(rawValue: 128)
+    /// No write behind messages without a position proves that the server is a primary.
+    package static let trustsPublish = InjectedFaults(rawValue: 256)
+    /// A node that was taken for dead does not register again.
+    package static let ignoresFence = InjectedFaults(rawValue: 512)
 }

@@ -34,6 +34,8 @@ package final class ShardContext {
 
     /// The bugs that a simulation injects.
     package var faults: InjectedFaults = []
+    /// What a simulation reaches Redis by; `nil` for the network.
+    package var dialer: (any RedisDialer)?
 
     /// The names of clients' libraries.
     @exclusivity(unchecked) var clientNames = ClientNames()

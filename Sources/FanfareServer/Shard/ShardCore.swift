@@ -188,16 +188,16 @@ package final class ShardCore: TimerTarget {
     // MARK: - Cluster
 
     /// Connects the home of this shard to the cluster.
-    func joinCluster() { cluster?.connect() }
+    package func joinCluster() { cluster?.connect() }
 
     /// Removes the node from the cluster, since it stops.
-    func leaveCluster() { cluster?.leaveCluster() }
+    package func leaveCluster() { cluster?.leaveCluster() }
 
     /// Whether nothing of the node is left in the cluster.
     var hasLeftCluster: Bool { cluster?.hasLeft ?? true }
 
     /// Uses the socket IDs of a node; called before anybody connects.
-    func use(socketIDBase: UInt64) {
+    package func use(socketIDBase: UInt64) {
         context.socketIDBase = socketIDBase
         connections.use(socketIDBase: socketIDBase)
     }

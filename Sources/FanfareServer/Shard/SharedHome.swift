@@ -42,6 +42,9 @@ protocol SharedHome: AnyObject {
     /// - Returns: Whether it waited.
     func withdraw(_ id: SocketID, from address: ChannelAddress) -> Bool
 
+    /// Called when a subscription was granted, or refused.
+    func subscribed(at address: ChannelAddress)
+
     /// Called when the number of subscriptions of this node's connections may have changed.
     func countChanged(at address: ChannelAddress)
 

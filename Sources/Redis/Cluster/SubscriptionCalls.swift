@@ -42,7 +42,7 @@ extension PartitionCalls {
                 keys.occupied(channel.app), keys.messages(channel), keys.announcements(channel),
                 keys.cachedEvents(channel.app), keys.cachedEventExpiries(channel.app),
                 keys.memberInfos(channel), keys.due, keys.webhooks, keys.countNotice(channel),
-                keys.cacheMiss(channel),
+                keys.cacheMiss(channel), keys.counter,
             ],
             [
                 .text(node), .text(channel.id), .number(count),

@@ -22,6 +22,8 @@ public struct ChannelAttachment: Hashable, Sendable {
     public var cachedEvent: [UInt8]?
     /// The members; none if they were not asked for.
     public var members: [Member]
+    /// The number of messages without a position in the partition.
+    public var counter: Int64
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
@@ -41,6 +43,7 @@ public struct ChannelAttachment: Hashable, Sendable {
             }
         }
         self.members = members
+        counter = reply[6].integer ?? 0
     }
 }
 

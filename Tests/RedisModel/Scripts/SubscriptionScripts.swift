@@ -132,6 +132,7 @@ extension ScriptRun {
             .bulk(first.map { ByteString($0.description) }), .bulk(event),
             // Redis has no order here.
             .array(members.flatMap { [.bulk($0.key), .bulk($0.value)] }),
+            .integer(data[string: keys[13]]?.integer ?? 0),
         ])
     }
 

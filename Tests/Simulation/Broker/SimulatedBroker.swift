@@ -39,6 +39,8 @@ package final class SimulatedBroker {
     ///   - random: The random numbers for socket IDs.
     ///   - batchLengthMax: The maximum size of a fan-out, in bytes; `nil` for the default.
     ///   - archive: The archive of stored channels.
+    ///   - cluster: What the shards know of the cluster; `nil` for a broker alone.
+    ///   - dialer: What connects a node to Redis; `nil` for a broker alone.
     ///   - confirmationPortions: How many clients with tokens are asked in a turn; `nil` for a choice by `random`.
     ///   - faults: The bugs of the shards.
     /// - Throws: The failed call: no descriptor or memory is left.
@@ -48,6 +50,8 @@ package final class SimulatedBroker {
         random: @escaping () -> UInt64,
         batchLengthMax: Int? = nil,
         archive: (any MessageArchive)? = nil,
+        cluster: ClusterSettings? = nil,
+        dialer: (any RedisDialer)? = nil,
         confirmationPortions: ConfirmationPortions? = nil,
         faults: InjectedFaults = []
     ) throws(SystemError) {
@@ -61,7 +65,8 @@ package final class SimulatedBroker {
             smallPresenceChannelMax: 1,
             leaving: LeaveQueue.Settings(atOnceMax: 1, portionMax: 2),
             confirmationPortions: confirmationPortions ?? portions,
-            streamSeed: streamSeed
+            streamSeed: streamSeed,
+            cluster: cluster
         )
         registry = AppRegistry(configuration.apps)
         var loops: [EventLoop] = []
@@ -82,6 +87,7 @@ package final class SimulatedBroker {
                 archive: archive
             )
             context.faults = faults
+            context.dialer = dialer
             let core = ShardCore(context, random: RandomPool(source: random))
             if let batchLengthMax { reactor.batchLengthMax = batchLengthMax }
             core.watchLiveness()
@@ -147,6 +153,19 @@ package final class SimulatedBroker {
 
     /// Whether a shard has work left for its next turn, even if nothing arrives.
     package var hasWork: Bool { stages.contains(where: \.core.hasWork) }
+
+    // MARK: - Cluster
+
+    /// Connects the homes of all shards to the cluster.
+    package func joinCluster() { for stage in stages { stage.core.joinCluster() } }
+
+    /// Removes the node from the cluster, as a stopping broker does.
+    package func leaveCluster() { for stage in stages { stage.core.leaveCluster() } }
+
+    /// Uses the socket IDs of a node.
+    package func use(socketIDBase: UInt64) {
+        for stage in stages { stage.core.use(socketIDBase: socketIDBase) }
+    }
 
     // MARK: - Between the shards
 

@@ -80,7 +80,7 @@ extension ChannelService {
             at: context.milliseconds
         )
         perform(effects, on: channel, at: address, for: request)
-        cluster?.countChanged(at: address)
+        cluster?.subscribed(at: address)
         // The channel may have been created only for a connection that is refused.
         closeIfVacant(channel, at: address)
     }

@@ -1,7 +1,7 @@
 -- Sets the number of a node's subscriptions to a channel, and reads what a subscription begins with.
 --
 -- KEYS  epoch, the node's items, subscriptions, occupied channels, stream, announcements, cached events, their expiries,
---       members' infos, due, webhooks, notice, miss
+--       members' infos, due, webhooks, notice, miss, counter
 -- ARGV  node, APP:CHANNEL, number of subscriptions (at least 1), flags
 --
 -- Flags: `t` a subscriber tracks its position, so the channel needs a stream; `r` the channel is recoverable; `k` it has
@@ -9,12 +9,13 @@
 -- `s` number of subscriptions, `x` cache misses.
 --
 -- Returns: subscriptions on all nodes; whether the channel was vacant; the newest message's ID or nil; the ID of the
--- oldest message that is kept or nil; the cached event or nil; users and infos by turns. FENCED: the node is not registered.
+-- oldest message that is kept or nil; the cached event or nil; users and infos by turns; the number of the partition's
+-- messages without a position. FENCED: the node is not registered.
 
 local keys = {
     epoch = KEYS[1], items = KEYS[2], subscriptions = KEYS[3], occupied = KEYS[4], messages = KEYS[5],
     announcements = KEYS[6], cached = KEYS[7], expiries = KEYS[8], infos = KEYS[9], due = KEYS[10],
-    webhooks = KEYS[11], notice = KEYS[12], miss = KEYS[13],
+    webhooks = KEYS[11], notice = KEYS[12], miss = KEYS[13], counter = KEYS[14],
 }
 local node, channel, count, flags = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
@@ -62,4 +63,5 @@ end
 return {
     total, wasVacant and 1 or 0, last, first, event,
     has('p') and redis.call('HGETALL', keys.infos) or {},
+    tonumber(redis.call('GET', keys.counter)) or 0,
 }

@@ -1,0 +1,67 @@
+package import Net
+import Redis
+import Synchronization
+
+/// Connects the homes of a simulated node to a simulated Redis; production has none, and connects to the server's address.
+package protocol RedisDialer: AnyObject {
+    /// Connects a shard to the server that the address leads to at present.
+    ///
+    /// - Parameter shard: The shard.
+    /// - Returns: One end of a socketpair(2); the other one is closed if the server is out of reach.
+    /// - Throws: The failed call.
+    func dial(shard: Int) throws(SystemError) -> FileDescriptor
+
+    /// The random numbers of pauses between two attempts, and of the node's number.
+    func random() -> UInt64
+}
+
+extension ClusterStore {
+    /// Connects to the server, whose answer comes later.
+    func dial(_ url: RedisURL) -> RedisConnection {
+        guard let dialer = context.dialer else {
+            return RedisConnection.connect(
+                to: url,
+                tls: settings.tls,
+                settings: settings.connection,
+                on: context.reactor,
+                delegate: self
+            )
+        }
+        do throws(SystemError) {
+            return try RedisConnection.adopt(
+                dialer.dial(shard: context.shard),
+                settings: settings.connection,
+                on: context.reactor,
+                delegate: self
+            )
+        } catch {
+            preconditionFailure("a simulation lacks descriptors: \(error)")
+        }
+    }
+
+    /// The pause before the next attempt to connect.
+    func reconnectPause() -> Duration { backoff.pause(random: random()) }
+
+    /// A number that the node wants: behind a loss of Redis's data the numbers of all nodes seem to be free, and a random one
+    /// probably is.
+    func randomNumber() -> Int { 1 + Int(random() % ClusterSettings.nodeNumberMax) }
+
+    private func random() -> UInt64 { context.dialer?.random() ?? .random(in: .min ... .max) }
+}
+
+extension ClusterSettings {
+    /// The number of a node that is registered in all partitions; nil before.
+    ///
+    /// - Parameter shardCount: The number of shards.
+    /// - Returns: The number.
+    package func numberIfReady(shardCount: Int) -> UInt64? {
+        guard status.readyCount.load(ordering: .acquiring) == shardCount else { return nil }
+        return UInt64(status.number.load(ordering: .relaxed))
+    }
+
+    /// The first number of a node's socket IDs.
+    ///
+    /// - Parameter number: The node's number.
+    /// - Returns: Its multiple.
+    package static func socketIDBase(ofNode number: UInt64) -> UInt64 { number * socketIDCount }
+}

@@ -1,0 +1,110 @@
+import FanfareServer
+import Net
+
+/// A broker of the simulated cluster.
+final class ClusterNode {
+    let number: Int
+    let broker: SimulatedBroker
+    let dialer: NodeDialer
+    let shardCount: Int
+    /// Whether its process stands still.
+    var isPaused = false
+    /// When it goes on.
+    var pausedUntil = 0
+    /// When it went on last; 0 if it was never paused.
+    var resumedAt = 0
+    /// Whether clients can connect to it.
+    private(set) var isReady = false
+    private let cluster: ClusterSettings
+    private let sharesNumber: Bool
+
+    init(
+        _ number: Int,
+        shardCount: Int,
+        _ redis: SimulatedRedis,
+        _ environment: World.Environment,
+        _ variant: ClusterVariant?
+    ) throws {
+        self.number = number
+        self.shardCount = shardCount
+        sharesNumber = variant == .duplicateSocketID
+        let configuration = ClusterScenario.configuration()
+        cluster = try ClusterSettings(
+            configuration.cluster,
+            port: nil,
+            shardCount: shardCount,
+            life: UInt32(number),
+            log: ClusterScenario.silence
+        )
+        dialer = NodeDialer(number, redis, environment)
+        let clock = LoopClock(
+            now: {
+                MonotonicTime(nanoseconds: Int64(environment.milliseconds) * 1_000_000)
+            },
+            unixTime: { ClusterScenario.epoch / 1_000 + Int64(environment.milliseconds / 1_000) }
+        )
+        broker = try SimulatedBroker(
+            configuration,
+            clocks: Array(repeating: clock, count: shardCount),
+            random: { environment.random.next() },
+            cluster: cluster,
+            dialer: dialer,
+            faults: variant?.faults ?? []
+        )
+        broker.joinCluster()
+    }
+
+    var name: String { "node \(number)" }
+
+    /// Runs one turn of each shard, unless the process stands still.
+    func turn() {
+        guard !isPaused else { return }
+        for shard in 0..<shardCount { turn(shard) }
+    }
+
+    /// Runs one turn of a shard, unless the process stands still.
+    func turn(_ shard: Int) {
+        guard !isPaused else { return }
+        broker.turn(shard)
+        guard !isReady, let number = cluster.numberIfReady(shardCount: shardCount) else { return }
+        isReady = true
+        broker.use(
+            socketIDBase: ClusterSettings.socketIDBase(ofNode: sharesNumber ? 1 : number)
+        )
+    }
+
+    /// Delivers messages between two shards; returns their number.
+    func deliver(_ limit: Int, from sender: Int, to receiver: Int) -> Int {
+        guard sender != receiver else { return 0 }
+        let count = min(limit, broker.waitingCount(from: sender, to: receiver))
+        if count > 0 { broker.deliver(count, from: sender, to: receiver) }
+        return count
+    }
+}
+
+/// Connects a node to the server that its address leads to.
+final class NodeDialer: RedisDialer {
+    private let node: Int
+    private let redis: SimulatedRedis
+    private let environment: World.Environment
+    /// The server to which the address leads for this node; `nil` for the primary.
+    weak var stale: SimulatedRedis.Process?
+    /// Whether the node reaches no server.
+    var isCutOff = false
+
+    init(_ node: Int, _ redis: SimulatedRedis, _ environment: World.Environment) {
+        (self.node, self.redis, self.environment) = (node, redis, environment)
+    }
+
+    func dial(shard: Int) throws(SystemError) -> FileDescriptor {
+        let (pipe, end) = try Pipe.make(bufferSize: 200_000)
+        if isCutOff {
+            pipe.close()
+        } else {
+            redis.accept(pipe, by: stale ?? redis.primary, node: node, shard: shard)
+        }
+        return try FileDescriptor(end, from: "socketpair")
+    }
+
+    func random() -> UInt64 { environment.random.next() }
+}

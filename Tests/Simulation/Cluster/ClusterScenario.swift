@@ -1,0 +1,86 @@
+import FanfareServer
+import Logging
+import Redis
+
+/// A channel of the simulated cluster.
+struct ClusterScenarioChannel {
+    let app: Int
+    let name: String
+
+    var isPresence: Bool { name.hasPrefix("presence-") }
+    /// Whether a subscription needs a signature, and so allows client events.
+    var isSigned: Bool { isPresence || name.hasPrefix("private-") }
+
+    init(_ app: Int, _ name: String) { (self.app, self.name) = (app, name) }
+}
+
+/// The constants of the simulated clusters: few names, so that they collide often.
+enum ClusterScenario {
+    /// The channels; those of the second app have no positions.
+    static let channels = [
+        ClusterScenarioChannel(0, "news"), ClusterScenarioChannel(0, "private-a"),
+        ClusterScenarioChannel(0, "kept"), ClusterScenarioChannel(0, "presence-x"),
+        ClusterScenarioChannel(1, "plain"), ClusterScenarioChannel(1, "private-b"),
+        ClusterScenarioChannel(1, "presence-y"),
+    ]
+    static let channelIndices = Dictionary(
+        uniqueKeysWithValues: channels.enumerated().map { ($1.name, $0) }
+    )
+    static let users = ["u0", "u1", "u2"]
+
+    static let prefix = "f"
+    static let partitionCount = 4
+    static let messagesMax = 20
+    static let messageAgeMax = 60
+    /// The seconds after which a silent node is dead, and its remains are removed.
+    static let lease = 10
+    static let reapedWithin = lease + 3
+    /// The seconds without Redis after which clients are closed, and after which none is left that was not told.
+    static let closeAfter = 15
+    static let toldWithin = closeAfter + 20
+    /// The bytes that Redis queues for a connection that does not read.
+    static let outputMax = 40_000
+    /// When the simulation begins, in milliseconds since 1970.
+    static let epoch: Int64 = 1_700_000_000_000
+
+    /// The channels of an app.
+    static func channels(of app: Int) -> [Int] {
+        channels.indices.filter { channels[$0].app == app }
+    }
+
+    /// The keys of each partition.
+    static let keys = PartitionKeys.all(prefix: prefix, count: partitionCount)
+
+    static func configuration() -> Configuration {
+        var configuration = Configuration()
+        configuration.apps = Scenario.appIDs.indices.map { app in
+            var app = AppConfiguration(
+                id: Scenario.appIDs[app],
+                key: Scenario.keys[app],
+                secret: Scenario.secrets[app]
+            )
+            app.features.clientEvents = true
+            app.features.subscriptionCount = true
+            app.presenceNoticeDelay = 0
+            app.clientEventsPerSecondMax = 1_000
+            app.recovery.isEnabled = app.id == Scenario.appIDs[0]
+            app.recovery.messagesMax = messagesMax
+            app.recovery.ageMax = messageAgeMax
+            var rule = RecoveryConfiguration.Rule()
+            rule.channelPrefix = "kept"
+            rule.keep = .always
+            app.recovery.rules = [rule]
+            return app
+        }
+        configuration.cluster.engine = .redis
+        configuration.cluster.node = "node"
+        configuration.cluster.partitions = partitionCount
+        configuration.cluster.prefix = prefix
+        configuration.cluster.lease = lease
+        configuration.cluster.closeAfter = closeAfter
+        configuration.cluster.redis.urls = ["redis://127.0.0.1:1"]
+        return configuration
+    }
+
+    static let silence = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
+}

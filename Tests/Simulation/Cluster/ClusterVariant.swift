@@ -1,0 +1,52 @@
+import FanfareServer
+
+/// A cluster with an injected bug, for testing that its simulation detects it.
+package enum ClusterVariant: String, CaseIterable, Sendable {
+    /// Every server passes for the same process.
+    case epochIgnored
+    /// A message overtakes those of its channel whose stream has ended.
+    case staleReordered
+    /// What is published ahead of the reply to `attach` is delivered behind the grants.
+    case deliveredEarly
+    /// A new member is granted before its own arrival is announced.
+    case grantBeforeArrival
+    /// The first message that was missed is left out.
+    case catchUpOffByOne
+    /// A message without a position counts as published though the server was demoted.
+    case demotedPublish
+    /// A node that was taken for dead does not register again.
+    case pausedNotFenced
+    /// The members of a dead node are removed twice.
+    case doubleReap
+    /// All nodes have one number.
+    case duplicateSocketID
+
+    /// The bug that a shard has by itself.
+    var faults: InjectedFaults {
+        switch self {
+        case .epochIgnored: .ignoresEpochs
+        case .staleReordered: .overtakesStale
+        case .deliveredEarly: .deliversEarly
+        case .grantBeforeArrival: .grantsBeforeArrival
+        case .catchUpOffByOne: .skipsFirstMissed
+        case .demotedPublish: .trustsPublish
+        case .pausedNotFenced: .ignoresFence
+        case .doubleReap, .duplicateSocketID: []
+        }
+    }
+
+    /// The invariants, at least one of which must be violated.
+    package var breaks: Set<Invariant> {
+        switch self {
+        case .epochIgnored: [.recovery, .repeats, .serials, .once, .order, .isolation]
+        case .staleReordered: [.order]
+        case .deliveredEarly: [.once, .repeats, .presence, .recovery, .order]
+        case .grantBeforeArrival: [.presence]
+        case .catchUpOffByOne: [.recovery, .once]
+        case .demotedPublish: [.durability]
+        case .pausedNotFenced: [.presence, .counts, .answers]
+        case .doubleReap: [.presence]
+        case .duplicateSocketID: [.identity]
+        }
+    }
+}
