@@ -76,7 +76,9 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         followUsers()
         for query in queries.values { ask(query) }
         for listing in lists.values { ask(listing) }
-        startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
+        startTimer(.settling, after: .zero)
+        // Also takes the leaderships that are vacant.
+        startTimer(.heartbeat, after: .zero)
     }
 
     func closed(_ connection: RedisConnection, _ fault: RedisFault, unanswered: Range<CallID>) {
@@ -88,6 +90,8 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         isOpen = false
         if wasOpen { downSince = context.reactor.now }
         fallBehind()
+        loseLeaderships()
+        watched.forgetStates()
         reapings = [:]
         let unanswered = calls.sorted { $0.key < $1.key }.map(\.value)
         calls = [:]
@@ -127,6 +131,10 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         case .list(let listing): receive(reply, for: listing)
         case .catchUp(let remote): readMissed(reply, remote)
         case .replay(let number): readReplay(reply, number)
+        case .timers(let partition): executed(reply, in: partition)
+        case .due: break
+        case .settle(let partition, let ids): settled(reply, ids, in: partition)
+        case .watch(let users): receive(reply, of: users)
         case .topics:
             if RedisError(reply) != nil { connection.close() }
         }
@@ -163,6 +171,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
     func registerAgain(_ index: Int) {
         guard let identity else { return }
         register(index, with: identity, known: 0)
+        followUsers(in: index)
     }
 
     private func registered(_ reply: borrowing RESPView, _ index: Int) {
@@ -225,11 +234,16 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
     func sendHeartbeats() {
         guard isOpen, !isLeaving else { return }
         for index in partitions.indices {
-            let call = partitions[index].calls.heartbeat(lease: settings.lease, .primary)
+            let call = partitions[index].calls.heartbeat(
+                lease: settings.lease,
+                .primary,
+                mayLead: mayLead
+            )
             send(call, as: .heartbeat(partition: index))
         }
         if claimsNumber { claimNumber() }
         attachRefused()
+        readRefusedStates()
         startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
     }
 
@@ -248,6 +262,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         partitions[index].counter = heartbeat.counter
         partitions[index].lastTime = heartbeat.time
         reap(heartbeat.dead, in: index)
+        setLeads(heartbeat.leads, in: index)
         if !heartbeat.isRegistered {
             registerAgain(index)
             for remote in remotes.values where remote.partition == index && remote.isCurrent {

@@ -22,6 +22,10 @@ final class ClusterHome {
         var lastTime: Int64 = 0
         /// Whether the last registration has proven that no message without a position was missed.
         var isComplete = false
+        /// What this node does as the leader; `nil` if it does not lead.
+        var leadership: Leadership?
+        /// Webhooks that are done with, and still in the queue, and whether each was delivered.
+        var settled: [StreamPosition: Bool] = [:]
     }
 
     /// What the reply to a call is for.
@@ -45,6 +49,11 @@ final class ClusterHome {
         case list(ClusterListing)
         case catchUp(RemoteChannel)
         case replay(number: UInt64)
+        case timers(partition: Int)
+        /// The execution of something that was due.
+        case due
+        case settle(partition: Int, [StreamPosition])
+        case watch([UserAddress])
         /// `SUBSCRIBE` and `UNSUBSCRIBE`, which are answered by announcements; only errors come here.
         case topics
     }
@@ -74,14 +83,22 @@ final class ClusterHome {
     /// The queries of backends that Redis has not answered.
     var queries: [ObjectIdentifier: ClusterQuery] = [:]
     var lists: [ObjectIdentifier: ClusterListing] = [:]
-    /// The users with connections on this node, by the names of their pub/sub channels.
+    /// The users with connections or watchers on this node, by the names of their pub/sub channels.
     var users: [String: FollowedUser] = [:]
+    /// The users with watchers on this node.
+    var watched = WatchedUsers()
+    /// Those whose state Redis has refused to tell.
+    var unreadUsers: Set<UserAddress> = []
+    /// Reports the states of users to their watchers.
+    var reportUsers: ([UserHome.Report]) -> Void = { _ in }
     /// Closes the connections of a user on this node.
     var terminateHere: (UserAddress) -> Void = { _ in }
     /// The nodes whose remains are being removed, and how many calls of that are unanswered.
     var reapings: [EndedNode: Int] = [:]
     /// Whether this node stops.
     var isLeaving = false
+    /// When the leaderships are given up, since the broker is about to stop; `nil` before that.
+    var resignation: MonotonicTime?
     var connection: RedisConnection?
     /// Where the connection leads.
     var location: RedisURL.Location?
@@ -107,7 +124,7 @@ final class ClusterHome {
 
     /// The purpose of a timer.
     enum Alarm: Int {
-        case connect, heartbeat, counts, vacancies, patience, isolation, closing
+        case connect, heartbeat, counts, vacancies, patience, isolation, closing, timers, settling
     }
 
     /// Creates the home of a shard's channels, which is not connected yet.
@@ -188,6 +205,8 @@ extension ClusterHome: TimerTarget {
         case .patience: refuseWaiting()
         case .isolation: becomeIsolated()
         case .closing: closeClients()
+        case .timers: executeTimers()
+        case .settling: sendSettled()
         }
     }
 }

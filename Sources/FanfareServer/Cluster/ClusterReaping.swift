@@ -25,6 +25,8 @@ extension ClusterHome {
     /// Removes what this node has in Redis, since it stops.
     func leaveCluster() {
         guard isOpen, !isLeaving else { return }
+        // Ahead of the end of the leaderships, so that no other node repeats them.
+        sendSettled()
         isLeaving = true
         for partition in partitions.indices {
             condemn(EndedNode(name: settings.node, partition: partition))
@@ -33,7 +35,9 @@ extension ClusterHome {
 
     /// Whether nothing of this node is left in Redis, or Redis cannot be asked.
     var hasLeft: Bool {
-        !isOpen || isLeaving && !reapings.keys.contains { $0.name == settings.node }
+        !isOpen
+            || isLeaving && !reapings.keys.contains { $0.name == settings.node }
+                && partitions.allSatisfy(\.settled.isEmpty)
     }
 
     private func condemn(_ node: EndedNode) {
@@ -77,8 +81,15 @@ extension ClusterHome {
     }
 
     /// The rules of a channel that only Redis knows.
-    private func rules(of channel: ClusterChannel) -> ChannelRules {
-        guard let name = try? ChannelName(channel.name) else { return ChannelRules() }
-        return rules(of: ChannelAddress(app: AppID(channel.app), name: name))
+    func rules(of channel: ClusterChannel) -> ChannelRules {
+        address(of: channel).map { rules(of: $0) } ?? ChannelRules()
+    }
+
+    /// The address of a channel that only Redis knows; `nil` if its name is longer than the app allows now.
+    func address(of channel: ClusterChannel) -> ChannelAddress? {
+        let app = AppID(channel.app)
+        let limits = context.registry.apps[app]?.limits.texts ?? ProtocolLimits()
+        return (try? ChannelName(channel.name, limits: limits))
+            .map { ChannelAddress(app: app, name: $0) }
     }
 }

@@ -26,6 +26,8 @@ package final class ClusterSettings: Sendable {
     let queuedBytesMax: Int
     /// What the shards know of their connections.
     let status: ClusterStatus
+    /// What sends the webhooks of the partitions that this node leads; `nil` for none.
+    let webhooks: (any QueuedEventSender)?
 
     /// The time between two heartbeats.
     static var heartbeatInterval: Duration { .seconds(2) }
@@ -40,11 +42,13 @@ package final class ClusterSettings: Sendable {
     ///   - configuration: A valid configuration with an engine.
     ///   - shardCount: The number of shards.
     ///   - log: Where losses of Redis are logged.
+    ///   - webhooks: What sends the webhooks of the partitions that this node leads; `nil` for none.
     /// - Throws: The reason why the file of certificates cannot be used.
     init(
         _ configuration: ClusterConfiguration,
         shardCount: Int,
-        log: Logger
+        log: Logger,
+        webhooks: (any QueuedEventSender)? = nil
     ) throws(TLSError) {
         let redis = configuration.redis
         guard let address = redis.urls.first, let url = try? RedisURL(address) else {
@@ -76,6 +80,7 @@ package final class ClusterSettings: Sendable {
         patience = .seconds(redis.patience)
         closeAfter = .seconds(configuration.closeAfter)
         status = ClusterStatus("\(url)", log)
+        self.webhooks = webhooks
     }
 
     var partitionCount: Int { keys.count }

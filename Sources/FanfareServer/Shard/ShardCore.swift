@@ -37,6 +37,7 @@ package final class ShardCore: TimerTarget {
         if let cluster = context.settings.cluster {
             let home = ClusterHome(cluster, channels)
             home.terminateHere = { [unowned users] in users.terminate($0) }
+            home.reportUsers = { [unowned users] in users.send($0) }
             (channels.cluster, users.cluster) = (home, home)
         }
         context.connectionDelegate = self
@@ -150,6 +151,8 @@ package final class ShardCore: TimerTarget {
         case .delivery(let message): deliveries.receive(message)
         case .users(let message): users.receive(message)
         case .sessions(let message): sessions.receive(message)
+        case .webhookSettled(let id, let isDelivered):
+            channels.cluster?.settle(id, isDelivered: isDelivered)
         case .archive(.sessionsWritten): sessions.checkpoints?.written()
         case .archive(let reply): channels.receive(reply)
         }
@@ -189,6 +192,9 @@ package final class ShardCore: TimerTarget {
 
     /// Connects the home of this shard to the cluster.
     func joinCluster() { channels.cluster?.connect() }
+
+    /// Leaves what this shard leads in the cluster to other nodes, since the broker is about to stop.
+    func resignFromCluster() { channels.cluster?.resign() }
 
     /// Removes the node from the cluster, since it stops.
     func leaveCluster() { channels.cluster?.leaveCluster() }
