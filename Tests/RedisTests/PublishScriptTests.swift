@@ -58,7 +58,7 @@ import Testing
         #expect(try store.open() == start.with(serial: 1))
         #expect(try begin() == start.with(serial: 1))
         #expect(
-            try store.live.takeMessages().map { $0.prefix(3) } == ["0 !", "1 e"].map { $0 + " " }
+            try store.live.takeMessages().map { $0.prefix(3) } == ["0 !", "1 e"]
         )
         try store.register(run: "2")
         let next = try begin()

@@ -60,7 +60,9 @@ import Testing
             let answer = try await Wire(port: asked.port).ask(request)
             let body = answer.body
                 .replacing(/"stream":"[^"]+"/, with: #""stream":"S""#)
-                .replacing(/"(time|published|from|until)":"?[\d.]+"?/) { "\"\($0.output.1)\":T" }
+                .replacing(/"(time|published|from|until|ttl)":"?[\d.]+"?/) {
+                    "\"\($0.output.1)\":T"
+                }
                 .replacing(/stream is [^,]+,/, with: "stream is S,")
             texts.append(
                 "\(request.method) \(request.path) \(request.parameters): \(answer.status) \(body)"

@@ -119,26 +119,29 @@ import Webhooks
                     event("subscription_count", "private-x", #","subscription_count":1"#)
                 ]
             )
-            _ = try await there.subscribed(to: "private-x")
+            var clients = [try await there.subscribed(to: "private-x").0]
             #expect(
                 try await receiver.events(2).last
                     == event("subscription_count", "private-x", #","subscription_count":2"#)
             )
-            try sender.publish("client-a", "private-x", json: #"{"n": [1,  2]}"#)
+            try sender.publish("client-a", "private-x", json: #"{"n":[1,2]}"#)
             #expect(
                 try await receiver.events(3).last
                     == event(
                         "client_event",
                         "private-x",
-                        #","event":"client-a","data":"{\"n\": [1,  2]}","socket_id":"\#(socketID)""#
+                        #","event":"client-a","data":"{\"n\":[1,2]}","socket_id":"\#(socketID)""#
                     )
             )
             for node in cluster.nodes {
-                for channel in ["cache-y", "cache-x"] { _ = try await node.subscribed(to: channel) }
+                for channel in ["cache-y", "cache-x"] {
+                    clients.append(try await node.subscribed(to: channel).0)
+                }
             }
             let cached = try await receiver.events(6).dropFirst(3)
             #expect(cached.filter { $0 == event("cache_miss", "cache-x") }.count == 1)
             #expect(!cached.joined().contains("cache-y"), "\(cached)")
+            withExtendedLifetime(clients) {}
         }
     }
 
@@ -185,7 +188,6 @@ import Webhooks
             }
             try await TestCluster.run(nodes: 1, redis: redis, change) { second in
                 let (sender, _) = try await second.nodes[0].subscribed(to: "private-a")
-                _ = try await second.nodes[0].subscribed(to: "private-a")
                 await answers.fail(after: 3)
                 for number in 0..<10 {
                     try sender.publish("client-e", "private-a", json: "\(number)")
@@ -269,7 +271,7 @@ import Webhooks
             configuration.cluster.partitions = 1
             configuration.webhooks.database = folder.path(configuration.cluster.node ?? "")
         } _: { cluster in
-            _ = try await cluster.nodes[1].subscribed(to: "a")
+            let (client, _) = try await cluster.nodes[1].subscribed(to: "a")
             let path = folder.path("node-0")
             try await eventually {
                 try await cluster.nodes[0].metric("fanfare_cluster_webhooks_waiting") == 0
@@ -281,6 +283,7 @@ import Webhooks
             #expect(try queue.deliveryCount() == 0)
             try await eventually { try cluster.redis.command("XLEN", "f:{0-0}:w:dead") == ":1" }
             #expect(try cluster.redis.command("XLEN", "f:{0-0}:w") == ":0")
+            withExtendedLifetime(client) {}
         }
         await receiver.stop()
     }
