@@ -28,6 +28,8 @@ package final class AppRegistry: Sendable {
     let replaysOpenings: Bool
     /// The webhook endpoints of the apps that have any.
     let webhookEndpoints: [AppID: [WebhookEndpoint]]
+    /// The fingerprint of the apps, which nodes with the same ones share.
+    let fingerprint: String
     private let entries: [AppID: Entry]
 
     /// An app and its configuration.
@@ -71,9 +73,8 @@ package final class AppRegistry: Sendable {
         announcesCounts = entries.values.contains { $0.app.features.subscriptionCount }
         keepsMessagesAlways = entries.values.contains { $0.app.recovery.keepsAlways }
         replaysOpenings = entries.values.contains { $0.app.recovery.replaysOpenings }
-        webhookEndpoints = entries.compactMapValues {
-            WebhookApp($0.configuration)?.endpoints
-        }
+        webhookEndpoints = entries.compactMapValues { WebhookApp($0.configuration)?.endpoints }
+        fingerprint = NodeReport.fingerprint(of: configurations)
         self.entries = entries
     }
 

@@ -111,6 +111,7 @@ public final class BrokerServer: Sendable {
                 ? nil
                 : try ClusterSettings(
                     configuration.cluster,
+                    port: configuration.port ?? configuration.tlsPort,
                     shardCount: shardCount,
                     log: log,
                     webhooks: webhookService

@@ -81,8 +81,8 @@ public struct WatchedUsers: Sendable {
         }
     }
 
-    /// Forgets all states, since changes may be missed from now on; each is reported when it is read again.
-    public mutating func forgetStates() {
-        for address in users.keys { users[address]?.isOnline = nil }
+    /// Forgets the states of users, since changes may be missed from now on; each is reported when it is read again.
+    public mutating func forgetStates(of addresses: some Sequence<UserAddress>) {
+        for address in addresses { users[address]?.isOnline = nil }
     }
 }

@@ -62,19 +62,3 @@ struct ClusterReading: Sendable {
         counts.add(other.counts)
     }
 }
-
-extension ClusterHome {
-    /// The gauges and counters.
-    var reading: ClusterReading {
-        let roundTrip = connection?.lastRoundTrip.map { $0 / .microseconds(1) } ?? 0
-        return ClusterReading(
-            connections: isOpen ? 1 : 0,
-            attachedChannels: remotes.values.count { $0.countedSubscriptions > 0 },
-            waitingBytes: outbox.byteCount + (connection?.unansweredBytes ?? 0),
-            roundTripMicroseconds: Int(roundTrip),
-            leaderships: partitions.count { $0.leadership != nil },
-            waitingWebhooks: partitions.reduce(0) { $0 + ($1.leadership?.waitingCount ?? 0) },
-            counts: counts
-        )
-    }
-}

@@ -24,25 +24,26 @@ extension ClusterHome {
 
     /// Removes what this node has in Redis, since it stops.
     func leaveCluster() {
-        guard isOpen, !isLeaving else { return }
+        guard !isLeaving, stores.contains(where: \.isOpen) else { return }
         // Ahead of the end of the leaderships, so that no other node repeats them.
         sendSettled()
         isLeaving = true
+        if context.shard == 0 { removeReport() }
         for partition in partitions.indices {
             condemn(EndedNode(name: settings.node, partition: partition))
         }
     }
 
-    /// Whether nothing of this node is left in Redis, or Redis cannot be asked.
+    /// Whether nothing of this node is left in the stores that can be asked.
     var hasLeft: Bool {
-        !isOpen
+        !stores.contains(where: \.isOpen)
             || isLeaving && !reapings.keys.contains { $0.name == settings.node }
-                && partitions.allSatisfy(\.settled.isEmpty)
+                && partitions.allSatisfy { $0.settled.isEmpty || !$0.store.isOpen }
     }
 
     private func condemn(_ node: EndedNode) {
         let call = partitions[node.partition].calls.condemn(node.name, lease: settings.lease)
-        if send(call, as: .condemn(node)) { reapings[node] = 0 }
+        if send(call, to: node.partition, as: .condemn(node)) { reapings[node] = 0 }
     }
 
     func condemned(_ reply: borrowing RESPView, _ node: EndedNode) {
@@ -62,7 +63,7 @@ extension ClusterHome {
             case .channel(let channel): calls.reap(channel, of: node.name, rules(of: channel))
             case .user(let user): calls.reap(user, of: node.name)
             }
-        if send(call, as: .reap(node, item)) { reapings[node, default: 0] += 1 }
+        if send(call, to: node.partition, as: .reap(node, item)) { reapings[node, default: 0] += 1 }
     }
 
     func reaped(_ reply: borrowing RESPView, _ node: EndedNode, _ item: NodeItem) {
@@ -85,7 +86,7 @@ extension ClusterHome {
         address(of: channel).map { rules(of: $0) } ?? ChannelRules()
     }
 
-    /// The address of a channel that only Redis knows; `nil` if its name is longer than the app allows now.
+    /// The address of a channel that Redis has named; `nil` if its name is longer than the app allows now.
     func address(of channel: ClusterChannel) -> ChannelAddress? {
         let app = AppID(channel.app)
         let limits = context.registry.apps[app]?.limits.texts ?? ProtocolLimits()

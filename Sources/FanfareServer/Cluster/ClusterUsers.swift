@@ -14,6 +14,9 @@ extension ClusterHome {
         var isWatched = false
     }
 
+    /// The number of users with connections or watchers on this node.
+    var followedUserCount: Int { users.count }
+
     // MARK: - Connections
 
     /// Called when a connection of this node has signed in.
@@ -26,37 +29,37 @@ extension ClusterHome {
 
     /// Called when a connection of this node has signed out.
     func signedOut(_ user: UserAddress) {
-        let (topic, calls, clusterUser) = target(of: user)
+        let (topic, partition, clusterUser) = target(of: user)
         guard let count = users[topic]?.connectionCount, count > 0 else { return }
         users[topic]?.connectionCount = count - 1
         guard count == 1 else { return }
         forgetIfUnused(topic)
-        send(calls.setConnections(of: clusterUser, to: 0), as: .user(topic, behind: nil))
+        let call = partitions[partition].calls.setConnections(of: clusterUser, to: 0)
+        send(call, to: partition, as: .user(topic, behind: nil))
     }
 
     /// Stops following a user without connections and watchers.
     private func forgetIfUnused(_ topic: String) {
         guard let user = users[topic], user.connectionCount == 0, !user.isWatched else { return }
         users[topic] = nil
-        send(.topics) { connection throws(RedisCallError) in
+        send(to: partition(of: user.address), as: .topics) { connection throws(RedisCallError) in
             try connection.unsubscribe(from: [topic])
         }
     }
 
-    /// Follows all users again, behind a loss of the connection.
-    func followUsers() {
-        for (topic, user) in users where user.connectionCount > 0 {
-            follow(topic, behind: partitions[partition(of: user.address)].lastTime)
-        }
-        unreadUsers = []
-        readStates(of: Array(watched.addresses))
+    /// Follows all users of a store again, behind a loss of the connection.
+    func followUsers(in store: ClusterStore) {
+        followUsers { partitions[$0].store === store }
+        readStates(of: watchedUsers(in: store))
     }
 
-    /// Tells Redis of the users of a partition again, in which it has taken the node for dead.
-    func followUsers(in index: Int) {
-        for (topic, user) in users
-        where user.connectionCount > 0 && partition(of: user.address) == index {
-            follow(topic, behind: partitions[index].lastTime)
+    /// Tells Redis of the users of a partition again, which it may have forgotten.
+    func followUsers(in index: Int) { followUsers { $0 == index } }
+
+    private func followUsers(where isMeant: (Int) -> Bool) {
+        for (topic, user) in users where user.connectionCount > 0 {
+            let partition = partition(of: user.address)
+            if isMeant(partition) { follow(topic, behind: partitions[partition].lastTime) }
         }
     }
 
@@ -66,13 +69,14 @@ extension ClusterHome {
     ///   - topic: The pub/sub channel of the user.
     ///   - time: The time from which on a termination was not received; `nil` if none was missed.
     private func follow(_ topic: String, behind time: Int64?) {
-        guard isOpen, let user = users[topic] else { return }
-        let (_, calls, clusterUser) = target(of: user.address)
-        send(.topics) { connection throws(RedisCallError) in try connection.subscribe(to: [topic]) }
-        send(
-            calls.setConnections(of: clusterUser, to: user.connectionCount),
-            as: .user(topic, behind: time)
-        )
+        guard let user = users[topic] else { return }
+        let (_, partition, clusterUser) = target(of: user.address)
+        send(to: partition, as: .topics) { connection throws(RedisCallError) in
+            try connection.subscribe(to: [topic])
+        }
+        let calls = partitions[partition].calls
+        let call = calls.setConnections(of: clusterUser, to: user.connectionCount)
+        send(call, to: partition, as: .user(topic, behind: time))
     }
 
     func receive(_ reply: borrowing RESPView, ofUserAt topic: String, behind time: Int64?) {
@@ -85,8 +89,8 @@ extension ClusterHome {
 
     /// The call that closes a user's connections on all nodes.
     func termination(of user: UserAddress) -> ScriptCall {
-        let (_, calls, clusterUser) = target(of: user)
-        return calls.terminate(clusterUser)
+        let (_, partition, clusterUser) = target(of: user)
+        return partitions[partition].calls.terminate(clusterUser)
     }
 
     // MARK: - Watchers
@@ -116,17 +120,21 @@ extension ClusterHome {
         }
     }
 
+    private func watchedUsers(in store: ClusterStore) -> [UserAddress] {
+        watched.addresses.filter { partitions[partition(of: $0)].store === store }
+    }
+
     /// Reads which users are online; what is announced behind that is received.
     private func readStates(of users: [UserAddress]) {
-        guard isOpen else { return }
-        for (index, users) in Dictionary(grouping: users, by: partition(of:)) {
+        for (index, users) in Dictionary(grouping: users, by: { partition(of: $0) }) {
             for start in stride(from: 0, to: users.count, by: ClusterScripts.messageCountMax) {
                 let some = Array(users[start...].prefix(ClusterScripts.messageCountMax))
-                let targets = some.map(target(of:))
-                send(.topics) { connection throws(RedisCallError) in
+                let targets = some.map { target(of: $0) }
+                send(to: index, as: .topics) { connection throws(RedisCallError) in
                     try connection.subscribe(to: targets.map(\.topic))
                 }
-                send(partitions[index].calls.watch(targets.map(\.user)), as: .watch(some))
+                let call = partitions[index].calls.watch(targets.map(\.user))
+                send(call, to: index, as: .watch(some))
             }
         }
     }
@@ -135,6 +143,11 @@ extension ClusterHome {
     func readRefusedStates() {
         let users = exchange(&unreadUsers, with: [])
         readStates(of: Array(users.intersection(watched.addresses)))
+    }
+
+    /// Called when the connection to a store is lost: changes are missed from now on.
+    func forgetStates(in store: ClusterStore) {
+        watched.forgetStates(of: watchedUsers(in: store))
     }
 
     func receive(_ reply: borrowing RESPView, of users: [UserAddress]) {
@@ -162,15 +175,16 @@ extension ClusterHome {
         }
     }
 
-    private func partition(of user: UserAddress) -> Int {
+    func partition(of user: UserAddress) -> Int {
         user.home(among: settings.partitionCount) / context.shardCount
     }
 
     private func target(
         of user: UserAddress
-    ) -> (topic: String, calls: PartitionCalls, user: ClusterUser) {
-        let calls = partitions[partition(of: user)].calls
+    ) -> (topic: String, partition: Int, user: ClusterUser) {
+        let partition = partition(of: user)
         let clusterUser = ClusterUser(app: user.app.text, id: user.id.text)
-        return ("\(calls.keys.announcements(clusterUser))", calls, clusterUser)
+        let topic = partitions[partition].calls.keys.announcements(clusterUser)
+        return ("\(topic)", partition, clusterUser)
     }
 }

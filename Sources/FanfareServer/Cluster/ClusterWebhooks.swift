@@ -92,14 +92,13 @@ extension ClusterHome {
 
     /// Removes the webhooks from Redis that are done with.
     func sendSettled() {
-        guard isOpen else { return }
         for index in partitions.indices where !partitions[index].settled.isEmpty {
             let some = partitions[index].settled.prefix(ClusterScripts.messageCountMax)
             let call = partitions[index].calls.settle(
                 delivered: some.filter(\.value).map(\.key),
                 dead: some.filter { !$0.value }.map(\.key)
             )
-            send(call, as: .settle(partition: index, some.map(\.key)))
+            send(call, to: index, as: .settle(partition: index, some.map(\.key)))
         }
     }
 

@@ -51,16 +51,16 @@ extension ClusterHome {
         settings.webhooks?.withdraw(queues: [number(ofPartition: index)])
     }
 
-    /// Called when the connection is lost: another node may lead before it is back.
-    func loseLeaderships() {
-        for index in partitions.indices { loseLeadership(of: index) }
+    /// Called when the connection to a store is lost: another node may lead before it is back.
+    func loseLeaderships(in store: ClusterStore) {
+        for index in store.partitions { loseLeadership(of: index) }
     }
 
     /// Leaves the webhooks to another node, since this one is about to stop.
     func resign() {
         guard resignation == nil else { return }
         resignation = context.reactor.now.advanced(by: Self.resignationTime)
-        loseLeaderships()
+        for index in partitions.indices { loseLeadership(of: index) }
     }
 
     /// The number of a partition among all.
@@ -72,7 +72,7 @@ extension ClusterHome {
 
     /// Executes what is due in the partitions that this node leads.
     func executeTimers() {
-        guard isOpen, partitions.contains(where: { $0.leadership != nil }) else { return }
+        guard partitions.contains(where: { $0.leadership != nil }) else { return }
         for index in partitions.indices { askTimers(of: index) }
         startTimer(.timers, after: Self.timerInterval)
     }
@@ -82,7 +82,8 @@ extension ClusterHome {
             settings.webhooks?.queuedEventCount ?? 0 < Self.waitingWebhooksMax
         else { return }
         let call = partitions[index].calls.timers(after: leadership.lastWebhook)
-        partitions[index].leadership?.isAsking = send(call, as: .timers(partition: index))
+        let isSent = send(call, to: index, as: .timers(partition: index))
+        partitions[index].leadership?.isAsking = isSent
     }
 
     func executed(_ reply: borrowing RESPView, in index: Int) {
@@ -116,7 +117,7 @@ extension ClusterHome {
             case .trim(let channel):
                 calls.trim(channel, age: age(of: channel), interval: Self.trimInterval)
             }
-        send(call, as: .due)
+        send(call, to: index, as: .due)
     }
 
     private func age(of channel: ClusterChannel) -> Int {

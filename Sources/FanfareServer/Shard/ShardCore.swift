@@ -17,6 +17,8 @@ package final class ShardCore: TimerTarget {
     let queries: ScatterGather
     let listings: ChannelListings
     let deliveries: DeliverySearches
+    /// The shard's part in the cluster; `nil` for a broker alone.
+    let cluster: ClusterHome?
     /// The connections with a partially received message.
     let incompleteMessages: IncompleteMessages
     private var memoryTrim = MemoryTrim()
@@ -34,12 +36,10 @@ package final class ShardCore: TimerTarget {
         listings = ChannelListings(context, channels)
         deliveries = DeliverySearches(context, channels.records)
         incompleteMessages = IncompleteMessages(context)
-        if let cluster = context.settings.cluster {
-            let home = ClusterHome(cluster, channels)
-            home.terminateHere = { [unowned users] in users.terminate($0) }
-            home.reportUsers = { [unowned users] in users.send($0) }
-            (channels.cluster, users.cluster) = (home, home)
-        }
+        cluster = context.settings.cluster.map { [channels] in ClusterHome($0, channels) }
+        (channels.cluster, users.cluster) = (cluster, cluster)
+        cluster?.terminateHere = { [unowned users] in users.terminate($0) }
+        cluster?.reportUsers = { [unowned users] in users.send($0) }
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)
         reactor.queueBudget.byteCountMax = settings.heldBytesMax
@@ -72,13 +72,13 @@ package final class ShardCore: TimerTarget {
 
     /// Writes to streams and groups, and sends the resulting messages to the other shards.
     private func flush() {
-        channels.cluster?.sendMessages()
+        cluster?.sendMessages()
         context.reactor.flush()
         context.reactor.relieveTargets()
         channels.turnEnded()
         channels.dispatchCommits()
         // What has waited for subscribers.
-        if let cluster = channels.cluster, cluster.sendMessages() { context.reactor.flush() }
+        if let cluster, cluster.sendMessages() { context.reactor.flush() }
         context.links.dispatch()
     }
 
@@ -152,7 +152,7 @@ package final class ShardCore: TimerTarget {
         case .users(let message): users.receive(message)
         case .sessions(let message): sessions.receive(message)
         case .webhookSettled(let id, let isDelivered):
-            channels.cluster?.settle(id, isDelivered: isDelivered)
+            cluster?.settle(id, isDelivered: isDelivered)
         case .archive(.sessionsWritten): sessions.checkpoints?.written()
         case .archive(let reply): channels.receive(reply)
         }
@@ -191,16 +191,16 @@ package final class ShardCore: TimerTarget {
     // MARK: - Cluster
 
     /// Connects the home of this shard to the cluster.
-    func joinCluster() { channels.cluster?.connect() }
+    func joinCluster() { cluster?.connect() }
 
     /// Leaves what this shard leads in the cluster to other nodes, since the broker is about to stop.
-    func resignFromCluster() { channels.cluster?.resign() }
+    func resignFromCluster() { cluster?.resign() }
 
     /// Removes the node from the cluster, since it stops.
-    func leaveCluster() { channels.cluster?.leaveCluster() }
+    func leaveCluster() { cluster?.leaveCluster() }
 
     /// Whether nothing of the node is left in the cluster.
-    var hasLeftCluster: Bool { channels.cluster?.hasLeft ?? true }
+    var hasLeftCluster: Bool { cluster?.hasLeft ?? true }
 
     /// Uses the socket IDs of a node; called before anybody connects.
     func use(socketIDBase: UInt64) {
@@ -236,7 +236,7 @@ package final class ShardCore: TimerTarget {
             waitingResumes: channels.throttle.waitingCount,
             recovery: channels.state.streams.counts,
             windows: channels.recoveryWindows,
-            cluster: channels.cluster?.reading
+            cluster: cluster?.reading
         )
     }
 
@@ -250,7 +250,7 @@ package final class ShardCore: TimerTarget {
             ("channels", channels.table.count),
             ("pending triggers", channels.triggers.count),
             ("backlogs", channels.backlogs.count),
-            ("messages that wait for Redis", channels.cluster?.outbox.count ?? 0),
+            ("messages that wait for Redis", cluster?.waitingMessageCount ?? 0),
             ("clients to be reconnected", channels.reconnects.count),
             ("events that wait for the archive", channels.commits?.count ?? 0),
             ("requests that wait for the archive", channels.archiveReads.count),
@@ -314,7 +314,7 @@ package final class ShardCore: TimerTarget {
     /// Closes everything at once; the shard cannot be used afterwards.
     package func shutDown() {
         while channels.leavingCount > 0 { channels.advanceLeaves() }
-        channels.cluster?.shutDown()
+        cluster?.shutDown()
         context.reactor.shutDown()
         // Pending requests hold references to this shard.
         channels.dropPending()

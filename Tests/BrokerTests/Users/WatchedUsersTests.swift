@@ -45,7 +45,7 @@ import Testing
         var watched = WatchedUsers()
         _ = watched.watch(users, of: app, by: watcher(1))
         _ = watched.update(address(users[0]), isOnline: true)
-        watched.forgetStates()
+        watched.forgetStates(of: Array(watched.addresses))
         let late = watched.watch([users[0]], of: app, by: watcher(2))
         #expect(late.report.isEmpty && late.added.isEmpty)
         let reports = watched.update(address(users[0]), isOnline: true)

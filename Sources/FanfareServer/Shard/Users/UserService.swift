@@ -7,8 +7,8 @@ final class UserService: TimerTarget {
     private let context: ShardContext
     private let connections: Connections
     private var home = UserHome()
-    /// The home's part in the cluster; `nil` for a broker alone.
-    var cluster: ClusterHome?
+    /// The home of all nodes' users; `nil` for a broker alone.
+    var cluster: (any SharedHome)?
     private var isDepartureTimerRunning = false
     /// The connections of this shard that are signed in, by user.
     private var signedIn: [UserAddress: Set<SocketID>] = [:]
@@ -22,7 +22,7 @@ final class UserService: TimerTarget {
     var signedInCount: Int { signedIn.count }
 
     /// The number of users that are online or watched and whose home is this shard.
-    var homeCount: Int { cluster?.users.count ?? home.count }
+    var homeCount: Int { cluster?.followedUserCount ?? home.count }
 
     // MARK: - This shard's connections
 
