@@ -26,6 +26,8 @@ package final class AppRegistry: Sendable {
     ///
     /// If not, subscriptions without a position need no lookup of their app.
     let replaysOpenings: Bool
+    /// The webhook endpoints of the apps that have any.
+    let webhookEndpoints: [AppID: [WebhookEndpoint]]
     /// The fingerprint of the apps, which nodes with the same ones share.
     let fingerprint: String
     private let entries: [AppID: Entry]
@@ -71,6 +73,7 @@ package final class AppRegistry: Sendable {
         announcesCounts = entries.values.contains { $0.app.features.subscriptionCount }
         keepsMessagesAlways = entries.values.contains { $0.app.recovery.keepsAlways }
         replaysOpenings = entries.values.contains { $0.app.recovery.replaysOpenings }
+        webhookEndpoints = entries.compactMapValues { WebhookApp($0.configuration)?.endpoints }
         fingerprint = NodeReport.fingerprint(of: configurations)
         self.entries = entries
     }

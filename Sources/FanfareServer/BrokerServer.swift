@@ -83,6 +83,28 @@ public final class BrokerServer: Sendable {
         }
         let metrics = PrometheusRegistry()
         let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
+        var loops: [EventLoop] = []
+        do {
+            for number in 0..<shardCount { loops.append(try EventLoop(name: "loop \(number)")) }
+        } catch {
+            throw .system(error)
+        }
+        let mailboxes = loops.map { Mailbox<ShardMessage>(wakes: $0) }
+        let limitHits = LimitHits(metrics, log: log)
+        let registry = AppRegistry(configuration.apps)
+        self.registry = Mutex(registry)
+        var webhookSettings = webhookSettings ?? WebhookSettings(configuration.webhooks)
+        webhookSettings.limitMet = { limitHits.record($0, count: $1) }
+        webhookSettings.settled = { id, isDelivered in
+            // The home of the partition that has queued it.
+            mailboxes[id.queue % shardCount].post(.webhookSettled(id, isDelivered: isDelivered))
+        }
+        let webhookService = WebhookService(
+            settings: webhookSettings,
+            registry: registry,
+            log: log
+        )
+        self.webhookService = webhookService
         do {
             cluster =
                 configuration.cluster.engine == nil
@@ -91,7 +113,8 @@ public final class BrokerServer: Sendable {
                     configuration.cluster,
                     port: configuration.port ?? configuration.tlsPort,
                     shardCount: shardCount,
-                    log: log
+                    log: log,
+                    webhooks: webhookService
                 )
         } catch {
             throw .cluster("\(error)")
@@ -101,23 +124,14 @@ public final class BrokerServer: Sendable {
             shardCount: shardCount,
             cluster: cluster
         )
-        let limitHits = LimitHits(metrics, log: log)
         let connectionCounters = ConnectionCounters(metrics)
         let lossLog = LossLog(log)
-        let registry = AppRegistry(configuration.apps)
-        self.registry = Mutex(registry)
-        var webhookSettings = webhookSettings ?? WebhookSettings(configuration.webhooks)
-        webhookSettings.limitMet = { limitHits.record($0, count: $1) }
-        let webhookService = WebhookService(
-            settings: webhookSettings,
-            registry: registry,
-            log: log
-        )
-        self.webhookService = webhookService
+        // In a cluster the leader of each partition sends the webhooks, of all nodes.
+        let channelObserver: (any BrokerObserver)? =
+            observer ?? (cluster == nil ? webhookService : nil)
+        var observers: [any BrokerObserver] = [limitHits, connectionCounters, lossLog]
+        if let channelObserver { observers.insert(channelObserver, at: 0) }
         do {
-            var loops: [EventLoop] = []
-            for number in 0..<shardCount { loops.append(try EventLoop(name: "loop \(number)")) }
-            let mailboxes = loops.map { Mailbox<ShardMessage>(wakes: $0) }
             let archive = Archive.Settings(configuration.recovery)
                 .map { settings in
                     var settings = settings
@@ -135,9 +149,7 @@ public final class BrokerServer: Sendable {
                         settings: settings,
                         registry: registry,
                         links: ShardLinks(of: number, mailboxes: mailboxes),
-                        observers: [
-                            observer ?? webhookService, limitHits, connectionCounters, lossLog,
-                        ],
+                        observers: observers,
                         archive: archive
                     )
                 )

@@ -38,6 +38,8 @@ struct Backlog: Sendable {
     private var oldest = 0
     private var sends = 0
     private var length = 0
+    /// The number of queued webhooks that no other queue keeps.
+    private(set) var ownCount = 0
 
     /// Creates an empty queue.
     init(countMax: Int, lengthMax: Int, sendsMax: Int) {
@@ -81,6 +83,7 @@ struct Backlog: Sendable {
         length += delivery.events.count
         arrivals.append(delivery.id)
         entries[delivery.id] = entry
+        if delivery.origins.isEmpty { ownCount += 1 }
         if entry.blockers == 0 { insert(Turn(due: now, id: delivery.id)) }
         forgetGone()
         var pushedOut: [Delivery] = []
@@ -128,15 +131,25 @@ struct Backlog: Sendable {
     mutating func remove(_ id: Int64, at now: Int64) -> Delivery? {
         guard let entry = entries.removeValue(forKey: id) else { return nil }
         length -= entry.delivery.events.count
+        if entry.delivery.origins.isEmpty { ownCount -= 1 }
         if entry.isSending { sends -= 1 }
         if let turn = entry.turn { turns.remove(at: place(of: turn)) }
         for channel in entry.delivery.channels { leave(line: channel, id, at: now) }
         return entry.delivery
     }
 
-    /// Removes all webhooks that are not in flight, oldest first.
-    mutating func removeWaiting() -> [Delivery] {
-        arrivals[oldest...].filter { entries[$0]?.isSending == false }
+    /// Removes webhooks that are not in flight, oldest first.
+    ///
+    /// - Parameter isRemoved: Whether a webhook is removed.
+    /// - Returns: The removed webhooks.
+    mutating func removeWaiting(
+        where isRemoved: (Delivery) -> Bool = { _ in true }
+    ) -> [Delivery] {
+        arrivals[oldest...]
+            .filter { id in
+                guard let entry = entries[id], !entry.isSending else { return false }
+                return isRemoved(entry.delivery)
+            }
             .compactMap { remove($0, at: 0) }
     }
 

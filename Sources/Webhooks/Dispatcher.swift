@@ -15,6 +15,7 @@ actor Dispatcher {
     let tally: Tally
     let log: Logger
     private let reports: ReportQueue
+    private let queuedEvents: QueuedEventInbox
     let plan: RetryPlan
     var random: any RandomNumberGenerator & Sendable
     var transport: (any WebhookTransport)?
@@ -26,6 +27,10 @@ actor Dispatcher {
     private var cacheMissFilter: CacheMissFilter
     var lastID: Int64 = 0
     var sends: [Int64: Task<Void, Never>] = [:]
+    /// The events of other queues that are not settled.
+    var openRequests: [QueuedEvent.ID: OpenRequests] = [:]
+    /// The queues whose events another node sends.
+    var withdrawnQueues: Set<Int> = []
 
     // The file; see DispatcherFile.
     var pendingWrites: PendingWrites
@@ -59,6 +64,7 @@ actor Dispatcher {
         random: any RandomNumberGenerator & Sendable,
         transport: (any WebhookTransport)?,
         reports: ReportQueue,
+        queuedEvents: QueuedEventInbox,
         tally: Tally
     ) {
         self.settings = settings
@@ -67,6 +73,7 @@ actor Dispatcher {
         self.random = random
         self.transport = transport
         self.reports = reports
+        self.queuedEvents = queuedEvents
         self.tally = tally
         plan = RetryPlan(period: settings.retryPeriod.wholeMilliseconds)
         departures = DepartureDebouncer(
@@ -203,6 +210,7 @@ actor Dispatcher {
             notifyDepartures(until: report.uptime)
             if departures.process(report), cacheMissFilter.process(report) { notify(report) }
         }
+        for message in queuedEvents.take() { process(message) }
         let now = clock.uptime
         notifyDepartures(until: now)
         for (key, state) in states where state.batch.map({ $0.due <= now }) == true {
@@ -210,9 +218,10 @@ actor Dispatcher {
         }
         for key in states.keys { sendReady(of: key, at: now) }
         save()
-        tally.update { [count = states.values.reduce(0) { $0 + $1.backlog.count }] in
-            $0.queued = count
-        }
+        let backlogs = states.values.map(\.backlog)
+        let queued = backlogs.reduce(0) { $0 + $1.count }
+        let own = backlogs.reduce(0) { $0 + $1.ownCount }
+        tally.update { ($0.queued, $0.ownQueued) = (queued, own) }
         if phase == .stopping, sends.isEmpty { resumeStop() }
         setTimer()
     }
@@ -246,18 +255,40 @@ actor Dispatcher {
         for report in departures.takeDue(at: now) { notify(report) }
     }
 
-    /// Adds an event to the queues of the endpoints that accept it.
     private func notify(_ report: Report) {
-        guard let keys = endpointsOfApp[report.address.app] else { return }
-        let channel = report.address.name
+        guard let kind = WebhookKind(report.event) else { return }
+        distribute(kind, on: report.address, at: report.uptime) {
+            WebhookBody.object(report.event, on: report.address.name)
+        }
+    }
+
+    /// Adds an event to the queues of the endpoints that accept it.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of its webhook.
+    ///   - address: The channel.
+    ///   - uptime: The time of its report, in milliseconds; `nil` for now.
+    ///   - origin: The event in the queue that keeps it, if any.
+    ///   - write: Writes the event as an element of `events`.
+    func distribute(
+        _ kind: WebhookKind,
+        on address: ChannelAddress,
+        at uptime: Int64? = nil,
+        from origin: QueuedEvent? = nil,
+        _ write: () -> [UInt8]
+    ) {
+        guard let keys = endpointsOfApp[address.app] else { return }
+        let channel = address.name
         var written: [UInt8]?
-        for key in keys where states[key]?.endpoint.accepts(report.event, on: channel) == true {
-            let object = written ?? WebhookBody.object(report.event, on: channel)
+        for key in keys where states[key]?.endpoint.accepts(kind, on: channel) == true {
+            let object = written ?? write()
             written = object
+            if let origin { openRequests[origin.id]?.count += 1 }
             guard states[key]?.endpoint.isBatched == true else {
                 // Events batched before a reload that disabled batching go first.
                 closeBatch(of: key)
-                enqueue(object, on: [channel.text], for: key)
+                let origins = origin.map { [$0.id] } ?? []
+                enqueue(object, on: [channel.text], for: key, origins, at: origin?.time)
                 continue
             }
             if let batch = states[key]?.batch,
@@ -265,9 +296,9 @@ actor Dispatcher {
             {
                 closeBatch(of: key)
             }
-            let due = report.uptime + settings.batchWindow.wholeMilliseconds
+            let due = (uptime ?? clock.uptime) + settings.batchWindow.wholeMilliseconds
             if states[key]?.batch == nil { states[key]?.batch = Batch(due: due) }
-            states[key]?.batch?.add(object, on: channel.text)
+            states[key]?.batch?.add(object, on: channel.text, from: origin)
             if let batch = states[key]?.batch, batch.count >= settings.batchCountMax {
                 closeBatch(of: key)
             }
@@ -277,6 +308,6 @@ actor Dispatcher {
     private func closeBatch(of key: EndpointKey) {
         guard let batch = states[key]?.batch else { return }
         states[key]?.batch = nil
-        enqueue(batch.events, on: batch.channels, for: key)
+        enqueue(batch.events, on: batch.channels, for: key, batch.origins, at: batch.originTime)
     }
 }

@@ -162,8 +162,10 @@ extension Dispatcher {
 
     private var path: Logger.Metadata { ["path": "\(settings.path ?? "memory")"] }
 
-    /// The queued webhooks, those in flight included.
-    var waiting: [Delivery] { states.values.flatMap(\.backlog.deliveries) }
+    /// The queued webhooks that belong in the file, those in flight included.
+    var waiting: [Delivery] {
+        states.values.flatMap { $0.backlog.deliveries.filter(\.origins.isEmpty) }
+    }
 
     /// The number of queued webhooks by endpoint, for the log: `app 1 https://a.test/hooks: 3, …`.
     private var waitingText: String {

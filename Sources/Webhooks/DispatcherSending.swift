@@ -5,17 +5,32 @@ internal import PusherProtocol
 /// Sending, retries and giving up.
 extension Dispatcher {
     /// Creates a webhook and queues it.
-    func enqueue(_ events: [UInt8], on channels: [String], for key: EndpointKey) {
+    ///
+    /// - Parameters:
+    ///   - events: The objects of `events`, separated by commas.
+    ///   - channels: The channels of the events, each once.
+    ///   - key: The endpoint.
+    ///   - origins: The events that another queue keeps, so that the file does not have to.
+    ///   - time: The time of the first of those; `nil` for now.
+    func enqueue(
+        _ events: [UInt8],
+        on channels: [String],
+        for key: EndpointKey,
+        _ origins: [QueuedEvent.ID] = [],
+        at time: Int64? = nil
+    ) {
         lastID += 1
+        let now = clock.unixTime
         let delivery = Delivery(
             id: lastID,
             endpoint: key,
-            time: clock.unixTime,
+            time: time ?? now,
             events: events,
             channels: channels,
-            birth: clock.uptime
+            origins: origins,
+            birth: clock.uptime - max(0, now - (time ?? now))
         )
-        pendingWrites.keep(delivery)
+        if origins.isEmpty { pendingWrites.keep(delivery) }
         append(delivery)
     }
 
@@ -65,7 +80,8 @@ extension Dispatcher {
         if outcome.isSuccess {
             tally.update { $0.delivered += 1 }
             states[key]?.backlog.remove(delivery.id, at: clock.uptime)
-            pendingWrites.finish(delivery.id)
+            if delivery.origins.isEmpty { pendingWrites.finish(delivery.id) }
+            settle(delivery.origins, isDelivered: true)
             recordSuccess(of: key)
         } else if phase != .stopped {
             tally.update { $0.failedAttempts += 1 }
@@ -77,6 +93,10 @@ extension Dispatcher {
 
     private func retryOrGiveUp(_ delivery: Delivery, _ outcome: SendOutcome) {
         let (key, now) = (delivery.endpoint, clock.uptime)
+        guard !isWithdrawn(delivery) else {
+            states[key]?.backlog.remove(delivery.id, at: now)
+            return forget(delivery.origins)
+        }
         let pause = plan.pause(for: delivery, at: now, random: &random)
         if let pause, states[key] != nil, outcome != .answered(status: 410) {
             states[key]?.backlog.postpone(delivery.id, until: now + pause)
@@ -96,6 +116,7 @@ extension Dispatcher {
             DeadLetter(delivery, cause: cause, detail: detail, at: clock.unixTime)
         )
         tally.update { $0.dead += 1 }
+        settle(delivery.origins, isDelivered: false)
         guard let count = deadLetterLog.count(at: clock.uptime) else { return }
         log.error(
             "webhooks were given up, see `fanfare webhooks`",

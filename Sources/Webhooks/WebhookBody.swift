@@ -1,15 +1,15 @@
-internal import Broker
-internal import PusherProtocol
+public import Broker
+public import PusherProtocol
 
 /// Writes the JSON body of webhooks.
-enum WebhookBody {
+public enum WebhookBody {
     /// Writes an event as an element of `events`.
     ///
     /// - Parameters:
     ///   - event: An event that leads to a webhook.
     ///   - channel: The channel.
     /// - Returns: A JSON object.
-    static func object(_ event: ChannelEvent, on channel: ChannelName) -> [UInt8] {
+    public static func object(_ event: ChannelEvent, on channel: ChannelName) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
         json.name("name")

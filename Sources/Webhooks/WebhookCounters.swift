@@ -12,10 +12,12 @@ public struct WebhookCounters: Sendable, Equatable {
     public var dead = 0
     /// Webhooks queued now, those in flight included.
     public var queued = 0
+    /// Those of them that no other queue keeps; see ``QueuedEvent``.
+    public var ownQueued = 0
     /// Whether queued webhooks are also on disk, apart from the current write.
     public var isOnDisk = false
     /// Webhooks in memory alone, which a restart loses.
-    public var unsaved: Int { isOnDisk ? 0 : queued }
+    public var unsaved: Int { isOnDisk ? 0 : ownQueued }
 
     /// Creates counters of zero.
     public init() {}

@@ -1,7 +1,7 @@
 internal import Broker
 internal import HTTPClient
 internal import Primitives
-internal import PusherProtocol
+public import PusherProtocol
 
 /// A URL of an app's backend, and the webhooks that it receives.
 public struct WebhookEndpoint: Sendable, Equatable {
@@ -67,7 +67,12 @@ public struct WebhookEndpoint: Sendable, Equatable {
 
     /// Whether the endpoint receives an event.
     func accepts(_ event: ChannelEvent, on channel: ChannelName) -> Bool {
-        guard let kind = WebhookKind(event), kinds.contains(kind) else { return false }
+        WebhookKind(event).map { accepts($0, on: channel) } ?? false
+    }
+
+    /// Whether the endpoint receives webhooks of a kind about a channel.
+    public func accepts(_ kind: WebhookKind, on channel: ChannelName) -> Bool {
+        guard kinds.contains(kind) else { return false }
         let name = channel.text.utf8
         return name.starts(with: channelPrefix.utf8)
             && name.reversed().starts(with: channelSuffix.utf8.reversed())
@@ -109,6 +114,7 @@ public struct WebhookEndpoint: Sendable, Equatable {
     private static let reserved: Set<String> = [
         "content-type", "content-length", "content-encoding", "transfer-encoding", "host",
         "connection", "expect", "te", "trailer", "upgrade", "x-delivery-id",
+        "x-fanfare-webhook-id",
     ]
 
     /// RFC 9110 §5.5, ASCII only.

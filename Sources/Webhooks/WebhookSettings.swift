@@ -40,6 +40,9 @@ public struct WebhookSettings: Sendable {
     public var deadLetterLengthMax = 268_435_456
     /// Called with a reached limit and a count, on the thread of the webhooks.
     public var limitMet: @Sendable (Limit, Int) -> Void = { _, _ in }
+    /// Called with a ``QueuedEvent`` whose queue may forget it, and whether all of its webhooks were delivered; on the thread
+    /// of the webhooks.
+    public var settled: @Sendable (QueuedEvent.ID, Bool) -> Void = { _, _ in }
 
     /// Creates settings, with defaults.
     ///

@@ -26,8 +26,11 @@ extension WebhookRequest {
             ("Content-Type", "application/json"),
             ("X-Pusher-Key", app.key),
             ("X-Pusher-Signature", WebhookSignature.sign(body.span, secret: app.secret)),
-            ("X-Delivery-Id", "\(delivery.id)"),
+            ("X-Delivery-Id", delivery.headerID),
         ]
+        if !delivery.origins.isEmpty {
+            headers.append(("X-Fanfare-Webhook-ID", delivery.originsText))
+        }
         if !endpoint.headers.keys.contains(where: { $0.lowercased() == "user-agent" }) {
             headers.append(("User-Agent", "Fanfare"))
         }

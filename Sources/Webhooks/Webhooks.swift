@@ -8,6 +8,7 @@ internal import PusherProtocol
 /// Swift concurrency, never on a loop's thread, processes them.
 public final class Webhooks: Sendable {
     private let reports: ReportQueue
+    let queuedEvents = QueuedEventInbox()
     private let filter = EventFilter()
     private let clock: any WebhookClock
     private let tally = Tally()
@@ -53,6 +54,7 @@ public final class Webhooks: Sendable {
             random: random,
             transport: transport,
             reports: reports,
+            queuedEvents: queuedEvents,
             tally: tally
         )
         filter.replace(apps: apps)

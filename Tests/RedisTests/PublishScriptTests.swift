@@ -43,6 +43,67 @@ import Testing
         #expect(lifetime > 86_000)
     }
 
+    @Test func beginsAStreamWithoutAMessage() throws {
+        let store = try ClusterStore()
+        let since = try store.register().epoch.since
+        try store.subscribe()
+        func begin() throws -> StreamPosition {
+            try store.send(store.calls(of: "a").beginStream(of: ClusterStore.channel("x"))) {
+                StreamPosition($0)
+            }
+        }
+        let start = try begin()
+        #expect(start.stream > since && start.serial == 0)
+        #expect(try begin() == start)
+        #expect(try store.open() == start.with(serial: 1))
+        #expect(try begin() == start.with(serial: 1))
+        #expect(
+            try store.live.takeMessages().map { $0.prefix(3) } == ["0 !", "1 e"]
+        )
+        try store.register(run: "2")
+        let next = try begin()
+        #expect(next.stream > start.stream && next.serial == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func publishesOnTheConditionOfThePosition(opens: Bool) throws {
+        let store = try ClusterStore()
+        try store.register()
+        func publish(
+            in stream: ClusterMessage.Stream = .unknown,
+            ifLastIs expected: StreamPosition,
+            key: String? = nil
+        ) throws -> PublishOutcome {
+            var message = message(in: stream, idempotency: key.map { ($0, "d") })
+            message.expected = expected
+            return try store.publish(message, opens: opens)[0]
+        }
+        let none = StreamPosition(stream: 0, serial: 0)
+        if !opens {
+            // Without a stream there is no position.
+            #expect(try publish(ifLastIs: none) == .outdated(nil))
+            #expect(try publish(in: .none, ifLastIs: none) == .outdated(nil))
+        }
+        let first = try store.open()
+        try store.subscribe()
+        for stale in [none, first.with(serial: 0), first.with(serial: 2)] {
+            #expect(try publish(ifLastIs: stale) == .outdated(first))
+            #expect(
+                try publish(in: .id(first.stream), ifLastIs: stale, key: "k") == .outdated(first)
+            )
+        }
+        #expect(try store.live.takeMessages().isEmpty)
+        #expect(try publish(ifLastIs: first, key: "k") == .placed(first.with(serial: 2)))
+        #expect(try publish(ifLastIs: first, key: "k") == .repeated(first.with(serial: 2)))
+        #expect(try publish(ifLastIs: first) == .outdated(first.with(serial: 2)))
+        #expect(try store.live.takeMessages() == ["2 e - 1 {}"])
+        // In one call each counts for the next.
+        var second = message()
+        second.expected = first.with(serial: 3)
+        let both = try store.publish(message(), second, opens: opens)
+        #expect(both == [3, 4].map { .placed(first.with(serial: $0)) })
+    }
+
     @Test func beginsANewStreamBehindASealedOne() throws {
         let store = try ClusterStore()
         try store.register()

@@ -32,6 +32,20 @@ import Testing
         #expect(try store.register("c", run: "1", known: future).epoch.since == future + 51)
     }
 
+    @Test func leavesALeadershipToOthers() throws {
+        let store = try ClusterStore()
+        for node in ["a", "b"] { try store.register(node) }
+        func leads(_ node: String, mayLead: Bool = true) throws -> Bool {
+            let call = store.calls(of: node).heartbeat(lease: 10_000, .primary, mayLead: mayLead)
+            return try store.send(call) { Heartbeat($0) }.leads
+        }
+        #expect(try leads("a") && !leads("b"))
+        // Another's leadership is not given up.
+        #expect(try !leads("b", mayLead: false) && leads("a"))
+        #expect(try !leads("a", mayLead: false))
+        #expect(try !leads("a", mayLead: false) && leads("b") && !leads("a"))
+    }
+
     @Test(
         "An epoch is clean if all replicas had every acknowledged message of the one before",
         arguments: [

@@ -50,6 +50,9 @@ public struct UserHome: Sendable {
         public let shard: Int
         /// The connections to report to.
         public let watchers: [SocketID]
+
+        /// Whether it says anything.
+        public var isEmpty: Bool { online.isEmpty && offline.isEmpty }
     }
 
     /// The time for which a user without a connection stays online.

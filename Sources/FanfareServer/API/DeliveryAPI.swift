@@ -98,13 +98,6 @@ extension ShardCore {
         case .keepsNothing where context.registry.apps[app.id] == nil:
             Response(refusal: APIError(unknownApp: app.id.text))
         case .keepsNothing: Response(refusal: APIError(withoutRecovery: app.id))
-        case .hasNoStream:
-            Response(
-                refusal: APIError(
-                    status: 404,
-                    message: "Nothing is kept of the channel: no client has tracked it yet"
-                )
-            )
         case .isUnreadable where channels.cluster != nil:
             Response(
                 refusal: APIError(

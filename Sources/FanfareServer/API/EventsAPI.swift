@@ -128,12 +128,6 @@ struct EventsAPI {
                 message: "App \(app.id) has no positions: recovery.enabled is false"
             )
         }
-        guard publication.ifPosition == nil || core.channels.cluster == nil else {
-            throw APIError(
-                status: 400,
-                message: "if_position cannot be used with cluster.engine: redis yet"
-            )
-        }
         if let position = publication.ifPosition, let channel = publication.channels.first {
             publication.ifPosition = app.position(issuedAs: position, on: channel)
         }

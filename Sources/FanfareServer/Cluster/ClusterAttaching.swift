@@ -14,7 +14,8 @@ extension ClusterHome {
         let app = context.registry.apps[address.app]
         return ChannelRules(
             isRecoverable: rule(of: address, app) != nil,
-            announcesCount: ChannelHome.announcesCounts(of: address, app)
+            announcesCount: ChannelHome.announcesCounts(of: address, app),
+            webhooks: reportedChanges(of: address)
         )
     }
 

@@ -54,7 +54,8 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         if !isFirst { status.failed(nil) }
         endIsolation()
         home.opened(self)
-        startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
+        // Also takes the leaderships that are vacant.
+        startTimer(.heartbeat, after: .zero)
     }
 
     /// Why the node cannot start with a server; `nil` if it can, or has started.

@@ -12,15 +12,27 @@ struct ClusterCounts: Sendable {
     var (reapedNodes, reapedMembers) = (0, 0)
     /// Channels whose position was not that of Redis though nothing was missed; must stay 0.
     var divergences = 0
+    /// Webhooks that were dropped from the queues of partitions that this shard leads, since they were full.
+    var droppedWebhooks = 0
+
+    private static var numbers: [WritableKeyPath<ClusterCounts, Int>] {
+        [\.caughtUp, \.gaps, \.divergences, \.reapedNodes, \.reapedMembers, \.droppedWebhooks]
+    }
 
     /// Replaces each count by a later one.
     ///
     /// Concurrent readers may overtake each other: no count decreases.
     mutating func advance(to later: ClusterCounts) {
         faults.merge(later.faults) { max($0, $1) }
-        for count in [\Self.caughtUp, \.gaps, \.divergences, \.reapedNodes, \.reapedMembers] {
+        for count in Self.numbers {
             self[keyPath: count] = max(self[keyPath: count], later[keyPath: count])
         }
+    }
+
+    /// Adds the counts of another shard.
+    mutating func add(_ other: ClusterCounts) {
+        faults.merge(other.faults) { $0 + $1 }
+        for count in Self.numbers { self[keyPath: count] += other[keyPath: count] }
     }
 }
 
@@ -34,6 +46,10 @@ struct ClusterReading: Sendable {
     var waitingBytes = 0
     /// The longest of the last round trips, in microseconds.
     var roundTripMicroseconds = 0
+    /// Partitions that the node leads.
+    var leaderships = 0
+    /// Webhooks that wait in their queues, as of a second ago.
+    var waitingWebhooks = 0
     var counts = ClusterCounts()
 
     mutating func add(_ other: ClusterReading) {
@@ -41,11 +57,8 @@ struct ClusterReading: Sendable {
         attachedChannels += other.attachedChannels
         waitingBytes += other.waitingBytes
         roundTripMicroseconds = max(roundTripMicroseconds, other.roundTripMicroseconds)
-        counts.faults.merge(other.counts.faults) { $0 + $1 }
-        for count in [
-            \ClusterCounts.caughtUp, \.gaps, \.divergences, \.reapedNodes, \.reapedMembers,
-        ] {
-            counts[keyPath: count] += other.counts[keyPath: count]
-        }
+        leaderships += other.leaderships
+        waitingWebhooks += other.waitingWebhooks
+        counts.add(other.counts)
     }
 }

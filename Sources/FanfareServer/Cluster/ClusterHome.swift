@@ -23,6 +23,10 @@ final class ClusterHome: SharedHome {
         var counter: Int64 = -1
         /// Redis's time of the last heartbeat, in milliseconds since 1970.
         var lastTime: Int64 = 0
+        /// What this node does as the leader; `nil` if it does not lead.
+        var leadership: Leadership?
+        /// Webhooks that are done with, and still in the queue, and whether each was delivered.
+        var settled: [StreamPosition: Bool] = [:]
     }
 
     /// What the reply to a call is for.
@@ -54,6 +58,11 @@ final class ClusterHome: SharedHome {
         case list(ClusterListing, attempt: Int)
         case catchUp(RemoteChannel)
         case replay(number: UInt64)
+        case timers(partition: Int)
+        /// The execution of something that was due.
+        case due
+        case settle(partition: Int, [StreamPosition])
+        case watch([UserAddress])
         /// `SUBSCRIBE` and `UNSUBSCRIBE`, which are answered by announcements; only errors come here.
         case topics
     }
@@ -78,14 +87,22 @@ final class ClusterHome: SharedHome {
     /// The queries of backends that Redis has not answered.
     var queries: [ObjectIdentifier: ClusterQuery] = [:]
     var lists: [ObjectIdentifier: ClusterListing] = [:]
-    /// The users with connections on this node, by the names of their pub/sub channels.
+    /// The users with connections or watchers on this node, by the names of their pub/sub channels.
     var users: [String: FollowedUser] = [:]
+    /// The users with watchers on this node.
+    var watched = WatchedUsers()
+    /// Those whose state Redis has refused to tell.
+    var unreadUsers: Set<UserAddress> = []
+    /// Reports the states of users to their watchers.
+    var reportUsers: ([UserHome.Report]) -> Void = { _ in }
     /// Closes the connections of a user on this node.
     var terminateHere: (UserAddress) -> Void = { _ in }
     /// The nodes whose remains are being removed, and how many calls of that are unanswered.
     var reapings: [EndedNode: Int] = [:]
     /// Whether this node stops.
     var isLeaving = false
+    /// When the leaderships are given up, since the broker is about to stop; `nil` before that.
+    var resignation: MonotonicTime?
     /// Whether all partitions were registered once.
     var isReady = false
     var counts = ClusterCounts()
@@ -93,7 +110,7 @@ final class ClusterHome: SharedHome {
 
     /// The purpose of a timer.
     enum Alarm: Int {
-        case counts, vacancies
+        case counts, vacancies, timers, settling
     }
 
     /// Creates the home of a shard's channels, which is not connected yet.
@@ -176,6 +193,7 @@ final class ClusterHome: SharedHome {
         catchUpAll(in: store)
         store.sendMessages()
         followUsers(in: store)
+        startTimer(.settling, after: .zero)
         for query in queries.values where query.isWaiting { ask(query) }
         for listing in lists.values where listing.isWaiting { ask(listing) }
     }
@@ -187,6 +205,8 @@ final class ClusterHome: SharedHome {
     ///   - unanswered: The calls that Redis may have executed or not, in their order.
     func lost(_ store: ClusterStore, _ unanswered: [Call]) {
         fallBehind(in: store)
+        loseLeaderships(in: store)
+        forgetStates(in: store)
         reapings = reapings.filter { partitions[$0.key.partition].store !== store }
         store.outbox.lost(unanswered) { refuse($0, .unanswered) }
         for call in unanswered {
@@ -230,6 +250,10 @@ final class ClusterHome: SharedHome {
         case .list(let listing, let attempt): receive(reply, for: listing, attempt: attempt)
         case .catchUp(let remote): readMissed(reply, remote)
         case .replay(let number): readReplay(reply, number)
+        case .timers(let partition): executed(reply, in: partition)
+        case .due: break
+        case .settle(let partition, let ids): settled(reply, ids, in: partition)
+        case .watch(let users): receive(reply, of: users)
         case .topics:
             if RedisError(reply) != nil { store.connection?.close() }
         }
@@ -261,6 +285,8 @@ extension ClusterHome: TimerTarget {
         switch alarm {
         case .counts: countSubscriptions()
         case .vacancies: leaveVacantTopics()
+        case .timers: executeTimers()
+        case .settling: sendSettled()
         }
     }
 }
@@ -274,6 +300,8 @@ extension ClusterHome {
             attachedChannels: remotes.values.count { $0.countedSubscriptions > 0 },
             waitingBytes: stores.reduce(0) { $0 + $1.waitingByteCount },
             roundTripMicroseconds: Int(roundTrip / .microseconds(1)),
+            leaderships: partitions.count { $0.leadership != nil },
+            waitingWebhooks: partitions.reduce(0) { $0 + ($1.leadership?.waitingCount ?? 0) },
             counts: counts
         )
     }

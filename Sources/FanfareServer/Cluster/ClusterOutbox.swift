@@ -26,6 +26,7 @@ struct OutgoingMessage {
     /// Whether it is published without a script: it has no position, and nothing is kept of it.
     var isPlain: Bool {
         !opens && message.stream == .none && message.idempotency == nil && message.caching == nil
+            && message.webhook == nil && message.expected == nil
     }
 
     /// Whether it can be published again without harm, if nobody knows whether it was.

@@ -71,6 +71,9 @@ extension ClusterHome {
             position = StreamPosition(stream: stream, serial: serial)
         case .placed(let placed): position = placed
         case .repeated(let former): (position, isRepeated) = (former, true)
+        case .outdated(let last):
+            guard case .backend(_, let origin) = message.sender else { return }
+            return channels.settle(origin, .outdated(last.flatMap { ChannelPosition($0) }))
         }
         if !isRepeated { context.publishedCount &+= 1 }
         let address = message.address

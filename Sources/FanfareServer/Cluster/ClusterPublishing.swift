@@ -25,6 +25,8 @@ extension ClusterHome {
         let app = context.registry.apps[address.app]
         let rule = rule(of: address, app)
         let stream = publication.isEphemeral ? .none : self.stream(of: address, rule)
+        // What has no position is behind none.
+        if publication.ifPosition != nil, stream == .none { return .outdated(nil) }
         let key = idempotency(publication.key, publication.digest, on: address, of: app)
         let message = ClusterMessage(
             on: ClusterChannel(app: address.app.text, name: address.name.text),
@@ -34,7 +36,11 @@ extension ClusterHome {
                 publication.appendEnvelope(for: address.name, to: &$0)
             },
             idempotency: key,
-            caching: publication.isEphemeral ? nil : caching(on: address, app)
+            caching: publication.isEphemeral ? nil : caching(on: address, app),
+            ifLastIs: publication.ifPosition.map {
+                // A position of another form is of no stream.
+                StreamPosition($0) ?? StreamPosition(stream: 0, serial: 0)
+            }
         )
         var outgoing = OutgoingMessage(
             sender: .backend(publication, origin()),
@@ -67,7 +73,8 @@ extension ClusterHome {
             entry: entry("c", except: author.socketID, length: length) {
                 event.appendEnvelope(for: address.name, userID: userToken, to: &$0)
             },
-            idempotency: key
+            idempotency: key,
+            webhook: webhook(of: event, by: author, on: address)
         )
         var outgoing = OutgoingMessage(
             sender: .client(event, author),

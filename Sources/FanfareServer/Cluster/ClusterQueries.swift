@@ -19,8 +19,8 @@ final class ClusterQuery {
     var isWaiting = false
     /// The data of a cached event, whose expiry is not read yet.
     var cachedData: [UInt8]?
-    /// The serial of the oldest message that is kept.
-    var oldest: UInt64?
+    /// The oldest message that is kept.
+    var oldest: StreamPosition?
 
     init(_ query: ShardQuery, _ finish: @escaping ([ChannelCount]) -> Void) {
         (self.query, self.finish) = (query, finish)
@@ -30,7 +30,9 @@ final class ClusterQuery {
     enum Part {
         /// The subscriptions and the members of a channel, by its index.
         case subscriptions(Int), members(Int)
-        case users, cachedEvent, cachedExpiry, position, oldest, history, purge, termination
+        case users, cachedEvent, cachedExpiry, oldest, history, purge, termination
+        /// The position of a channel that has a stream from now on, and of one that may have one.
+        case position, lastPosition
     }
 }
 
@@ -96,15 +98,23 @@ extension ClusterHome {
             guard case .state = query.query, channels.keepsMessages(at: address) else { return }
             read(query, .position, in: partition(of: address)) {
                 connection throws(RedisCallError) in
-                try connection.send(calls.positions(of: [channel]))
+                try connection.send(calls.beginStream(of: channel))
             }
-        case .history, .trace:
+        case .history:
             guard channels.keepsMessages(at: address) else {
                 return query.counts[0].failure = .keepsNothing
             }
             let messages = keys.messages(channel)
             read(query, .oldest, of: address, "XRANGE", messages, "-", "+", "COUNT", "1")
             read(query, .position, in: partition(of: address)) {
+                connection throws(RedisCallError) in
+                try connection.send(calls.beginStream(of: channel))
+            }
+        case .trace:
+            guard channels.keepsMessages(at: address) else {
+                return query.counts[0].failure = .keepsNothing
+            }
+            read(query, .lastPosition, in: partition(of: address)) {
                 connection throws(RedisCallError) in
                 try connection.send(calls.positions(of: [channel]))
             }
@@ -197,11 +207,13 @@ extension ClusterHome {
             guard let data = query.cachedData, rest > 0 else { return }
             let seconds = Int((rest / 1_000).rounded(.up))
             query.counts[0].cache = .event(dataToken: data, secondsLeft: seconds)
-        case .oldest: query.oldest = StreamPosition(reply[0][0])?.serial
+        case .oldest: query.oldest = StreamPosition(reply[0][0])
         case .position:
-            guard let newest = StreamPositions(reply)?.newest.first, let newest else {
-                return answerWithoutStream(query)
-            }
+            guard let newest = StreamPosition(reply) else { return }
+            query.counts[0].position = ChannelPosition(newest)
+            readMessages(query, in: newest)
+        case .lastPosition:
+            guard let newest = StreamPositions(reply)?.newest.first, let newest else { return }
             query.counts[0].position = ChannelPosition(newest)
             readMessages(query, in: newest)
         case .history: readHistory(reply, for: query)
@@ -219,11 +231,6 @@ extension ClusterHome {
     }
 
     // MARK: - Messages
-
-    private func answerWithoutStream(_ query: ClusterQuery) {
-        guard case .history = query.query else { return }
-        query.counts[0].failure = .hasNoStream
-    }
 
     private func readMessages(_ query: ClusterQuery, in newest: StreamPosition) {
         let first: UInt64
@@ -283,9 +290,14 @@ extension ClusterHome {
             )
             return
         }
+        var oldest = position.serial + 1
+        if let kept = query.oldest {
+            // Ahead of messages of an earlier stream nothing of this one was removed.
+            oldest = ChannelPosition(kept)?.stream == position.stream ? kept.serial : 1
+        }
         query.counts[0].history = HistoryPage(
             position,
-            oldest: query.oldest ?? position.serial + 1,
+            oldest: oldest,
             messages: messages.map { message in
                 let text = Array(message.frame[EventFrame.headerLength(message.frame)...])
                 return HistoryPage.Message(serial: message.serial, time: message.time, text: text)

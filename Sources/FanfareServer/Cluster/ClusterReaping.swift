@@ -25,6 +25,8 @@ extension ClusterHome {
     /// Removes what this node has in Redis, since it stops.
     func leaveCluster() {
         guard !isLeaving, stores.contains(where: \.isOpen) else { return }
+        // Ahead of the end of the leaderships, so that no other node repeats them.
+        sendSettled()
         isLeaving = true
         if context.shard == 0 { removeReport() }
         for partition in partitions.indices {
@@ -36,6 +38,7 @@ extension ClusterHome {
     var hasLeft: Bool {
         !stores.contains(where: \.isOpen)
             || isLeaving && !reapings.keys.contains { $0.name == settings.node }
+                && partitions.allSatisfy { $0.settled.isEmpty || !$0.store.isOpen }
     }
 
     private func condemn(_ node: EndedNode) {
@@ -79,7 +82,15 @@ extension ClusterHome {
     }
 
     /// The rules of a channel that only Redis knows.
-    private func rules(of channel: ClusterChannel) -> ChannelRules {
-        ChannelAddress(channel).map { rules(of: $0) } ?? ChannelRules()
+    func rules(of channel: ClusterChannel) -> ChannelRules {
+        address(of: channel).map { rules(of: $0) } ?? ChannelRules()
+    }
+
+    /// The address of a channel that Redis has named; `nil` if its name is longer than the app allows now.
+    func address(of channel: ClusterChannel) -> ChannelAddress? {
+        let app = AppID(channel.app)
+        let limits = context.registry.apps[app]?.limits.texts ?? ProtocolLimits()
+        return (try? ChannelName(channel.name, limits: limits))
+            .map { ChannelAddress(app: app, name: $0) }
     }
 }

@@ -26,7 +26,7 @@ extension ClusterHome {
         reply.forEach { item in
             switch NodeItem(item.text) {
             case .channel(let channel):
-                guard let address = ChannelAddress(channel) else { return }
+                guard let address = address(of: channel) else { return }
                 if address.name.kind.isPresence {
                     let users = partitions[index].calls.keys.users(of: settings.node, on: channel)
                     sendMembers(of: users, in: index, as: .members(address, channel))
@@ -66,15 +66,8 @@ extension ClusterHome {
 
     private func signOutIfAbsent(_ user: ClusterUser, in index: Int) {
         let calls = partitions[index].calls
-        guard users["\(calls.keys.announcements(user))"] == nil else { return }
+        let known = users["\(calls.keys.announcements(user))"]
+        guard known?.connectionCount ?? 0 == 0 else { return }
         send(calls.setConnections(of: user, to: 0), to: index, as: .reconciled)
-    }
-}
-
-extension ChannelAddress {
-    /// The address of a channel that Redis has named; `nil` if its name is not valid.
-    init?(_ channel: ClusterChannel) {
-        guard let name = try? ChannelName(channel.name) else { return nil }
-        self.init(app: AppID(channel.app), name: name)
     }
 }

@@ -34,7 +34,10 @@ extension ClusterStore {
     }
 
     /// Registers the node again, after another one has taken it for dead.
-    func registerAgain(_ index: Int) { register(index, known: 0) }
+    func registerAgain(_ index: Int) {
+        register(index, known: 0)
+        home.followUsers(in: index)
+    }
 
     func registered(_ reply: borrowing RESPView, _ index: Int) {
         guard let registration = Registration(reply) else {
@@ -69,6 +72,7 @@ extension ClusterStore {
             home.sendReport()
         }
         home.attachRefused(in: self)
+        home.readRefusedStates()
         startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
     }
 
@@ -76,7 +80,11 @@ extension ClusterStore {
     func sendHeartbeats() {
         for index in partitions {
             let calls = home.partitions[index].calls
-            let call = calls.heartbeat(lease: settings.lease, acknowledgement)
+            let call = calls.heartbeat(
+                lease: settings.lease,
+                acknowledgement,
+                mayLead: home.mayLead
+            )
             send(call, as: .heartbeat(partition: index))
         }
     }
@@ -131,6 +139,7 @@ extension ClusterHome {
         partitions[index].counter = heartbeat.counter
         partitions[index].lastTime = heartbeat.time
         reap(heartbeat.dead, in: index)
+        setLeads(heartbeat.leads, in: index)
         guard !heartbeat.isRegistered, !context.faults.contains(.ignoresFence) else { return }
         let store = partitions[index].store
         store.registerAgain(index)

@@ -28,6 +28,8 @@ package final class ClusterSettings: Sendable {
     let replicaCount: Int?
     /// What the shards know of their connections.
     let status: ClusterStatus
+    /// What sends the webhooks of the partitions that this node leads; `nil` for none.
+    let webhooks: (any QueuedEventSender)?
 
     /// The time between two heartbeats.
     static var heartbeatInterval: Duration { .seconds(2) }
@@ -48,13 +50,15 @@ package final class ClusterSettings: Sendable {
     ///   - shardCount: The number of shards.
     ///   - life: What no other start of the node has, for its name in Redis.
     ///   - log: Where losses of Redis are logged.
+    ///   - webhooks: What sends the webhooks of the partitions that this node leads; `nil` for none.
     /// - Throws: The reason why the file of certificates cannot be used.
     package init(
         _ configuration: ClusterConfiguration,
         port: UInt16?,
         shardCount: Int,
         life: UInt32 = .random(in: .min ... .max),
-        log: Logger
+        log: Logger,
+        webhooks: (any QueuedEventSender)? = nil
     ) throws(TLSError) {
         let redis = configuration.redis
         let name = configuration.node ?? Self.hostName
@@ -87,6 +91,7 @@ package final class ClusterSettings: Sendable {
         patience = .seconds(redis.patience)
         closeAfter = .seconds(configuration.closeAfter)
         status = ClusterStatus(log)
+        self.webhooks = webhooks
     }
 
     var partitionCount: Int { keys.count }

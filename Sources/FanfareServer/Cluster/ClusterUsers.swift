@@ -4,18 +4,25 @@ import PusherProtocol
 import RESP
 import Redis
 
-// Signed-in users whose home is this shard: a backend closes their connections on all nodes.
+// Signed-in users whose home is this shard: Redis counts their connections on all nodes, and announces who comes online, who
+// goes offline, and whose connections a backend closes.
 extension ClusterHome {
-    /// A user with connections on this node.
+    /// A user with connections or watchers on this node.
     struct FollowedUser {
         let address: UserAddress
-        var connectionCount: Int
+        var connectionCount = 0
+        var isWatched = false
     }
+
+    /// The number of users with connections or watchers on this node.
+    var followedUserCount: Int { users.count }
+
+    // MARK: - Connections
 
     /// Called when a connection of this node has signed in.
     func signedIn(_ user: UserAddress) {
         let topic = target(of: user).topic
-        users[topic, default: FollowedUser(address: user, connectionCount: 0)].connectionCount += 1
+        users[topic, default: FollowedUser(address: user)].connectionCount += 1
         guard users[topic]?.connectionCount == 1 else { return }
         follow(topic, behind: nil)
     }
@@ -23,22 +30,36 @@ extension ClusterHome {
     /// Called when a connection of this node has signed out.
     func signedOut(_ user: UserAddress) {
         let (topic, partition, clusterUser) = target(of: user)
-        guard let count = users[topic]?.connectionCount else { return }
+        guard let count = users[topic]?.connectionCount, count > 0 else { return }
         users[topic]?.connectionCount = count - 1
         guard count == 1 else { return }
-        users[topic] = nil
-        send(to: partition, as: .topics) { connection throws(RedisCallError) in
-            try connection.unsubscribe(from: [topic])
-        }
+        forgetIfUnused(topic)
         let call = partitions[partition].calls.setConnections(of: clusterUser, to: 0)
         send(call, to: partition, as: .user(topic, behind: nil))
     }
 
+    /// Stops following a user without connections and watchers.
+    private func forgetIfUnused(_ topic: String) {
+        guard let user = users[topic], user.connectionCount == 0, !user.isWatched else { return }
+        users[topic] = nil
+        send(to: partition(of: user.address), as: .topics) { connection throws(RedisCallError) in
+            try connection.unsubscribe(from: [topic])
+        }
+    }
+
     /// Follows all users of a store again, behind a loss of the connection.
     func followUsers(in store: ClusterStore) {
-        for (topic, user) in users {
-            let partition = partitions[partition(of: user.address)]
-            if partition.store === store { follow(topic, behind: partition.lastTime) }
+        followUsers { partitions[$0].store === store }
+        readStates(of: watchedUsers(in: store))
+    }
+
+    /// Tells Redis of the users of a partition again, which it may have forgotten.
+    func followUsers(in index: Int) { followUsers { $0 == index } }
+
+    private func followUsers(where isMeant: (Int) -> Bool) {
+        for (topic, user) in users where user.connectionCount > 0 {
+            let partition = partition(of: user.address)
+            if isMeant(partition) { follow(topic, behind: partitions[partition].lastTime) }
         }
     }
 
@@ -66,16 +87,92 @@ extension ClusterHome {
         terminateHere(user.address)
     }
 
-    /// Receives what is published for a user.
-    func receive(_ announcement: UserAnnouncement?, at topic: String) {
-        guard case .terminate = announcement, let user = users[topic] else { return }
-        terminateHere(user.address)
-    }
-
     /// The call that closes a user's connections on all nodes.
     func termination(of user: UserAddress) -> ScriptCall {
         let (_, partition, clusterUser) = target(of: user)
         return partitions[partition].calls.terminate(clusterUser)
+    }
+
+    // MARK: - Watchers
+
+    /// Adds a watcher of users on this node.
+    ///
+    /// - Returns: What is known; the rest is reported when Redis has told.
+    func watch(
+        _ ids: [UserID],
+        of app: AppID,
+        by watcher: UserHome.Watcher
+    ) -> UserHome.Report {
+        let (report, added) = watched.watch(ids, of: app, by: watcher)
+        for user in added {
+            users[target(of: user).topic, default: FollowedUser(address: user)].isWatched = true
+        }
+        readStates(of: added)
+        return report
+    }
+
+    /// Removes a watcher of users.
+    func unwatch(_ ids: [UserID], of app: AppID, by watcher: UserHome.Watcher) {
+        for user in watched.unwatch(ids, of: app, by: watcher) {
+            let topic = target(of: user).topic
+            users[topic]?.isWatched = false
+            forgetIfUnused(topic)
+        }
+    }
+
+    private func watchedUsers(in store: ClusterStore) -> [UserAddress] {
+        watched.addresses.filter { partitions[partition(of: $0)].store === store }
+    }
+
+    /// Reads which users are online; what is announced behind that is received.
+    private func readStates(of users: [UserAddress]) {
+        for (index, users) in Dictionary(grouping: users, by: { partition(of: $0) }) {
+            for start in stride(from: 0, to: users.count, by: ClusterScripts.messageCountMax) {
+                let some = Array(users[start...].prefix(ClusterScripts.messageCountMax))
+                let targets = some.map { target(of: $0) }
+                send(to: index, as: .topics) { connection throws(RedisCallError) in
+                    try connection.subscribe(to: targets.map(\.topic))
+                }
+                let call = partitions[index].calls.watch(targets.map(\.user))
+                send(call, to: index, as: .watch(some))
+            }
+        }
+    }
+
+    /// Reads the states again that Redis has refused to tell.
+    func readRefusedStates() {
+        let users = exchange(&unreadUsers, with: [])
+        readStates(of: Array(users.intersection(watched.addresses)))
+    }
+
+    /// Called when the connection to a store is lost: changes are missed from now on.
+    func forgetStates(in store: ClusterStore) {
+        watched.forgetStates(of: watchedUsers(in: store))
+    }
+
+    func receive(_ reply: borrowing RESPView, of users: [UserAddress]) {
+        guard RedisError(reply) == nil, reply.count == users.count else {
+            unreadUsers.formUnion(users)
+            return
+        }
+        var index = 0
+        reply.forEach { element in
+            reportUsers(watched.update(users[index], isOnline: element.integer == 1))
+            index += 1
+        }
+    }
+
+    // MARK: - Announcements
+
+    /// Receives what is published for a user.
+    func receive(_ announcement: UserAnnouncement?, at topic: String) {
+        guard let user = users[topic]?.address else { return }
+        switch announcement {
+        case .terminate: terminateHere(user)
+        case .online: reportUsers(watched.update(user, isOnline: true))
+        case .offline: reportUsers(watched.update(user, isOnline: false))
+        case nil: break
+        }
     }
 
     func partition(of user: UserAddress) -> Int {

@@ -22,6 +22,7 @@ public struct WebhookConfiguration: Sendable, Hashable {
     static let reservedHeaders: Set<String> = [
         "content-type", "content-length", "transfer-encoding", "content-encoding", "host",
         "connection", "upgrade", "expect", "te", "trailer", "keep-alive", "x-delivery-id",
+        "x-fanfare-webhook-id",
     ]
     /// The prefix of the protocol's own fields, in lower case.
     static let reservedHeaderPrefix = "x-pusher-"

@@ -78,6 +78,8 @@ actor Gauges {
         set("fanfare_cluster_attached_channels", cluster.attachedChannels)
         set("fanfare_cluster_waiting_bytes", cluster.waitingBytes)
         set("fanfare_cluster_round_trip_microseconds", cluster.roundTripMicroseconds)
+        set("fanfare_cluster_leaderships", cluster.leaderships)
+        set("fanfare_cluster_webhooks_waiting", cluster.waitingWebhooks)
         for (reason, faults) in cluster.counts.faults {
             count(
                 "fanfare_cluster_connection_faults_total",
@@ -89,7 +91,7 @@ actor Gauges {
         for (name, count) in [
             ("caught_up_messages", \ClusterCounts.caughtUp), ("gaps_reported", \.gaps),
             ("divergences", \.divergences), ("nodes_reaped", \.reapedNodes),
-            ("members_reaped", \.reapedMembers),
+            ("members_reaped", \.reapedMembers), ("webhooks_dropped", \.droppedWebhooks),
         ] {
             let growth = cluster.counts[keyPath: count] - former[keyPath: count]
             self.count("fanfare_cluster_\(name)_total", by: growth)

@@ -119,7 +119,10 @@ actor Shard: LoopResident {
     }
 
     /// Makes `/health` answer 503, so that load balancers stop sending clients.
-    func announceStop() { core.stage = .leaving }
+    func announceStop() {
+        core.stage = .leaving
+        core.resignFromCluster()
+    }
 
     /// The number of streams of this shard, of clients and HTTP connections.
     var streamCount: Int { core.context.reactor.streamCount }

@@ -39,6 +39,7 @@ package final class ShardCore: TimerTarget {
         cluster = context.settings.cluster.map { [channels] in ClusterHome($0, channels) }
         (channels.cluster, users.cluster) = (cluster, cluster)
         cluster?.terminateHere = { [unowned users] in users.terminate($0) }
+        cluster?.reportUsers = { [unowned users] in users.send($0) }
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)
         reactor.queueBudget.byteCountMax = settings.heldBytesMax
@@ -150,6 +151,8 @@ package final class ShardCore: TimerTarget {
         case .delivery(let message): deliveries.receive(message)
         case .users(let message): users.receive(message)
         case .sessions(let message): sessions.receive(message)
+        case .webhookSettled(let id, let isDelivered):
+            cluster?.settle(id, isDelivered: isDelivered)
         case .archive(.sessionsWritten): sessions.checkpoints?.written()
         case .archive(let reply): channels.receive(reply)
         }
@@ -189,6 +192,9 @@ package final class ShardCore: TimerTarget {
 
     /// Connects the home of this shard to the cluster.
     package func joinCluster() { cluster?.connect() }
+
+    /// Leaves what this shard leads in the cluster to other nodes, since the broker is about to stop.
+    func resignFromCluster() { cluster?.resign() }
 
     /// Removes the node from the cluster, since it stops.
     package func leaveCluster() { cluster?.leaveCluster() }

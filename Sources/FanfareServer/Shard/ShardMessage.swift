@@ -1,5 +1,6 @@
 package import Broker
 package import PusherProtocol
+package import Webhooks
 
 /// A message from one shard to another.
 ///
@@ -57,6 +58,8 @@ package enum ShardMessage: Sendable {
     indirect case delivery(DeliveryMessage)
     /// From the archive, which has written or read something.
     indirect case archive(ArchiveReply)
+    /// From the webhooks, in a cluster: an event of a partition's queue is done with.
+    indirect case webhookSettled(QueuedEvent.ID, isDelivered: Bool)
     /// About users, which are less frequent than events.
     indirect case users(UserMessage)
 

@@ -70,4 +70,15 @@ protocol SharedHome: AnyObject {
 
     /// Called when a connection of this node has signed out.
     func signedOut(_ user: UserAddress)
+
+    /// Adds a watcher of users.
+    ///
+    /// - Returns: What is known of the users; the rest is reported later.
+    func watch(_ ids: [UserID], of app: AppID, by watcher: UserHome.Watcher) -> UserHome.Report
+
+    /// Removes a watcher of users.
+    func unwatch(_ ids: [UserID], of app: AppID, by watcher: UserHome.Watcher)
+
+    /// The number of users with connections or watchers on this node.
+    var followedUserCount: Int { get }
 }

@@ -72,6 +72,24 @@ actor WebhookService {
     }
 }
 
+/// What sends the webhooks of events that a cluster's leader has read.
+protocol QueuedEventSender: Sendable {
+    /// Sends the webhooks of events, in their order; see ``Webhooks/send(_:)``.
+    func send(_ events: [QueuedEvent])
+    /// Stops sending those of queues that another node may lead; see ``Webhooks/withdraw(queues:)``.
+    func withdraw(queues: Set<Int>)
+    /// The number of events that are not processed yet.
+    var queuedEventCount: Int { get }
+}
+
+extension WebhookService: QueuedEventSender {
+    nonisolated func send(_ events: [QueuedEvent]) { webhooks.send(events) }
+
+    nonisolated func withdraw(queues: Set<Int>) { webhooks.withdraw(queues: queues) }
+
+    nonisolated var queuedEventCount: Int { webhooks.queuedEventCount }
+}
+
 extension WebhookService: BrokerObserver {
     nonisolated func observedKinds(of app: AppID?) -> BrokerEventKinds {
         webhooks.observedKinds(of: app)

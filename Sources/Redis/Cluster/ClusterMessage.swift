@@ -88,8 +88,10 @@ public struct ClusterMessage: Sendable {
     public var idempotency: Idempotency?
     /// How long this is the channel's cached event; nil if it is none.
     public var caching: Caching?
-    /// The body of the webhook that reports it, without line breaks; nil if none does.
+    /// The body of the webhook that reports it; nil if none does.
     public var webhook: [UInt8]?
+    /// The last position of the channel without which it is not published; nil for any.
+    public var expected: StreamPosition?
 
     /// Makes a message.
     public init(
@@ -99,7 +101,8 @@ public struct ClusterMessage: Sendable {
         entry: [UInt8],
         idempotency: Idempotency? = nil,
         caching: Caching? = nil,
-        webhook: [UInt8]? = nil
+        webhook: [UInt8]? = nil,
+        ifLastIs expected: StreamPosition? = nil
     ) {
         self.channel = channel
         self.stream = stream
@@ -108,11 +111,13 @@ public struct ClusterMessage: Sendable {
         self.idempotency = idempotency
         self.caching = caching
         self.webhook = webhook
+        self.expected = expected
     }
 
     var keyCount: Int { 2 + (idempotency == nil ? 0 : 1) + (caching == nil ? 0 : 3) }
     var argumentCount: Int {
         4 + (idempotency == nil ? 0 : 2) + (caching == nil ? 0 : 3) + (webhook == nil ? 0 : 2)
+            + (expected == nil ? 0 : 1)
     }
 
     func writeKeys(of partition: PartitionKeys, to writer: inout RESPWriter) {
@@ -131,7 +136,7 @@ public struct ClusterMessage: Sendable {
     func writeArguments(to writer: inout RESPWriter) {
         writer.argument(
             (idempotency == nil ? "" : "i") + (caching == nil ? "" : "k")
-                + (webhook == nil ? "" : "w")
+                + (webhook == nil ? "" : "w") + (expected == nil ? "" : "c")
         )
         switch stream {
         case .none: writer.argument(literal: "")
@@ -153,6 +158,7 @@ public struct ClusterMessage: Sendable {
             writer.argument(channel.id)
             writer.argument(webhook)
         }
+        if let expected { writer.argument(expected.description) }
     }
 }
 
@@ -166,6 +172,8 @@ public enum PublishOutcome: Hashable, Sendable {
     case placed(StreamPosition)
     /// Published before, with the same idempotency key, at this position; nil if it has none.
     case repeated(StreamPosition?)
+    /// Not published: the channel's last position is this one, and not the expected one; nil without a stream.
+    case outdated(StreamPosition?)
     /// Not published: the stream has ended. To be repeated by `open`, with all later messages on the channel.
     case stale
     /// Not published.
@@ -178,7 +186,8 @@ public enum PublishOutcome: Hashable, Sendable {
         } else if element.isNull {
             self = .stale
         } else if element.kind == .array {
-            self = .repeated(element[0].withBytes { StreamPosition($0) })
+            let position = element[0].withBytes { StreamPosition($0) }
+            self = element.count == 2 ? .outdated(position) : .repeated(position)
         } else if element.kind == .integer, let serial = element.integer {
             self = serial == 0 ? .counted : .numbered(serial: UInt64(clamping: serial))
         } else if let position = element.withBytes({ StreamPosition($0) }) {

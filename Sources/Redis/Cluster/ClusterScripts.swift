@@ -17,6 +17,8 @@ public struct ClusterScripts: Sendable {
     public let publish: RedisScript
     /// Does the same on the current streams of the channels, which it begins if necessary.
     public let open: RedisScript
+    /// Finds the current stream of a channel, or begins one.
+    public let begin: RedisScript
     /// Removes the messages of a channel, and begins another stream.
     public let purge: RedisScript
     /// Reads the newest positions of streams, and renews the streams.
@@ -55,9 +57,9 @@ public struct ClusterScripts: Sendable {
     /// All scripts, for ``RedisSettings/scripts``.
     public var all: [RedisScript] {
         [
-            register, heartbeat, number, condemn, publish, open, purge, positions, attach, detach,
-            join,
-            leave, reap, user, watch, terminate, claim, park, timers, count, trim, offline, settle,
+            register, heartbeat, number, condemn, publish, open, begin, purge, positions, attach,
+            detach, join, leave, reap, user, watch, terminate, claim, park, timers, count, trim,
+            offline, settle,
         ]
     }
 
@@ -116,6 +118,7 @@ public struct ClusterScripts: Sendable {
         condemn = script("condemn", Lua.leader_lua, Lua.condemn_lua, allowsOutOfMemory: always)
         publish = script("publish", webhooks, Lua.publish_lua)
         open = script("open", webhooks, Lua.opening_lua, Lua.publish_lua, opens: true)
+        begin = script("begin", Lua.opening_lua, Lua.begin_lua)
         purge = script("purge", Lua.opening_lua, Lua.purge_lua, allowsOutOfMemory: always)
         positions = script("positions", Lua.positions_lua, allowsOutOfMemory: always)
         attach = script("attach", subscriptions, Lua.opening_lua, Lua.attach_lua)

@@ -44,17 +44,25 @@ public struct PartitionCalls: Sendable {
         )
     }
 
-    /// Renews the node, and its leadership.
+    /// Renews the node, and its leadership, or gives that up.
     ///
     /// - Parameters:
     ///   - lease: The time after which a node without a heartbeat is dead, in milliseconds.
     ///   - acknowledgement: How publishes are acknowledged from now on.
+    ///   - mayLead: Whether the node takes a leadership that is vacant, and keeps its own.
     /// - Returns: The call; the reply is a ``Heartbeat``.
-    public func heartbeat(lease: Int, _ acknowledgement: Acknowledgement) -> ScriptCall {
+    public func heartbeat(
+        lease: Int,
+        _ acknowledgement: Acknowledgement,
+        mayLead: Bool = true
+    ) -> ScriptCall {
         ScriptCall(
             scripts.heartbeat,
             [keys.epoch, keys.nodes, keys.items(of: node), keys.counter, keys.leader],
-            [.text(node), .number(lease), .text(acknowledgement.rawValue)]
+            [
+                .text(node), .number(lease), .text(acknowledgement.rawValue),
+                .number(mayLead ? 1 : 0),
+            ]
         )
     }
 
@@ -115,6 +123,18 @@ public struct PartitionCalls: Sendable {
             for message in messages { message.writeKeys(of: keys, to: &writer) }
             for message in messages { message.writeArguments(to: &writer) }
         }
+    }
+
+    /// Finds the current stream of a channel, or begins one.
+    ///
+    /// - Parameter channel: The channel.
+    /// - Returns: The call; the reply is the position of the last message, read by ``StreamPosition/init(_:)-(RESPView)``.
+    public func beginStream(of channel: ClusterChannel) -> ScriptCall {
+        ScriptCall(
+            scripts.begin,
+            [keys.epoch, keys.messages(channel), keys.announcements(channel), keys.due],
+            []
+        )
     }
 
     /// Removes a channel's messages and its cached event, and begins another stream.

@@ -18,7 +18,7 @@ private struct Answered: Decodable {
     let repeated: Bool?
 }
 
-private struct WirePosition: Decodable, Equatable {
+struct WirePosition: Decodable, Equatable {
     let stream: String
     let serial: Int
 
@@ -28,7 +28,7 @@ private struct WirePosition: Decodable, Equatable {
 
 extension TestBroker {
     /// Triggers an event with further members.
-    fileprivate func trigger(
+    func trigger(
         _ channel: String,
         _ data: String,
         _ members: String
@@ -37,16 +37,16 @@ extension TestBroker {
         return try await post("events", body)
     }
 
-    fileprivate func trigger(_ channel: String, _ members: String) async throws -> Answer {
+    func trigger(_ channel: String, _ members: String) async throws -> Answer {
         try await trigger(channel, "1", members)
     }
 
-    fileprivate func post(_ path: String, _ body: String) async throws -> Answer {
+    func post(_ path: String, _ body: String) async throws -> Answer {
         try await Wire(port: port).ask(SignedRequest(path: "/apps/1/" + path, body: body))
     }
 
     /// The position of a channel, whose stream begins here if it has none.
-    fileprivate func position(_ channel: String) async throws -> WirePosition {
+    func position(_ channel: String) async throws -> WirePosition {
         struct Described: Decodable { let position: WirePosition }
         let answer = try await Wire(port: port).ask(
             SignedRequest(

@@ -85,8 +85,10 @@ extension ScriptRun {
             data[sorted: nodes][node] = time
             if state["mode"] == "all", mode != "all" { data[hash: epoch]["mode"] = mode }
             let other = holder(leader)
-            leads = other == nil || other == node
+            let mayLead = arguments[3] == "1"
+            leads = mayLead && (other == nil || other == node)
             if leads { hold(leader, node, for: lease) }
+            if !mayLead, other == node { data.remove(leader) }
         }
         let dead = data[sorted: nodes].members(upTo: time - lease - 1, limit: 16)
         return .array([

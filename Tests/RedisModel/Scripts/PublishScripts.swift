@@ -10,6 +10,7 @@ extension ScriptRun {
         var idempotency: (key: ByteString, digest: ByteString, age: Int64)?
         var caching: Caching?
         var webhook: (channel: ByteString, body: ByteString)?
+        var expected: ByteString?
 
         struct Caching {
             var events, expiries, miss, name: ByteString
@@ -36,6 +37,7 @@ extension ScriptRun {
                 )
             }
             if flags.has("w") { webhook = (argument(), argument()) }
+            if flags.has("c") { expected = argument() }
         }
     }
 
@@ -76,6 +78,11 @@ extension ScriptRun {
         } else if let named = UInt64(message.stream.description) {
             guard named > since(epoch) else { return .null }
             stream = named
+        }
+
+        if let expected = message.expected {
+            let present = newest(message.messages).map { ByteString($0.description) } ?? "-"
+            guard present == expected else { return .array([.bulk(present), .integer(0)]) }
         }
 
         var position: EntryStream.ID?

@@ -41,6 +41,7 @@ struct ScriptRun {
         case "condemn": condemn()
         case "publish": publish(opens: false)
         case "open": publish(opens: true)
+        case "begin": begin()
         case "purge": purge()
         case "positions": positions()
         case "trim": trim()

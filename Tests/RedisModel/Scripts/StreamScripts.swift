@@ -56,6 +56,16 @@ extension ScriptRun {
 
     // MARK: Scripts
 
+    mutating func begin() -> RESPValue {
+        let streamKeys = StreamKeys(
+            epoch: keys[0],
+            messages: keys[1],
+            announcements: keys[2],
+            due: keys[3]
+        )
+        return .bulk(ByteString(openStream(streamKeys).description))
+    }
+
     mutating func purge() -> RESPValue {
         let (channel, begins) = (arguments[0], arguments[1] == "1")
         let streamKeys = StreamKeys(

@@ -40,7 +40,9 @@ extension ModelServer {
     }
 
     /// The scripts without the flag `allow-oom`.
-    private static let needsMemory: Set = ["publish", "open", "attach", "join", "claim", "park"]
+    private static let needsMemory: Set = [
+        "publish", "open", "begin", "attach", "join", "claim", "park",
+    ]
 
     /// Why a write is refused; nil if it is not.
     func refusal(allowsOutOfMemory: Bool) -> RESPValue? {

@@ -120,14 +120,17 @@ struct RandomCalls {
         let calls = PartitionCalls(node: one(of: Self.nodes), keys: keys, scripts: scripts)
         switch number(0..<100) {
         case ..<8: return register(calls, data)
-        case ..<17: return calls.heartbeat(lease: 10_000, acknowledgement())
+        case ..<17:
+            return calls.heartbeat(lease: 10_000, acknowledgement(), mayLead: !isTrue(10))
         case ..<18:
             return calls.claimNumber(former: number(0..<4), lifetime: one(of: [60_000, 600_000]))
         case ..<22:
             return calls.condemn(one(of: Self.nodes), lease: one(of: [10_000, 10_000, 1]))
         case ..<24: return condemn(calls, data)
         case ..<40: return publish(calls, data)
-        case ..<42: return calls.purge(channel(), begins: isTrue(50))
+        case ..<42:
+            return isTrue(30)
+                ? calls.beginStream(of: channel()) : calls.purge(channel(), begins: isTrue(50))
         case ..<44: return calls.positions(of: (0..<number(0..<4)).map { _ in channel() })
         case ..<54: return attach(calls)
         case ..<60: return calls.detach(from: channel(), rules())
@@ -198,6 +201,12 @@ struct RandomCalls {
         default: break
         }
         let key = one(of: ["k", "l", "m"])
+        var expected: StreamPosition?
+        if isTrue(15) {
+            let newest = newest(of: channel, data)
+            let serial = (newest?.serial ?? 0) &+ (isTrue(30) ? 1 : 0)
+            expected = StreamPosition(stream: newest?.stream ?? 0, serial: serial)
+        }
         return ClusterMessage(
             on: channel,
             in: stream,
@@ -206,7 +215,8 @@ struct RandomCalls {
             idempotency: isTrue(15)
                 ? .init(key: key, digest: one(of: ["d", "d", "e"]), age: 60) : nil,
             caching: isTrue(20) ? .init(lifetime: number(10..<100), eventsMax: number(1..<4)) : nil,
-            webhook: isTrue(10) ? Array("{\"n\": \(number(0..<10))}".utf8) : nil
+            webhook: isTrue(10) ? Array("{\"n\": \(number(0..<10))}".utf8) : nil,
+            ifLastIs: expected
         )
     }
 

@@ -39,7 +39,7 @@ package struct LinkMessage {
         case .sessions(.yield): .yield
         case .sessions(.handOver): .handover
         case .sessions(.isAlive), .sessions(.share): .life
-        case .archive: .archive
+        case .archive, .webhookSettled: .archive
         }
     }
 
@@ -55,7 +55,7 @@ package struct LinkMessage {
             .confirm(let address), .lost(let address, _, _):
             address.name.text
         case .published, .reply, .query, .answer, .listing, .delivery, .users, .sessions,
-            .archive, .reconnect:
+            .archive, .reconnect, .webhookSettled:
             nil
         }
     }

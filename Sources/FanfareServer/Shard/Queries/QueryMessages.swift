@@ -51,8 +51,6 @@ package enum QueryFailure: Error {
     case keepsNothing
     /// The archive, or in a cluster Redis, cannot be read.
     case isUnreadable
-    /// In a cluster: no client has tracked the channel yet.
-    case hasNoStream
 }
 
 /// The answer of a home about one channel.

@@ -22,7 +22,7 @@ final class UserService: TimerTarget {
     var signedInCount: Int { signedIn.count }
 
     /// The number of users that are online or watched and whose home is this shard.
-    var homeCount: Int { home.count }
+    var homeCount: Int { cluster?.followedUserCount ?? home.count }
 
     // MARK: - This shard's connections
 
@@ -82,15 +82,19 @@ final class UserService: TimerTarget {
     func receive(_ message: UserMessage) {
         switch message {
         case .signedIn(let user):
+            if let cluster { return cluster.signedIn(user) }
             send(home.signIn(user))
-            cluster?.signedIn(user)
         case .signedOut(let user):
-            cluster?.signedOut(user)
+            if let cluster { return cluster.signedOut(user) }
             home.signOut(user, at: context.milliseconds)
             startDepartureTimer()
         case .watch(let app, let users, let watcher):
-            send([home.watch(users, of: app, by: watcher)])
+            let report =
+                cluster?.watch(users, of: app, by: watcher)
+                ?? home.watch(users, of: app, by: watcher)
+            send([report])
         case .unwatch(let app, let users, let watcher):
+            if let cluster { return cluster.unwatch(users, of: app, by: watcher) }
             home.unwatch(users, of: app, by: watcher)
         case .report(let report):
             for watcher in report.watchers {
@@ -104,8 +108,9 @@ final class UserService: TimerTarget {
         }
     }
 
-    private func send(_ reports: [UserHome.Report]) {
-        for report in reports { send(.report(report), to: report.shard) }
+    /// Reports the states of users to their watchers.
+    func send(_ reports: [UserHome.Report]) {
+        for report in reports where !report.isEmpty { send(.report(report), to: report.shard) }
     }
 
     // MARK: - Departures

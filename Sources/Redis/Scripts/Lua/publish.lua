@@ -6,10 +6,10 @@
 -- KEYS  counter, epoch, due, webhooks; then for each message: stream, announcements; with `i`: idempotency; with `k`: cached
 --       events of the app, their expiries, miss
 -- ARGV  for each message: flags, stream ID, most messages to keep, entry; with `i`: digest, age in seconds; with `k`:
---       channel, lifetime in seconds, most cached events; with `w`: APP:CHANNEL, body of the webhook
+--       channel, lifetime in seconds, most cached events; with `w`: APP:CHANNEL, body of the webhook; with `c`: position
 --
 -- Flags: `i` the message has an idempotency key, `k` it is kept as the channel's cached event, `w` it is a client event that a
--- webhook reports.
+-- webhook reports, `c` it is published only if that is the channel's last position.
 -- Stream ID: the one that the caller knows; `-` for a recoverable channel of which it knows none; empty for a channel
 -- that is not recoverable.
 -- Entry: `KIND EXCEPT TIME BODY`. Announced as `SERIAL ENTRY`, with serial 0 for a message without a position.
@@ -18,6 +18,7 @@
 --   serial         it has this place in the caller's stream; 0: it has no position
 --   STREAM-SERIAL  it has this position, in a stream that the caller did not name
 --   {POSITION}     it was published before, with the same idempotency key; the position is `-` if it has none
+--   {POSITION, 0}  it is not published: the channel's last position is this one; `-` without a stream
 --   nil            the caller's stream has ended: repeat the message through `open`
 --   error          it is not published; CONFLICT: the idempotency key belongs to another message
 
@@ -90,6 +91,10 @@ local function publish()
         channel, body = ARGV[arguments + 1], ARGV[arguments + 2]
         arguments = arguments + 2
     end
+    local expected
+    if string.find(flags, 'c', 1, true) then
+        expected, arguments = ARGV[arguments + 1], arguments + 1
+    end
 
     if idempotency then
         local earlier = redis.call('GET', idempotency)
@@ -117,6 +122,12 @@ local function publish()
     elseif stream ~= '' then
         sealed = sealed or since(epoch)
         if tonumber(stream) <= sealed then return false end
+    end
+
+    if expected then
+        local current, last = newest(messages)
+        local present = current and digits(current) .. '-' .. last or '-'
+        if present ~= expected then return { present, 0 } end
     end
 
     local position, serial = '-', '0'

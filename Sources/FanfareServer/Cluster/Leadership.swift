@@ -1,0 +1,144 @@
+import Broker
+import Net
+import PusherProtocol
+import RESP
+import Redis
+import Webhooks
+
+/// What a node does as the leader of a partition.
+struct Leadership {
+    /// The last webhook that was read; `nil` before the first.
+    var lastWebhook: StreamPosition?
+    /// The number of webhooks that wait in the queue.
+    var waitingCount = 0
+    /// The number of webhooks that were dropped since the data exists; `nil` before the first answer.
+    var droppedCount: Int64?
+    /// Whether a call of `timers` is unanswered.
+    var isAsking = false
+}
+
+// One node leads each partition: it executes what is due there, and sends the webhooks of all nodes.
+extension ClusterHome {
+    /// The time between two calls of `timers`.
+    private static var timerInterval: Duration { .seconds(1) }
+    /// The number of items, or of webhooks, with which there are more of them.
+    private static var portion: Int { 64 }
+    /// The maximum number of webhooks that wait for their dispatcher.
+    private static var waitingWebhooksMax: Int { 4_096 }
+    /// The time between two calls for an idle stream, in milliseconds.
+    private static var trimInterval: Int { 60_000 }
+    /// The age of messages to remove from a channel that no configured rule keeps, in milliseconds.
+    private static var defaultAge: Int { 86_400_000 }
+    /// The time in which requests in flight end: another node would repeat them.
+    private static var resignationTime: Duration { .seconds(5) }
+
+    // MARK: - Terms
+
+    /// Whether the node takes or keeps leaderships.
+    var mayLead: Bool { resignation.map { context.reactor.now < $0 } ?? true }
+
+    /// Called with what the heartbeat has told.
+    func setLeads(_ leads: Bool, in index: Int) {
+        guard leads, resignation == nil else { return loseLeadership(of: index) }
+        guard partitions[index].leadership == nil else { return }
+        partitions[index].leadership = Leadership()
+        askTimers(of: index)
+        startTimer(.timers, after: Self.timerInterval)
+    }
+
+    private func loseLeadership(of index: Int) {
+        guard partitions[index].leadership.take() != nil else { return }
+        settings.webhooks?.withdraw(queues: [number(ofPartition: index)])
+    }
+
+    /// Called when the connection to a store is lost: another node may lead before it is back.
+    func loseLeaderships(in store: ClusterStore) {
+        for index in store.partitions { loseLeadership(of: index) }
+    }
+
+    /// Leaves the webhooks to another node, since this one is about to stop.
+    func resign() {
+        guard resignation == nil else { return }
+        resignation = context.reactor.now.advanced(by: Self.resignationTime)
+        for index in partitions.indices { loseLeadership(of: index) }
+    }
+
+    /// The number of a partition among all.
+    private func number(ofPartition index: Int) -> Int {
+        index * context.shardCount + context.shard
+    }
+
+    // MARK: - What is due
+
+    /// Executes what is due in the partitions that this node leads.
+    func executeTimers() {
+        guard partitions.contains(where: { $0.leadership != nil }) else { return }
+        for index in partitions.indices { askTimers(of: index) }
+        startTimer(.timers, after: Self.timerInterval)
+    }
+
+    private func askTimers(of index: Int) {
+        guard let leadership = partitions[index].leadership, !leadership.isAsking,
+            settings.webhooks?.queuedEventCount ?? 0 < Self.waitingWebhooksMax
+        else { return }
+        let call = partitions[index].calls.timers(after: leadership.lastWebhook)
+        let isSent = send(call, to: index, as: .timers(partition: index))
+        partitions[index].leadership?.isAsking = isSent
+    }
+
+    func executed(_ reply: borrowing RESPView, in index: Int) {
+        guard var leadership = partitions[index].leadership else { return }
+        leadership.isAsking = false
+        partitions[index].leadership = leadership
+        guard let work = DueWork(reply) else {
+            if RedisError(reply)?.code == .notLeader { loseLeadership(of: index) }
+            return
+        }
+        if let former = leadership.droppedCount, work.droppedCount > former {
+            counts.droppedWebhooks += Int(work.droppedCount - former)
+        }
+        leadership.droppedCount = work.droppedCount
+        leadership.waitingCount = Int(work.waitingCount)
+        leadership.lastWebhook = work.webhooks.last?.id ?? leadership.lastWebhook
+        partitions[index].leadership = leadership
+        for item in work.items { execute(item, in: index) }
+        send(work.webhooks, of: index)
+        if work.items.count == Self.portion || work.webhooks.count == Self.portion {
+            askTimers(of: index)
+        }
+    }
+
+    private func execute(_ item: DueWork.Item, in index: Int) {
+        let calls = partitions[index].calls
+        let call =
+            switch item {
+            case .count(let channel): calls.announceCount(of: channel, rules(of: channel))
+            case .offline(let user): calls.announceOffline(user)
+            case .trim(let channel):
+                calls.trim(channel, age: age(of: channel), interval: Self.trimInterval)
+            }
+        send(call, to: index, as: .due)
+    }
+
+    private func age(of channel: ClusterChannel) -> Int {
+        guard let address = address(of: channel),
+            let rule = rule(of: address, context.registry.apps[address.app])
+        else { return Self.defaultAge }
+        return rule.ageMax * 1_000
+    }
+
+    /// Passes on webhooks of a partition, in their order.
+    private func send(_ records: [WebhookRecord], of index: Int) {
+        let queue = number(ofPartition: index)
+        var events: [QueuedEvent] = []
+        for record in records where partitions[index].settled[record.id] == nil {
+            if settings.webhooks != nil, let event = queuedEvent(record, in: queue) {
+                events.append(event)
+            } else {
+                // No endpoint would get it.
+                settle(record.id, of: index, isDelivered: true)
+            }
+        }
+        settings.webhooks?.send(events)
+    }
+}
