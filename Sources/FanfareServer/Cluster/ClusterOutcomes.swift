@@ -52,6 +52,9 @@ extension ClusterHome {
         case .refused(let error) where error.code == .conflict: conflict(message)
         case .refused(let error):
             refuse(message, error.isRefusal ? .refused(error.text) : .unanswered)
+        case .outdated(let last):
+            guard case .backend(_, let origin) = message.sender else { return }
+            channels.settle(origin, .outdated(last.flatMap { ChannelPosition($0) }))
         case .counted, .numbered, .placed, .repeated:
             guard let replicas = store.replicas else { return finish(message, outcome) }
             replicas.append(message, outcome)
@@ -63,7 +66,7 @@ extension ClusterHome {
         let position: StreamPosition?
         var isRepeated = false
         switch outcome {
-        case .stale, .refused, .counted: position = nil
+        case .stale, .refused, .outdated, .counted: position = nil
         case .numbered(let serial):
             guard case .id(let stream) = message.message.stream else {
                 return refuse(message, .unanswered)
@@ -71,9 +74,6 @@ extension ClusterHome {
             position = StreamPosition(stream: stream, serial: serial)
         case .placed(let placed): position = placed
         case .repeated(let former): (position, isRepeated) = (former, true)
-        case .outdated(let last):
-            guard case .backend(_, let origin) = message.sender else { return }
-            return channels.settle(origin, .outdated(last.flatMap { ChannelPosition($0) }))
         }
         if !isRepeated { context.publishedCount &+= 1 }
         let address = message.address

@@ -1,7 +1,7 @@
 import Broker
 import Logging
 import PusherProtocol
-import Webhooks
+package import Webhooks
 
 /// Starts, changes and stops the webhooks of a broker, and passes the events of channels to them.
 ///
@@ -73,7 +73,7 @@ actor WebhookService {
 }
 
 /// What sends the webhooks of events that a cluster's leader has read.
-protocol QueuedEventSender: Sendable {
+package protocol QueuedEventSender: Sendable {
     /// Sends the webhooks of events, in their order; see ``Webhooks/send(_:)``.
     func send(_ events: [QueuedEvent])
     /// Stops sending those of queues that another node may lead; see ``Webhooks/withdraw(queues:)``.

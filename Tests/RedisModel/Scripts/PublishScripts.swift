@@ -81,7 +81,7 @@ extension ScriptRun {
         }
 
         if let expected = message.expected {
-            let present = newest(message.messages).map { ByteString($0.description) } ?? "-"
+            let present = newest(message.messages, epoch).map { ByteString($0.description) } ?? "-"
             guard present == expected else { return .array([.bulk(present), .integer(0)]) }
         }
 

@@ -125,7 +125,7 @@ local function publish()
     end
 
     if expected then
-        local current, last = newest(messages)
+        local current, last = newest(messages, sealed or since(epoch))
         local present = current and digits(current) .. '-' .. last or '-'
         if present ~= expected then return { present, 0 } end
     end
