@@ -200,7 +200,7 @@ final class Differential {
         switch reply {
         case .list(.set, let elements): .list(.set, elements.sorted { "\($0)" < "\($1)" })
         case .list(.map, let elements): .list(.map, pairs(elements))
-        case .list(.array, var elements) where name == "attach" && elements.count == 6:
+        case .list(.array, var elements) where name == "attach" && elements.count == 7:
             {
                 elements[5] = .array(pairs(elements[5].elements))
                 return .array(elements)
