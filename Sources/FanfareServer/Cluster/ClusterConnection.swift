@@ -52,6 +52,8 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         _ = outbox.removeAll()
         (remotes, topics, replays, behind) = ([:], [:], [:], [])
         (queries, lists) = ([:], [:])
+        sessions.removeAll()
+        uncompared = []
     }
 
     func opened(_ connection: RedisConnection, server: RedisServer) {
@@ -74,6 +76,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         catchUpAll()
         sendMessages()
         followUsers()
+        resumeSessions()
         for query in queries.values { ask(query) }
         for listing in lists.values { ask(listing) }
         startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
@@ -94,6 +97,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         outbox.lost(unanswered) { message in
             refuse(message, .unanswered)
         }
+        loseSessions(unanswered)
         for case .replay(let number) in unanswered {
             guard let (remote, subscription) = replays.removeValue(forKey: number) else { continue }
             remote.waiting.append(subscription)
@@ -127,6 +131,8 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         case .list(let listing): receive(reply, for: listing)
         case .catchUp(let remote): readMissed(reply, remote)
         case .replay(let number): readReplay(reply, number)
+        case .session(let call): receive(reply, to: call)
+        case .compare(let channels): compared(reply, channels)
         case .topics:
             if RedisError(reply) != nil { connection.close() }
         }
@@ -136,6 +142,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         guard push[0].equals("message") else { return }
         let topic = push[1].text
         guard let remote = topics[topic] else {
+            if sessions.inboxes.contains(topic) { return receive(InboxMessage(push[2].copy())) }
             if !users.isEmpty { receive(UserAnnouncement(push[2].copy()), at: topic) }
             return
         }
@@ -172,12 +179,13 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
             return
         }
         let former = partitions[index].epoch
-        let isContinued = former == registration.epoch || registration.epoch.isClean
+        // A node that was away for longer may not know of an epoch in between that was not clean.
+        let isContinued = former.map { $0.since >= registration.base } ?? false
         partitions[index].isComplete =
             isContinued && partitions[index].counter == registration.counter
         partitions[index].counter = registration.counter
         partitions[index].lastTime = registration.time
-        partitions[index].epoch = registration.epoch
+        (partitions[index].epoch, partitions[index].base) = (registration.epoch, registration.base)
         if former == nil, partitions.allSatisfy({ $0.epoch != nil }) { becomeReadyIfPossible() }
     }
 
@@ -230,6 +238,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         }
         if claimsNumber { claimNumber() }
         attachRefused()
+        compareNext()
         startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
     }
 

@@ -16,6 +16,8 @@ final class ClusterHome {
         let calls: PartitionCalls
         /// The epoch of the last registration; `nil` before the first.
         var epoch: Epoch?
+        /// From which epoch on each was followed by the next without a loss.
+        var base: UInt64 = .max
         /// The number of messages without a position, as of the last heartbeat.
         var counter: Int64 = -1
         /// Redis's time of the last heartbeat, in milliseconds since 1970.
@@ -45,6 +47,8 @@ final class ClusterHome {
         case list(ClusterListing)
         case catchUp(RemoteChannel)
         case replay(number: UInt64)
+        case session(ClusterSessions.Call)
+        case compare([RemoteChannel])
         /// `SUBSCRIBE` and `UNSUBSCRIBE`, which are answered by announcements; only errors come here.
         case topics
     }
@@ -76,6 +80,10 @@ final class ClusterHome {
     var lists: [ObjectIdentifier: ClusterListing] = [:]
     /// The users with connections on this node, by the names of their pub/sub channels.
     var users: [String: FollowedUser] = [:]
+    /// The channels that are not compared with Redis yet in this round; see ``compareNext()``.
+    var uncompared: [RemoteChannel] = []
+    /// The sessions of stock clients with a token whose home is this shard.
+    var sessions = ClusterSessions()
     /// Closes the connections of a user on this node.
     var terminateHere: (UserAddress) -> Void = { _ in }
     /// The nodes whose remains are being removed, and how many calls of that are unanswered.
@@ -107,7 +115,7 @@ final class ClusterHome {
 
     /// The purpose of a timer.
     enum Alarm: Int {
-        case connect, heartbeat, counts, vacancies, patience, isolation, closing
+        case connect, heartbeat, counts, vacancies, patience, isolation, closing, claims, sessions
     }
 
     /// Creates the home of a shard's channels, which is not connected yet.
@@ -188,6 +196,8 @@ extension ClusterHome: TimerTarget {
         case .patience: refuseWaiting()
         case .isolation: becomeIsolated()
         case .closing: closeClients()
+        case .claims: retryClaims()
+        case .sessions: renewSessions()
         }
     }
 }

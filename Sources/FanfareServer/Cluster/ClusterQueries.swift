@@ -15,8 +15,8 @@ final class ClusterQuery {
     var missing = 0
     /// The data of a cached event, whose expiry is not read yet.
     var cachedData: [UInt8]?
-    /// The serial of the oldest message that is kept.
-    var oldest: UInt64?
+    /// The position of the oldest message that is kept, of whichever stream.
+    var oldest: StreamPosition?
 
     init(_ query: ShardQuery, _ finish: @escaping ([ChannelCount]) -> Void) {
         (self.query, self.finish) = (query, finish)
@@ -169,7 +169,7 @@ extension ClusterHome {
             guard let data = query.cachedData, rest > 0 else { return }
             let seconds = Int((rest / 1_000).rounded(.up))
             query.counts[0].cache = .event(dataToken: data, secondsLeft: seconds)
-        case .oldest: query.oldest = StreamPosition(reply[0][0])?.serial
+        case .oldest: query.oldest = StreamPosition(reply[0][0])
         case .position:
             guard let newest = StreamPositions(reply)?.newest.first, let newest else {
                 return answerWithoutStream(query)
@@ -238,6 +238,12 @@ extension ClusterHome {
         }
     }
 
+    /// The serial of the oldest message of a stream that is kept.
+    private func oldestSerial(_ oldest: StreamPosition, at position: ChannelPosition) -> UInt64 {
+        // Something of a stream before it is kept, so nothing of this one is gone.
+        "\(oldest.stream)" == position.stream.text ? max(1, oldest.serial) : 1
+    }
+
     private func finishHistory(
         _ messages: [StoredMessage],
         hasMore: Bool,
@@ -257,7 +263,7 @@ extension ClusterHome {
         }
         query.counts[0].history = HistoryPage(
             position,
-            oldest: query.oldest ?? position.serial + 1,
+            oldest: query.oldest.map { oldestSerial($0, at: position) } ?? position.serial + 1,
             messages: messages.map { message in
                 let text = Array(message.frame[EventFrame.headerLength(message.frame)...])
                 return HistoryPage.Message(serial: message.serial, time: message.time, text: text)

@@ -33,7 +33,9 @@ extension ClusterHome {
 
     /// Whether nothing of this node is left in Redis, or Redis cannot be asked.
     var hasLeft: Bool {
-        !isOpen || isLeaving && !reapings.keys.contains { $0.name == settings.node }
+        guard isOpen else { return true }
+        return isLeaving && sessions.unansweredWrites == 0
+            && !reapings.keys.contains { $0.name == settings.node }
     }
 
     private func condemn(_ node: EndedNode) {

@@ -68,6 +68,7 @@ extension ClusterHome {
                 close(subscription.request)
             }
         }
+        closeClaimants()
     }
 
     /// Closes the client of a subscription that cannot be granted.

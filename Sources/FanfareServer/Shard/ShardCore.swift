@@ -37,7 +37,8 @@ package final class ShardCore: TimerTarget {
         if let cluster = context.settings.cluster {
             let home = ClusterHome(cluster, channels)
             home.terminateHere = { [unowned users] in users.terminate($0) }
-            (channels.cluster, users.cluster) = (home, home)
+            home.sessions.send = { [unowned sessions] in sessions.send($0, toShardOf: $1) }
+            (channels.cluster, users.cluster, sessions.cluster) = (home, home, home)
         }
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)
@@ -255,6 +256,7 @@ package final class ShardCore: TimerTarget {
             ("cached events", channels.isCacheAtRest ? 0 : 1),
             ("counts to be announced", channels.areCountsAtRest ? 0 : 1),
             ("sessions of tokens", sessions.isAtRest ? 0 : 1),
+            ("sessions that wait for Redis", channels.cluster?.sessions.waitingCount ?? 0),
             ("confirmations", channels.confirmations.isAtRest ? 0 : 1),
             ("signed-in users", users.signedInCount),
             ("users at home", users.homeCount),
@@ -272,7 +274,7 @@ package final class ShardCore: TimerTarget {
     /// What the shard keeps for recovery, for checks of the limits.
     package var retainedSizes: RetainedSizes {
         var sizes = channels.state.streams.retainedSizes
-        sizes.sessions = sessions.home.count
+        sizes.sessions = sessions.home.count + (channels.cluster?.sessions.owned.count ?? 0)
         return sizes
     }
 

@@ -1,4 +1,6 @@
 import Glibc
+import HTTPServer
+import Net
 import TestRedis
 import Testing
 
@@ -97,4 +99,15 @@ extension RedisProcess {
         while recv(descriptor, &byte, 1, 0) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
         return String(decoding: line.dropLast(), as: UTF8.self)
     }
+}
+
+/// A TCP port that nothing listens on.
+func freePort() throws -> UInt16 {
+    let reactor = try Reactor(loop: EventLoop(name: "test"))
+    let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+    let listener = try reactor.listen(on: address) { _ in
+        DrainingStream(in: DrainingStreams(), within: .zero)
+    }
+    defer { reactor.shutDown() }
+    return try #require(listener.address.port)
 }
