@@ -26,6 +26,8 @@ package final class AppRegistry: Sendable {
     ///
     /// If not, subscriptions without a position need no lookup of their app.
     let replaysOpenings: Bool
+    /// Whether any app has limits that all nodes of a cluster share.
+    let hasSharedLimits: Bool
     private let entries: [AppID: Entry]
 
     /// An app and its configuration.
@@ -69,11 +71,17 @@ package final class AppRegistry: Sendable {
         announcesCounts = entries.values.contains { $0.app.features.subscriptionCount }
         keepsMessagesAlways = entries.values.contains { $0.app.recovery.keepsAlways }
         replaysOpenings = entries.values.contains { $0.app.recovery.replaysOpenings }
+        hasSharedLimits = entries.values.contains {
+            $0.configuration.connectionsMax != nil || $0.app.requests.isLimited
+        }
         self.entries = entries
     }
 
     /// The identifiers of all apps.
     var ids: some Sequence<AppID> { entries.keys }
+
+    /// The maximum number of an app's connections; `nil` for no limit.
+    func connectionsMax(of app: AppID) -> Int? { entries[app]?.configuration.connectionsMax }
 
     /// The apps that have webhooks.
     var webhookApps: [WebhookApp] { entries.values.compactMap { WebhookApp($0.configuration) } }

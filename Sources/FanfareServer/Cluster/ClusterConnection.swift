@@ -133,6 +133,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         case .replay(let number): readReplay(reply, number)
         case .session(let call): receive(reply, to: call)
         case .compare(let channels): compared(reply, channels)
+        case .usage: receiveUsage(reply)
         case .topics:
             if RedisError(reply) != nil { connection.close() }
         }
@@ -239,6 +240,7 @@ extension ClusterHome: RedisConnectionDelegate, SentinelWatchDelegate {
         if claimsNumber { claimNumber() }
         attachRefused()
         compareNext()
+        exchangeUsage()
         startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
     }
 

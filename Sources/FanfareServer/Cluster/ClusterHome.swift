@@ -49,6 +49,7 @@ final class ClusterHome {
         case replay(number: UInt64)
         case session(ClusterSessions.Call)
         case compare([RemoteChannel])
+        case usage
         /// `SUBSCRIBE` and `UNSUBSCRIBE`, which are answered by announcements; only errors come here.
         case topics
     }
@@ -82,6 +83,9 @@ final class ClusterHome {
     var users: [String: FollowedUser] = [:]
     /// The channels that are not compared with Redis yet in this round; see ``compareNext()``.
     var uncompared: [RemoteChannel] = []
+    /// What this node uses of the apps' limits, as last told, and its requests of the last seconds; on the first shard.
+    var usage: [AppID: AppUsage] = [:]
+    var demands: [AppID: [DemandWindow]] = [:]
     /// The sessions of stock clients with a token whose home is this shard.
     var sessions = ClusterSessions()
     /// Closes the connections of a user on this node.

@@ -26,6 +26,7 @@ extension ClusterHome {
     func leaveCluster() {
         guard isOpen, !isLeaving else { return }
         isLeaving = true
+        forgetUsage(of: [settings.node])
         for partition in partitions.indices {
             condemn(EndedNode(name: settings.node, partition: partition))
         }
