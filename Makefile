@@ -7,7 +7,7 @@ lint := swift format lint --configuration config/swift-format.json
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test format lint docs pictures clean
-.PHONY: conformance bench microbench fuzz simulate recovery sanitize soak stalled
+.PHONY: conformance bench microbench fuzz simulate recovery cluster sanitize soak stalled
 
 help: ## List these commands
 	@echo 'Fanfare: a realtime broker that speaks the Pusher Channels protocol'
@@ -75,6 +75,10 @@ simulate: ## Simulate the broker with SEEDS=10000 seeds and check what its clien
 recovery: ## Cut, stop and kill under 10 million deliveries, and print the loss table (DELIVERIES=, CUTS=)
 	@$(scripts)/install.sh test
 	@$(scripts)/recovery.sh
+
+cluster: ## Run three nodes on Redis under load, let parts fail, and print what each client saw (FAULT=)
+	@$(scripts)/install.sh test
+	@$(scripts)/cluster.sh
 
 docs: ## Build the documentation of the public modules, in docs/
 	@$(scripts)/install.sh build

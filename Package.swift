@@ -695,6 +695,7 @@ let package = Package(
             dependencies: [
                 "fanfare", "CommandSupport", "TestProgram", "FanfareServer", "FanfareClient",
                 "Webhooks", "Net", "HTTP1", "HTTPServer", "PusherProtocol",
+                "TestRedis",
             ],
             swiftSettings: strict
         ),

@@ -28,6 +28,8 @@ package final class AppRegistry: Sendable {
     let replaysOpenings: Bool
     /// Whether any app has limits that all nodes of a cluster share.
     let hasSharedLimits: Bool
+    /// The fingerprint of the apps, which nodes with the same ones share.
+    let fingerprint: String
     private let entries: [AppID: Entry]
 
     /// An app and its configuration.
@@ -74,6 +76,7 @@ package final class AppRegistry: Sendable {
         hasSharedLimits = entries.values.contains {
             $0.configuration.connectionsMax != nil || $0.app.requests.isLimited
         }
+        fingerprint = NodeReport.fingerprint(of: configurations)
         self.entries = entries
     }
 

@@ -86,7 +86,13 @@ public final class BrokerServer: Sendable {
         do {
             cluster =
                 configuration.cluster.engine == nil
-                ? nil : try ClusterSettings(configuration.cluster, shardCount: shardCount, log: log)
+                ? nil
+                : try ClusterSettings(
+                    configuration.cluster,
+                    port: configuration.port ?? configuration.tlsPort,
+                    shardCount: shardCount,
+                    log: log
+                )
         } catch {
             throw .cluster("\(error)")
         }

@@ -36,11 +36,13 @@ extension BrokerServer {
     /// Registers the node in the cluster, and claims its number.
     private func joinCluster() async throws(StartError) {
         guard let cluster else { return }
+        try await assessServers()
         for shard in shards { await shard.joinCluster() }
         let end = ContinuousClock.now + Self.clusterTime
         while cluster.status.readyCount.load(ordering: .acquiring) < shards.count {
             guard ContinuousClock.now < end else {
-                throw .cluster(cluster.status.lastFault ?? "\(cluster.url) does not answer")
+                let servers = cluster.stores.map { "\($0.url)" }.joined(separator: ", ")
+                throw .cluster(cluster.status.lastFault ?? "\(servers): no answer")
             }
             try? await Task.sleep(for: .milliseconds(5))
         }
@@ -49,6 +51,25 @@ extension BrokerServer {
             await shard.use(socketIDBase: number * ClusterSettings.socketIDCount)
         }
         log.debug("node registered", metadata: ["node": "\(cluster.node)", "number": "\(number)"])
+    }
+
+    /// Refuses servers that would lose messages, and logs what is unsafe about others.
+    private func assessServers() async throws(StartError) {
+        let inspector: ClusterInspector
+        do { inspector = try ClusterInspector(configuration.cluster) } catch {
+            throw .cluster("\(error)")
+        }
+        for store in 0..<inspector.storeCount {
+            // Who joins finds out, and waits for a server that is about to start.
+            guard let assessment = try? await inspector.assess(store, claims: true) else {
+                continue
+            }
+            let name = inspector.name(of: store)
+            if let fault = assessment.faults.first { throw .cluster("\(name): \(fault)") }
+            for warning in assessment.warnings {
+                log.warning("Redis: \(warning)", metadata: ["server": "\(name)"])
+            }
+        }
     }
 
     private func listen() async throws(StartError) -> Addresses {

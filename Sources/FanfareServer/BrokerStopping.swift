@@ -19,6 +19,7 @@ extension BrokerServer {
         let order = shutdown.withLock { $0 }
         let end = ContinuousClock.now + (deadline ?? .seconds(order.deadline))
         for shard in shards { await shard.announceStop() }
+        cluster?.status.isDraining.store(true, ordering: .relaxed)
         let notice = ContinuousClock.now + .seconds(order.notice)
         if order.notice > 0 { try? await ContinuousClock().sleep(until: min(notice, end)) }
         await metricsServer.close()

@@ -58,6 +58,7 @@ public enum Limit: String, CaseIterable, Sendable {
     case queuedBytesTotal = "queued_bytes_total"
     case inboundBytes = "inbound_bytes"
     case relayedEvents = "relayed_events"
+    case clusterQueuedBytes = "cluster_queued_bytes"
     case webhooksInFlight = "webhooks_in_flight"
     case webhooksQueued = "webhooks_queued"
     case webhookBytesQueued = "webhook_bytes_queued"

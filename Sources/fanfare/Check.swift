@@ -5,7 +5,7 @@ import Net
 import Webhooks
 
 /// `fanfare check`: checks a configuration without running a broker.
-struct Check: ParsableCommand {
+struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check a configuration, and print a summary.",
         discussion: """
@@ -13,9 +13,14 @@ struct Check: ParsableCommand {
             of the configuration, or all its faults with their locations; then the exit code is 1. \
             Without a file it checks the development configuration.
 
+            With cluster.engine: redis it also asks the servers of the cluster, and prints what is \
+            unsafe there: a policy that evicts, no persistence, no replica, or a clock that is off. \
+            What a node would refuse to start with is a fault, as a server that cannot be asked.
+
             Examples:
               fanfare check --config fanfare.yaml
               fanfare check --config fanfare.yaml --limits
+              fanfare check --config fanfare.yaml --offline
               FANFARE_LISTEN_PORT=7000 fanfare check
             """
     )
@@ -25,7 +30,10 @@ struct Check: ParsableCommand {
     @Flag(help: "List every limit: key, value, metric name, and what happens when it is reached.")
     var limits = false
 
-    func run() throws {
+    @Flag(help: "Check the file alone: connect to no server of a cluster.")
+    var offline = false
+
+    func run() async throws {
         let configuration = try source.load()
         let name = source.path.map { "\($0) is valid." }
         Console.print(name ?? "No configuration file; the development configuration is valid.")
@@ -35,6 +43,37 @@ struct Check: ParsableCommand {
             return
         }
         for line in ConfigurationSummary.lines(of: configuration) { Console.print("  \(line)") }
+        guard configuration.cluster.engine != nil, !offline else { return }
+        if try await !checkServers(of: configuration.cluster) { throw ExitCode.failure }
+    }
+
+    /// Prints what is unsafe about the servers of a cluster; returns whether a node would start with them.
+    private func checkServers(of cluster: ClusterConfiguration) async throws -> Bool {
+        let inspector: ClusterInspector
+        do {
+            inspector = try ClusterInspector(cluster)
+        } catch {
+            throw CommandError("The servers of the cluster cannot be checked: \(error)")
+        }
+        var isUsable = true
+        for store in 0..<inspector.storeCount {
+            Console.print("")
+            do {
+                let assessment = try await inspector.assess(store)
+                Console.print("\(inspector.name(of: store)) (\(assessment.server)):")
+                for fault in assessment.faults { Console.print("  fault    \(fault)") }
+                for warning in assessment.warnings { Console.print("  warning  \(warning)") }
+                if assessment.faults.isEmpty, assessment.warnings.isEmpty {
+                    Console.print("  nothing is unsafe")
+                }
+                if !assessment.faults.isEmpty { isUsable = false }
+            } catch {
+                Console.print("\(inspector.name(of: store)):")
+                Console.print("  fault    it cannot be asked: \(error.reason)")
+                isUsable = false
+            }
+        }
+        return isUsable
     }
 }
 
@@ -89,6 +128,7 @@ enum ConfigurationSummary {
             let place = webhooks.database ?? "memory, lost at a restart"
             lines.append(("webhooks", "queued in \(place)\(trust)"))
         }
+        if configuration.cluster.engine != nil { lines.append(cluster(configuration.cluster)) }
         let shutdown = configuration.shutdown
         let notice = shutdown.notice > 0 ? "notice of \(shutdown.notice) s, " : ""
         lines.append(
@@ -103,6 +143,17 @@ enum ConfigurationSummary {
         return lines.map { subject, text in
             subject + String(repeating: " ", count: width - subject.count) + text
         }
+    }
+
+    private static func cluster(_ cluster: ClusterConfiguration) -> (String, String) {
+        let sentinels = cluster.redis.sentinels.count
+        return (
+            "cluster",
+            cluster.redis.serverNames.joined(separator: ", ")
+                + (sentinels > 0 ? " as \(sentinels) Sentinels name it" : "")
+                + ", \(cluster.partitions) partitions, prefix \(cluster.prefix)"
+                + (cluster.node.map { ", node \($0)" } ?? "")
+        )
     }
 
     private static func addresses(of configuration: Configuration) -> [String] {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FanfareBench
+import FanfareServer
 
 /// The `fanfare` program.
 @main
@@ -17,15 +18,17 @@ struct FanfareCommand: AsyncParsableCommand {
               fanfare why news 42                 tells what became of an event
               fanfare keys app                    makes credentials for an app
               fanfare check --config fanfare.yaml checks a configuration
+              fanfare nodes --config fanfare.yaml lists the nodes of a cluster
               fanfare drain                       stops a broker gracefully
               fanfare webhooks                    lists webhooks that were not delivered
               fanfare bench fanout                load-tests a broker
 
             Run "fanfare help COMMAND" for details.
             """,
+        version: BrokerServer.version,
         subcommands: [
             Serve.self, Trigger.self, Listen.self, History.self, Why.self, Keys.self,
-            Check.self, Drain.self, WebhooksCommand.self, BenchCommand.self,
+            Check.self, Nodes.self, Drain.self, WebhooksCommand.self, BenchCommand.self,
         ]
     )
 }

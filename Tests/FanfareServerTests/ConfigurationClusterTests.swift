@@ -3,6 +3,9 @@ import Testing
 @testable import FanfareServer
 
 @Suite("Configuration: several nodes") struct ConfigurationClusterTests {
+    /// An app that other machines may know of.
+    private static let app = "\napps: [{id: 1, key: a, secret: b}]\n"
+
     @Test func everyKeyIsRead() throws {
         let yaml = """
             cluster:
@@ -20,7 +23,7 @@ import Testing
                 queued_bytes_max: 1 MiB
               lease: 20
               close_after: 30
-            """
+            """ + Self.app
         let cluster = try Configuration.load(yaml: yaml, file: "f.yaml").cluster
         var expected = ClusterConfiguration()
         (expected.engine, expected.node) = (.redis, "web-1.example")
@@ -79,10 +82,32 @@ import Testing
     ])
     func faults(yaml: String, fault: String?) {
         do throws(ConfigurationError) {
-            _ = try Configuration.load(yaml: yaml, file: "f.yaml")
+            _ = try Configuration.load(yaml: yaml + Self.app, file: "f.yaml")
             #expect(fault == nil)
         } catch {
             #expect(error.description == fault)
+        }
+    }
+
+    @Test(arguments: [
+        ("urls: ['redis://localhost']", true), ("urls: ['redis+unix:///a']", true),
+        ("urls: ['redis://[::1]']", true), ("urls: ['redis://10.0.0.1']", false),
+        ("urls: ['redis://main'], sentinels: ['redis://10.0.0.1']", false),
+        ("urls: ['redis://main'], sentinels: ['redis://127.0.0.1']", true),
+    ])
+    func theDevelopmentAppIsForOneMachine(servers: String, isAllowed: Bool) {
+        let yaml = "cluster: {engine: redis, redis: {\(servers)}}"
+        do throws(ConfigurationError) {
+            _ = try Configuration.load(yaml: yaml, file: "f.yaml")
+            #expect(isAllowed)
+        } catch {
+            #expect(!isAllowed)
+            #expect(
+                error.description.hasPrefix(
+                    "apps.0.secret is the development one, which is public, and cluster.redis is "
+                        + "shared with other machines"
+                )
+            )
         }
     }
 

@@ -1,3 +1,4 @@
+import RESP
 import Foundation
 import Redis
 import TestRedis

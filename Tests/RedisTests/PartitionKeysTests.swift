@@ -1,3 +1,4 @@
+import RESP
 import TestRedis
 import Testing
 

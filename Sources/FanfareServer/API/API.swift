@@ -46,6 +46,7 @@ final class API {
             return .answer(Response(refusing: error))
         }
         if route == .health { return .answer(health) }
+        if route == .live { return .answer(.text("ok\n")) }
         let parameters = head.withQuery { QueryParameters(parsing: $0) }
         let app = try authenticate(head, parameters, id: route.app)
         if let kind = route.kind { try allow(kind, of: app) }

@@ -64,7 +64,7 @@ final class APIRequest: HTTPContentReceiver {
                 .explain(head.pathText(channel), head.pathText(serial), parameters, exchange)
         case .terminate(_, let user):
             try UsersAPI(app, core).terminate(head.pathText(user), parameters, exchange)
-        case .health: break
+        case .health, .live: break
         }
     }
 }

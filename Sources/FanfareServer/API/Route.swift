@@ -24,8 +24,10 @@ enum Route: Equatable {
     /// `/apps/{id}/users/{user}/terminate_connections`, the user percent-encoded. The official Python library omits
     /// `/apps/{id}`; then the app is the one whose key has signed.
     case terminate(app: Range<Int>?, user: Range<Int>)
-    /// `/health`, for load balancers and container engines.
+    /// `/health`, for load balancers: whether clients should be sent here.
     case health
+    /// `/live`, for supervisors: whether the process runs, which a restart could not mend otherwise.
+    case live
 
     /// Parses a path without its query, from index `start` on; `nil` if there is no such resource.
     init?(path: Span<UInt8>, from start: Int = 0) {
@@ -36,6 +38,10 @@ enum Route: Equatable {
         let first = Route.segment(of: path, at: &position)
         if segment(first, is: "health"), position == path.count {
             self = .health
+            return
+        }
+        if segment(first, is: "live"), position == path.count {
+            self = .live
             return
         }
         if segment(first, is: "users"), let user = Route.segment(of: path, at: &position),
@@ -95,7 +101,7 @@ enum Route: Equatable {
             .users(let app, _), .history(let app, _), .delivery(let app, _, _):
             app
         case .terminate(let app, _): app
-        case .health: nil
+        case .health, .live: nil
         }
     }
 
@@ -105,7 +111,7 @@ enum Route: Equatable {
         case .events, .batchEvents: .trigger
         case .channels, .channel, .users, .history, .delivery: .query
         case .terminate: .termination
-        case .health: nil
+        case .health, .live: nil
         }
     }
 
@@ -113,7 +119,7 @@ enum Route: Equatable {
     var methods: [Method] {
         switch self {
         case .events, .batchEvents, .terminate: Route.writeMethods
-        case .channels, .channel, .users, .delivery, .health: Route.readMethods
+        case .channels, .channel, .users, .delivery, .health, .live: Route.readMethods
         case .history: Route.readMethods + [.delete]
         }
     }

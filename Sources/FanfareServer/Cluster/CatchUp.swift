@@ -8,37 +8,40 @@ import Redis
 extension ClusterHome {
     /// The maximum number of channels that find out at a time what they have missed.
     private static var catchingUpMax: Int { 256 }
+
     /// Called when the connection is lost: nothing is received any more.
-    func fallBehind() {
-        for remote in remotes.values {
+    func fallBehind(in store: ClusterStore) {
+        for remote in remotes.values where self.store(of: remote) === store {
             remote.fellBehind()
             remote.isSubscribed = false
             remote.attaching = nil
             remote.countedSubscriptions = 0
         }
-        (behind, catchingUpCount) = ([], 0)
+        (store.behind, store.catchingUpCount) = ([], 0)
     }
 
-    /// Attaches the node to all its channels again.
-    func catchUpAll() {
+    /// Attaches the node to all its channels of a store again.
+    func catchUpAll(in store: ClusterStore) {
         var vacant: [RemoteChannel] = []
-        for remote in remotes.values {
+        for remote in remotes.values where self.store(of: remote) === store {
             let hasSubscribers = channels.table[remote.address]?.home.isVacant == false
             if hasSubscribers || !remote.waiting.isEmpty {
-                behind.append(remote)
+                store.behind.append(remote)
             } else {
                 vacant.append(remote)
             }
         }
         for remote in vacant { forget(remote) }
-        catchUpNext()
+        catchUpNext(in: store)
     }
 
-    func catchUpNext() {
-        while isOpen, catchingUpCount < Self.catchingUpMax, let remote = behind.popLast() {
+    func catchUpNext(in store: ClusterStore) {
+        while store.isOpen, store.catchingUpCount < Self.catchingUpMax,
+            let remote = store.behind.popLast()
+        {
             guard remotes[remote.address] === remote, remote.attaching == nil else { continue }
             if remote.isBehind {
-                catchingUpCount += 1
+                store.catchingUpCount += 1
                 var interests: PartitionCalls.Interests = remote.position == nil ? [] : .stream
                 if remote.address.name.kind.isPresence { interests.insert(.members) }
                 if remote.address.name.kind.isCache { interests.insert(.cachedEvent) }
@@ -51,8 +54,9 @@ extension ClusterHome {
 
     /// Called when a channel has found out what it has missed.
     func caughtUp(_ remote: RemoteChannel) {
-        catchingUpCount = max(0, catchingUpCount - 1)
-        catchUpNext()
+        let store = store(of: remote)
+        store.catchingUpCount = max(0, store.catchingUpCount - 1)
+        catchUpNext(in: store)
     }
 
     /// Finds out what was missed on a channel whose next message is not the one that follows the last.
@@ -60,8 +64,9 @@ extension ClusterHome {
         remote.fellBehind()
         counts.divergences += 1
         guard remote.attaching == nil else { return }
-        behind.append(remote)
-        catchUpNext()
+        let store = store(of: remote)
+        store.behind.append(remote)
+        catchUpNext(in: store)
     }
 
     /// Decides what a channel has missed.
@@ -116,7 +121,7 @@ extension ClusterHome {
         guard remotes[remote.address] === remote, remote.isReading else { return }
         guard RedisError(reply) == nil, let known = remote.position else {
             // Refused for lack of something; the next connection tries again.
-            connection?.close()
+            store(of: remote).connection?.close()
             return
         }
         var continuation = StreamContinuation(behind: known)

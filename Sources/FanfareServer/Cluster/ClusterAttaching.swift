@@ -29,7 +29,7 @@ extension ClusterHome {
     /// Attaches the node to a channel whose subscriptions wait, unless a call is on its way that serves them too.
     func attach(_ remote: RemoteChannel) {
         // A channel that is behind finds out first what it has missed.
-        guard isOpen, !remote.isBehind, remote.attaching == nil else { return }
+        guard store(of: remote).isOpen, !remote.isBehind, remote.attaching == nil else { return }
         var needed: PartitionCalls.Interests = []
         for subscription in remote.waiting {
             needed.formUnion(interests(of: subscription, on: remote))
@@ -37,21 +37,23 @@ extension ClusterHome {
         sendAttach(remote, needed)
     }
 
-    /// Attaches the node to the channels for which Redis has refused it.
-    func attachRefused() {
-        for remote in remotes.values where remote.attaching == nil && !remote.isCurrent {
+    /// Attaches the node to the channels of a store for which Redis has refused it.
+    func attachRefused(in store: ClusterStore) {
+        for remote in remotes.values
+        where remote.attaching == nil && !remote.isCurrent && self.store(of: remote) === store {
             if remote.isBehind {
-                if !remote.isReading { behind.append(remote) }
+                if !remote.isReading { store.behind.append(remote) }
             } else if !remote.waiting.isEmpty {
                 attach(remote)
             }
         }
-        catchUpNext()
+        catchUpNext(in: store)
     }
 
     func sendAttach(_ remote: RemoteChannel, _ interests: PartitionCalls.Interests) {
         if !remote.isSubscribed {
-            remote.isSubscribed = send(.topics) { connection throws(RedisCallError) in
+            remote.isSubscribed = send(to: remote.partition, as: .topics) {
+                connection throws(RedisCallError) in
                 try connection.subscribe(to: [remote.topic])
             }
         }
@@ -62,7 +64,8 @@ extension ClusterHome {
             interests,
             rules(of: remote)
         )
-        if send(call, as: .attach(remote, interests, count: count)) { remote.attaching = interests }
+        let purpose = Call.attach(remote, interests, count: count)
+        if send(call, to: remote.partition, as: purpose) { remote.attaching = interests }
         remote.vacantSince = nil
     }
 
@@ -78,7 +81,7 @@ extension ClusterHome {
             guard RedisError(reply)?.code == .fenced else {
                 return countChanged(at: remote.address)
             }
-            registerAgain(remote.partition)
+            store(of: remote).registerAgain(remote.partition)
             return sendAttach(remote, interests)
         }
         remote.countedSubscriptions = count

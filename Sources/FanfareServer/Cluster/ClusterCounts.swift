@@ -49,17 +49,3 @@ struct ClusterReading: Sendable {
         }
     }
 }
-
-extension ClusterHome {
-    /// The gauges and counters.
-    var reading: ClusterReading {
-        let roundTrip = connection?.lastRoundTrip.map { $0 / .microseconds(1) } ?? 0
-        return ClusterReading(
-            connections: isOpen ? 1 : 0,
-            attachedChannels: remotes.values.count { $0.countedSubscriptions > 0 },
-            waitingBytes: outbox.byteCount + (connection?.unansweredBytes ?? 0),
-            roundTripMicroseconds: Int(roundTrip),
-            counts: counts
-        )
-    }
-}

@@ -39,6 +39,7 @@ extension ClusterHome {
             remote.countedSubscriptions = 0
             send(
                 calls(of: remote).detach(from: remote.channel, rules(of: remote)),
+                to: remote.partition,
                 as: .detach(remote)
             )
         }
@@ -66,13 +67,15 @@ extension ClusterHome {
             }
         }
         for remote in left { forget(remote) }
-        for start in stride(from: 0, to: left.count, by: 256) {
-            let topics = left[start..<min(start + 256, left.count)].filter(\.isSubscribed).map(
+        for store in stores {
+            let topics = left.filter { $0.isSubscribed && self.store(of: $0) === store }.map(
                 \.topic
             )
-            guard !topics.isEmpty else { continue }
-            send(.topics) { connection throws(RedisCallError) in
-                try connection.unsubscribe(from: topics)
+            for start in stride(from: 0, to: topics.count, by: 256) {
+                let portion = Array(topics[start..<min(start + 256, topics.count)])
+                store.send(as: .topics) { connection throws(RedisCallError) in
+                    try connection.unsubscribe(from: portion)
+                }
             }
         }
         if areLeft { startTimer(.vacancies, after: .seconds(1)) }

@@ -3,17 +3,20 @@ import Net
 import PusherProtocol
 import RESP
 import Redis
+import Synchronization
 
 /// The channels of one home shard in a cluster: Redis orders their messages, counts their subscriptions and keeps their
 /// streams; this shard passes on what its clients and backends send, and what Redis announces.
 ///
-/// One connection carries calls, replies and announcements, in the order in which Redis has executed them. So a message that
-/// is read before the reply to a call was published before the call was executed, and one that is read behind it, after.
-/// Confined to its loop's thread.
-final class ClusterHome {
+/// Each partition is in one store, whose connection carries calls, replies and announcements in the order in which Redis has
+/// executed them. So a message that is read before the reply to a call was published before the call was executed, and one
+/// that is read behind it, after. Confined to its loop's thread.
+final class ClusterHome: SharedHome {
     /// A partition whose channels have their home on this shard.
     struct Partition {
         let calls: PartitionCalls
+        /// Where it is.
+        var store: ClusterStore
         /// The epoch of the last registration; `nil` before the first.
         var epoch: Epoch?
         /// From which epoch on each was followed by the next without a loss.
@@ -31,6 +34,14 @@ final class ClusterHome {
         case register(partition: Int)
         case heartbeat(partition: Int)
         case claimNumber
+        /// What the node says of itself.
+        case report
+        /// What Redis has of this node.
+        case items(partition: Int)
+        /// Who is a member of a channel on this node, as far as Redis knows.
+        case members(ChannelAddress, ClusterChannel)
+        /// The end of what has ended while Redis could not be told.
+        case reconciled
         case publish([OutgoingMessage])
         case plainPart(PlainBatch)
         case plainEnd(PlainBatch)
@@ -43,8 +54,8 @@ final class ClusterHome {
         case user(String, behind: Int64?)
         case condemn(EndedNode)
         case reap(EndedNode, NodeItem)
-        case query(ClusterQuery, ClusterQuery.Part)
-        case list(ClusterListing)
+        case query(ClusterQuery, ClusterQuery.Part, attempt: Int)
+        case list(ClusterListing, attempt: Int)
         case catchUp(RemoteChannel)
         case replay(number: UInt64)
         case session(ClusterSessions.Call)
@@ -58,22 +69,17 @@ final class ClusterHome {
     let settings: ClusterSettings
     // The service owns this object.
     unowned let channels: ChannelService
-    var partitions: [Partition]
-    /// The calls that are not answered.
-    var calls: [CallID: Call] = [:]
+    /// The partitions whose home is this shard, by their numbers.
+    var partitions: [Partition] = []
+    /// The stores that have them.
+    var stores: [ClusterStore] = []
     /// The channels with subscribers on this node, and those that have had some until a moment ago.
     var remotes: [ChannelAddress: RemoteChannel] = [:]
     /// The same by the names of their pub/sub channels.
     var topics: [String: RemoteChannel] = [:]
-    /// Messages on their way to Redis.
-    var outbox: ClusterOutbox
     /// The subscriptions that wait for messages which are no longer in memory.
     var replays: [UInt64: (RemoteChannel, RemoteChannel.PendingSubscription)] = [:]
     var lastReplay: UInt64 = 0
-    /// The channels that have to find out what they have missed, in the order in which they do.
-    var behind: [RemoteChannel] = []
-    /// The number of channels that are finding out.
-    var catchingUpCount = 0
     /// The channels whose number of subscriptions is to be counted.
     var uncounted: Set<ChannelAddress> = []
     /// The queries of backends that Redis has not answered.
@@ -81,8 +87,6 @@ final class ClusterHome {
     var lists: [ObjectIdentifier: ClusterListing] = [:]
     /// The users with connections on this node, by the names of their pub/sub channels.
     var users: [String: FollowedUser] = [:]
-    /// The channels that are not compared with Redis yet in this round; see ``compareNext()``.
-    var uncompared: [RemoteChannel] = []
     /// What this node uses of the apps' limits, as last told, and its requests of the last seconds; on the first shard.
     var usage: [AppID: AppUsage] = [:]
     var demands: [AppID: [DemandWindow]] = [:]
@@ -94,32 +98,14 @@ final class ClusterHome {
     var reapings: [EndedNode: Int] = [:]
     /// Whether this node stops.
     var isLeaving = false
-    var connection: RedisConnection?
-    /// Where the connection leads.
-    var location: RedisURL.Location?
-    /// Follows the primary; `nil` without Sentinels.
-    var watch: SentinelWatch?
-    /// Whether calls are possible.
-    var isOpen = false
-    /// Since when they are not; `nil` while they are.
-    var downSince: MonotonicTime?
-    var backoff = ReconnectBackoff()
-    /// The process behind the last connection.
-    var lastRun: RunID?
-    /// What the server of the present connection has said of itself.
-    var identity: ServerIdentity?
     /// Whether all partitions were registered once.
     var isReady = false
     var counts = ClusterCounts()
-    /// How far a loss of the connection has gone.
-    var isolation = Isolation.none
-    /// Whether the connection was lost, and there is no other yet.
-    var isLost = false
     private var areTimersRunning: Set<Alarm> = []
 
     /// The purpose of a timer.
     enum Alarm: Int {
-        case connect, heartbeat, counts, vacancies, patience, isolation, closing, claims, sessions
+        case counts, vacancies, claims, sessions
     }
 
     /// Creates the home of a shard's channels, which is not connected yet.
@@ -127,17 +113,24 @@ final class ClusterHome {
         self.settings = settings
         self.channels = channels
         context = channels.context
-        let (shard, shardCount) = (context.shard, context.shardCount)
-        partitions = stride(from: shard, to: settings.partitionCount, by: shardCount)
-            .map { number in
-                let calls = PartitionCalls(
-                    node: settings.node,
-                    keys: settings.keys[number],
-                    scripts: settings.scripts
-                )
-                return Partition(calls: calls)
-            }
-        outbox = ClusterOutbox(partitionCount: partitions.count)
+        var stores: [Int: ClusterStore] = [:]
+        for number in stride(
+            from: context.shard,
+            to: settings.partitionCount,
+            by: context.shardCount
+        ) {
+            let storeNumber = number % settings.stores.count
+            let store = stores[storeNumber] ?? ClusterStore(settings.stores[storeNumber], of: self)
+            stores[storeNumber] = store
+            store.partitions.append(partitions.count)
+            let calls = PartitionCalls(
+                node: settings.node,
+                keys: settings.keys[number],
+                scripts: settings.scripts
+            )
+            partitions.append(Partition(calls: calls, store: store))
+        }
+        self.stores = stores.sorted { $0.key < $1.key }.map(\.value)
     }
 
     /// The index of a channel's partition among those of this shard.
@@ -148,35 +141,127 @@ final class ClusterHome {
     /// The calls on a channel's partition.
     func calls(of remote: RemoteChannel) -> PartitionCalls { partitions[remote.partition].calls }
 
-    /// Whether this shard claims the node's number.
-    var claimsNumber: Bool { context.shard == 0 }
+    /// The store that has a channel's partition.
+    func store(of remote: RemoteChannel) -> ClusterStore { partitions[remote.partition].store }
 
     // MARK: - Calls
 
-    /// Sends a call.
+    /// Sends a call on a partition.
     ///
-    /// - Returns: Whether it was sent. If not, the connection has ended, and its end is about to be reported: then
-    ///   everything starts again.
+    /// - Returns: Whether it was sent. If not, there is no connection, or it has ended, and its end is about to be reported:
+    ///   then everything starts again.
     @discardableResult
-    func send(_ call: ScriptCall, as purpose: Call) -> Bool {
-        send(purpose) { connection throws(RedisCallError) in try connection.send(call) }
+    func send(_ call: ScriptCall, to partition: Int, as purpose: Call) -> Bool {
+        partitions[partition].store.send(call, as: purpose)
     }
 
-    /// Sends a call.
+    /// Sends a call on a partition.
     @discardableResult
     func send(
-        _ purpose: Call,
+        to partition: Int,
+        as purpose: Call,
         _ send: (RedisConnection) throws(RedisCallError) -> CallID
     ) -> Bool {
-        guard isOpen, let connection else { return false }
-        do throws(RedisCallError) {
-            calls[try send(connection)] = purpose
-            return true
-        } catch {
-            // Redis is far behind, or gone: another connection begins with what is known by then.
-            connection.close()
-            return false
+        partitions[partition].store.send(as: purpose, send)
+    }
+
+    /// Connects for the first time.
+    func connect() {
+        guard !stores.isEmpty else {
+            settings.status.readyCount.add(1, ordering: .relaxed)
+            return
         }
+        for store in stores { store.connect() }
+    }
+
+    /// Ends the connections, with the shard.
+    func shutDown() {
+        for store in stores { store.shutDown() }
+        (remotes, topics, replays) = ([:], [:], [:])
+        (queries, lists) = ([:], [:])
+        sessions.removeAll()
+    }
+
+    // MARK: - Stores
+
+    /// Called when calls on a store's partitions are possible: everything that waits for it goes on.
+    func opened(_ store: ClusterStore) {
+        catchUpAll(in: store)
+        store.sendMessages()
+        followUsers(in: store)
+        resumeSessions(in: store)
+        for query in queries.values where query.isWaiting { ask(query) }
+        for listing in lists.values where listing.isWaiting { ask(listing) }
+    }
+
+    /// Called when the connection to a store is lost.
+    ///
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - unanswered: The calls that Redis may have executed or not, in their order.
+    func lost(_ store: ClusterStore, _ unanswered: [Call]) {
+        fallBehind(in: store)
+        reapings = reapings.filter { partitions[$0.key.partition].store !== store }
+        store.outbox.lost(unanswered) { refuse($0, .unanswered) }
+        loseSessions(in: store, unanswered)
+        for call in unanswered {
+            switch call {
+            case .replay(let number):
+                guard let (remote, subscription) = replays.removeValue(forKey: number) else {
+                    continue
+                }
+                remote.waiting.append(subscription)
+            case .query(let query, _, let attempt) where attempt == query.attempt:
+                query.isWaiting = true
+            case .list(let listing, let attempt) where attempt == listing.attempt:
+                listing.isWaiting = true
+            default: break
+            }
+        }
+    }
+
+    func received(_ reply: borrowing RESPView, to purpose: Call, on store: ClusterStore) {
+        switch purpose {
+        case .register(let partition): store.registered(reply, partition)
+        case .heartbeat(let partition): store.receiveHeartbeat(reply, partition)
+        case .claimNumber: receiveNumber(reply, from: store)
+        case .publish(let messages): published(reply, messages, on: store)
+        case .plainPart(let batch): batch.check(reply)
+        case .plainEnd(let batch): publishedPlainly(reply, batch, on: store)
+        case .attach(let remote, let interests, let count):
+            attached(reply, remote, interests, count: count)
+        case .detach(let remote): detached(reply, remote)
+        case .join(let remote, let member): joined(reply, remote, member)
+        case .rejoin, .report, .reconciled: break
+        case .items(let partition): receive(reply, ofItemsIn: partition)
+        case .members(let address, let channel):
+            receive(reply, ofMembersOf: address, channel)
+        case .leave(let remote, let user): left(reply, remote, user)
+        case .user(let topic, let time): receive(reply, ofUserAt: topic, behind: time)
+        case .condemn(let node): condemned(reply, node)
+        case .reap(let node, let item): reaped(reply, node, item)
+        case .query(let query, let part, let attempt):
+            receive(reply, for: query, part, attempt: attempt)
+        case .list(let listing, let attempt): receive(reply, for: listing, attempt: attempt)
+        case .catchUp(let remote): readMissed(reply, remote)
+        case .replay(let number): readReplay(reply, number)
+        case .session(let call): receive(reply, to: call)
+        case .compare(let channels): compared(reply, channels)
+        case .usage: receiveUsage(reply)
+        case .topics:
+            if RedisError(reply) != nil { store.connection?.close() }
+        }
+    }
+
+    /// Receives a published message.
+    func received(_ message: borrowing RESPView, at topic: String) {
+        guard let remote = topics[topic] else {
+            if sessions.inboxes[topic] != nil { return receive(InboxMessage(message.copy())) }
+            if !users.isEmpty { receive(UserAnnouncement(message.copy()), at: topic) }
+            return
+        }
+        guard let announcement = ChannelAnnouncement(message.copy()) else { return }
+        receive(announcement, on: remote)
     }
 
     // MARK: - Timers
@@ -193,15 +278,24 @@ extension ClusterHome: TimerTarget {
         guard let alarm = Alarm(rawValue: tag), !context.reactor.hasShutDown else { return }
         areTimersRunning.remove(alarm)
         switch alarm {
-        case .connect: connect()
-        case .heartbeat: sendHeartbeats()
         case .counts: countSubscriptions()
         case .vacancies: leaveVacantTopics()
-        case .patience: refuseWaiting()
-        case .isolation: becomeIsolated()
-        case .closing: closeClients()
         case .claims: retryClaims()
         case .sessions: renewSessions()
         }
+    }
+}
+
+extension ClusterHome {
+    /// The gauges and counters.
+    var reading: ClusterReading {
+        let roundTrip = stores.compactMap { $0.connection?.lastRoundTrip }.max() ?? .zero
+        return ClusterReading(
+            connections: stores.count(where: \.isOpen),
+            attachedChannels: remotes.values.count { $0.countedSubscriptions > 0 },
+            waitingBytes: stores.reduce(0) { $0 + $1.waitingByteCount },
+            roundTripMicroseconds: Int(roundTrip / .microseconds(1)),
+            counts: counts
+        )
     }
 }

@@ -12,6 +12,10 @@ final class ClusterListing {
     var names: [String] = []
     /// The number of unanswered calls.
     var missing = 0
+    /// The number of times that Redis was asked; replies to earlier ones do not count.
+    var attempt = 0
+    /// Whether it is to be asked again, when there is a connection.
+    var isWaiting = false
     /// Whether a partition has more names.
     var hasMore = false
 
@@ -43,11 +47,14 @@ extension ClusterHome {
 
     /// Asks Redis, also again behind a loss of the connection.
     func ask(_ listing: ClusterListing) {
-        guard isOpen else { return }
+        listing.isWaiting = !stores.allSatisfy(\.isOpen)
+        guard !listing.isWaiting else { return }
         (listing.names, listing.missing, listing.hasMore) = ([], 0, false)
-        for partition in partitions {
+        listing.attempt += 1
+        let purpose = Call.list(listing, attempt: listing.attempt)
+        for (index, partition) in partitions.enumerated() {
             let key = partition.calls.keys.occupied(listing.range.app.text)
-            let isSent = send(.list(listing)) { connection throws(RedisCallError) in
+            let isSent = send(to: index, as: purpose) { connection throws(RedisCallError) in
                 try connection.call(argumentCount: 7) { writer in
                     writer.argument(literal: "ZRANGEBYLEX")
                     writer.argument(key)
@@ -58,16 +65,17 @@ extension ClusterHome {
                     writer.argument(listing.range.limit)
                 }
             }
-            if isSent { listing.missing += 1 }
+            if isSent { listing.missing += 1 } else { listing.isWaiting = true }
         }
         if partitions.isEmpty { finish(listing) }
     }
 
-    func receive(_ reply: borrowing RESPView, for listing: ClusterListing) {
+    func receive(_ reply: borrowing RESPView, for listing: ClusterListing, attempt: Int) {
+        guard attempt == listing.attempt else { return }
         listing.missing -= 1
         reply.forEach { listing.names.append($0.text) }
         if reply.count >= listing.range.limit { listing.hasMore = true }
-        if listing.missing == 0 { finish(listing) }
+        if listing.missing == 0, !listing.isWaiting { finish(listing) }
     }
 
     private func finish(_ listing: ClusterListing) {

@@ -1,4 +1,5 @@
 import Broker
+import Primitives
 import PusherProtocol
 import RESP
 import Redis
@@ -45,7 +46,7 @@ final class PlainBatch {
     func check(_ reply: borrowing RESPView) { error = error ?? RedisError(reply) }
 }
 
-/// The messages of one shard that are not sent to Redis yet, in the order of each partition.
+/// The messages of one shard that are not sent to a store yet, in the order of each partition.
 struct ClusterOutbox {
     /// The messages of a channel whose stream has ended, in their order.
     private struct Reopening {
@@ -55,21 +56,20 @@ struct ClusterOutbox {
         var waiting: [OutgoingMessage] = []
     }
 
-    private var queues: [[OutgoingMessage]]
+    /// By partition.
+    private var queues: [Int: Queue<OutgoingMessage>] = [:]
     /// The partitions with messages, in the order in which they got them.
     private var filled: [Int] = []
     private var reopening: [ChannelAddress: Reopening] = [:]
     /// The size of all messages, in bytes.
     private(set) var byteCount = 0
 
-    init(partitionCount: Int) { queues = Array(repeating: [], count: partitionCount) }
-
     /// Whether there is something to send.
     var isEmpty: Bool { filled.isEmpty }
 
     /// The number of messages.
     var count: Int {
-        filled.reduce(0) { $0 + queues[$1].count }
+        queues.values.reduce(0) { $0 + $1.count }
             + reopening.values.reduce(0) { $0 + $1.stale.count + $1.waiting.count }
     }
 
@@ -84,29 +84,34 @@ struct ClusterOutbox {
     }
 
     private mutating func enqueue(_ message: OutgoingMessage) {
-        if queues[message.partition].isEmpty { filled.append(message.partition) }
-        queues[message.partition].append(message)
+        if queues[message.partition]?.isEmpty != false { filled.append(message.partition) }
+        queues[message.partition, default: Queue()].append(message)
     }
 
     /// Removes and returns the next messages that one call can have: of one partition, on one path.
     mutating func nextBatch() -> [OutgoingMessage]? {
-        guard let partition = filled.first, let first = queues[partition].first else { return nil }
-        let count = queues[partition].prefix(ClusterScripts.messageCountMax)
-            .prefix { $0.isPlain == first.isPlain && $0.opens == first.opens }
-            .count
-        let batch = Array(queues[partition].prefix(count))
-        queues[partition].removeFirst(count)
-        if queues[partition].isEmpty { filled.removeFirst() }
+        guard let partition = filled.first else { return nil }
+        let batch = Self.firstBatch(of: queues[partition, default: Queue()])
+        queues[partition]?.removeFirst(batch.count)
+        if queues[partition]?.isEmpty == true { filled.removeFirst() }
         byteCount -= batch.reduce(0) { $0 + $1.length }
         return batch
+    }
+
+    private static func firstBatch(of queue: Queue<OutgoingMessage>) -> [OutgoingMessage] {
+        guard let first = queue.first else { return [] }
+        return Array(
+            queue.elements.prefix(ClusterScripts.messageCountMax)
+                .prefix { $0.isPlain == first.isPlain && $0.opens == first.opens }
+        )
     }
 
     /// Puts messages back that could not be sent, ahead of all others.
     mutating func putBack(_ batch: [OutgoingMessage]) {
         guard let partition = batch.first?.partition else { return }
         byteCount += batch.reduce(0) { $0 + $1.length }
-        if queues[partition].isEmpty { filled.append(partition) }
-        queues[partition].insert(contentsOf: batch, at: 0)
+        if queues[partition]?.isEmpty != false { filled.append(partition) }
+        queues[partition, default: Queue()].prepend(batch)
     }
 
     // MARK: - Streams that have ended
@@ -162,17 +167,17 @@ struct ClusterOutbox {
         ahead += reopening.values.flatMap(\.waiting)
         reopening = [:]
         guard !ahead.isEmpty else { return }
-        let behind = filled.flatMap { queues[$0] }
-        for partition in filled { queues[partition] = [] }
-        filled = []
+        let behind = waiting
+        (queues, filled) = ([:], [])
         for message in ahead + behind { enqueue(message) }
     }
 
+    private var waiting: [OutgoingMessage] { filled.flatMap { queues[$0]?.elements ?? [] } }
+
     /// Removes and returns all messages.
     mutating func removeAll() -> [OutgoingMessage] {
-        let all =
-            reopening.values.flatMap { $0.stale + $0.waiting } + filled.flatMap { queues[$0] }
-        self = ClusterOutbox(partitionCount: queues.count)
+        let all = reopening.values.flatMap { $0.stale + $0.waiting } + waiting
+        self = ClusterOutbox()
         return all
     }
 }

@@ -4,44 +4,21 @@ import PusherProtocol
 import RESP
 import Redis
 
-/// Why a message is not published in a cluster.
-package enum ClusterRefusal: Sendable, Hashable {
-    /// Redis has been out of reach for longer than messages wait.
-    case disconnected
-    /// The connection has ended before the answer.
-    case unanswered
-    /// Too much waits for Redis.
-    case full
-    /// Redis has refused it, with this text.
-    case refused(String)
-
-    /// What the publisher is told.
-    var text: String {
-        switch self {
-        case .disconnected:
-            "Redis cannot be reached: an event of the request is not published, try again in a second"
-        case .unanswered:
-            "The connection to Redis was lost: it is unknown whether an event of the request is published; "
-                + "with an idempotency_key it could be repeated without harm"
-        case .full:
-            "Too many events wait for Redis: an event of the request is not published, try again in a second"
-        case .refused(let text):
-            "Redis has refused an event of the request, which is not published: \(text)"
-        }
-    }
-}
-
 // What became of messages: from Redis to their publishers.
 extension ClusterHome {
-    func published(_ reply: borrowing RESPView, _ messages: [OutgoingMessage]) {
+    func published(
+        _ reply: borrowing RESPView,
+        _ messages: [OutgoingMessage],
+        on store: ClusterStore
+    ) {
         if let error = RedisError(reply) {
-            for message in messages { settle(message, .refused(error)) }
+            for message in messages { settle(message, .refused(error), on: store) }
         } else {
             var index = 0
             reply.forEach { element in
                 guard index < messages.count else { return }
                 if let outcome = PublishOutcome(element) {
-                    settle(messages[index], outcome)
+                    settle(messages[index], outcome, on: store)
                 } else {
                     refuse(messages[index], .unanswered)
                 }
@@ -49,28 +26,31 @@ extension ClusterHome {
             }
             for message in messages.dropFirst(index) { refuse(message, .unanswered) }
         }
-        if outbox.isReopening { outbox.sendReopened(isUnanswered: isUnanswered) }
-    }
-
-    func publishedPlainly(_ reply: borrowing RESPView, _ batch: PlainBatch) {
-        batch.check(reply)
-        let outcome = batch.error.map { PublishOutcome.refused($0) } ?? .counted
-        for message in batch.messages { settle(message, outcome) }
-    }
-
-    private func isUnanswered(_ address: ChannelAddress) -> Bool {
-        calls.values.contains { call in
-            guard case .publish(let messages) = call else { return false }
-            return messages.contains { $0.address == address }
+        if store.outbox.isReopening {
+            store.outbox.sendReopened { address in store.isUnanswered(address) }
         }
     }
 
+    func publishedPlainly(
+        _ reply: borrowing RESPView,
+        _ batch: PlainBatch,
+        on store: ClusterStore
+    ) {
+        batch.check(reply)
+        let outcome = batch.error.map { PublishOutcome.refused($0) } ?? .counted
+        for message in batch.messages { settle(message, outcome, on: store) }
+    }
+
     /// Reports what became of a message.
-    private func settle(_ message: OutgoingMessage, _ outcome: PublishOutcome) {
+    private func settle(
+        _ message: OutgoingMessage,
+        _ outcome: PublishOutcome,
+        on store: ClusterStore
+    ) {
         let position: StreamPosition?
         var isRepeated = false
         switch outcome {
-        case .stale: return outbox.reopen(message)
+        case .stale: return store.outbox.reopen(message)
         case .refused(let error) where error.code == .conflict: return conflict(message)
         case .refused(let error):
             return refuse(message, error.isRefusal ? .refused(error.text) : .unanswered)

@@ -21,7 +21,7 @@ extension ClusterHome {
         } else {
             remote.joining[member.id] = [subscription]
             let call = arrival(of: member, on: remote, membersMax: membersMax(of: remote))
-            send(call, as: .join(remote, member))
+            send(call, to: remote.partition, as: .join(remote, member))
         }
         return true
     }
@@ -91,14 +91,18 @@ extension ClusterHome {
     /// Called when the last connection of a user may have left a channel.
     func leaveIfAbsent(_ user: UserID, _ remote: RemoteChannel) {
         guard remote.joined.contains(user) else { return }
-        let isPresent =
-            channels.table[remote.address]?.home.presence.contains(user) == true
-            || remote.waiting.contains { $0.member?.id == user }
-            || replays.values.contains { $0.0 === remote && $0.1.member?.id == user }
-        guard !isPresent else { return }
+        guard !isPresent(user, on: remote) else { return }
         remote.joined.remove(user)
         let call = calls(of: remote).leave(remote.channel, as: user.text, rules(of: remote))
-        send(call, as: .leave(remote, user))
+        send(call, to: remote.partition, as: .leave(remote, user))
+    }
+
+    /// Whether a user has a connection of this node on a channel, or one that waits to be granted.
+    func isPresent(_ user: UserID, on remote: RemoteChannel) -> Bool {
+        channels.table[remote.address]?.home.presence.contains(user) == true
+            || remote.waiting.contains { $0.member?.id == user }
+            || remote.joining[user] != nil
+            || replays.values.contains { $0.0 === remote && $0.1.member?.id == user }
     }
 
     func left(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ user: UserID) {
@@ -134,7 +138,8 @@ extension ClusterHome {
         let membersMax = max(membersMax(of: remote), 1)
         for member in channels.table[remote.address]?.home.presence.members ?? [] {
             remote.joined.insert(member.id)
-            send(arrival(of: member, on: remote, membersMax: membersMax), as: .rejoin)
+            let call = arrival(of: member, on: remote, membersMax: membersMax)
+            send(call, to: remote.partition, as: .rejoin)
         }
     }
 

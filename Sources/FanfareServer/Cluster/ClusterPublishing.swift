@@ -2,13 +2,10 @@ import Broker
 import Net
 import Primitives
 import PusherProtocol
-import RESP
 import Redis
 
-// Publishing: from the home shard to Redis, in batches.
+// Publishing: from the home shard to its store.
 extension ClusterHome {
-    // MARK: - Messages
-
     /// Sends the event of a backend to Redis.
     ///
     /// - Parameters:
@@ -22,7 +19,9 @@ extension ClusterHome {
         origin: () -> ChannelBacklog.Origin
     ) -> PendingTrigger.Outcome? {
         let length = publication.envelopeLength(for: address.name)
-        if let refusal = refusal(of: length) { return .unavailable(refusal) }
+        let partition = partition(of: address)
+        let store = partitions[partition].store
+        if let refusal = refusal(of: length, by: store) { return .unavailable(refusal) }
         let app = context.registry.apps[address.app]
         let rule = rule(of: address, app)
         let stream = publication.isEphemeral ? .none : self.stream(of: address, rule)
@@ -40,12 +39,12 @@ extension ClusterHome {
         var outgoing = OutgoingMessage(
             sender: .backend(publication, origin()),
             address: address,
-            partition: partition(of: address),
+            partition: partition,
             message: message
         )
         let needsStream = rule?.keep == .always || publication.needsPosition
         outgoing.opens = needsStream && stream == .unknown
-        outbox.append(outgoing)
+        store.outbox.append(outgoing)
         return nil
     }
 
@@ -77,16 +76,22 @@ extension ClusterHome {
             message: message
         )
         outgoing.opens = rule?.keep == .always && stream == .unknown
-        if let refusal = refusal(of: length) { return refuse(outgoing, refusal) }
-        outbox.append(outgoing)
+        let store = partitions[outgoing.partition].store
+        if let refusal = refusal(of: length, by: store) { return refuse(outgoing, refusal) }
+        store.outbox.append(outgoing)
     }
 
     /// Why a message cannot even wait.
-    private func refusal(of length: Int) -> ClusterRefusal? {
-        if let downSince, downSince.duration(to: context.reactor.now) >= settings.patience {
+    private func refusal(of length: Int, by store: ClusterStore) -> ClusterRefusal? {
+        if let downSince = store.downSince,
+            downSince.duration(to: context.reactor.now) >= settings.patience
+        {
             return .disconnected
         }
-        return outbox.byteCount + length > settings.queuedBytesMax ? .full : nil
+        let byteCount = stores.reduce(0) { $0 + $1.waitingByteCount }
+        guard byteCount + length > settings.queuedBytesMax else { return nil }
+        context.limitMet(.clusterQueuedBytes)
+        return .full
     }
 
     /// What the channel keeps; `nil` if it has no positions.
@@ -161,69 +166,5 @@ extension ClusterHome {
         bytes.append(UInt8(ascii: " "))
         body(&bytes)
         return bytes
-    }
-
-    // MARK: - Batches
-
-    /// Sends the messages of a turn.
-    ///
-    /// - Returns: Whether there were any.
-    @discardableResult
-    func sendMessages() -> Bool {
-        guard isOpen, !outbox.isEmpty else { return false }
-        while let batch = outbox.nextBatch() {
-            let isSent = batch[0].isPlain ? sendPlainly(batch) : sendScript(batch)
-            guard isSent else {
-                outbox.putBack(batch)
-                break
-            }
-        }
-        return true
-    }
-
-    private func sendScript(_ batch: [OutgoingMessage]) -> Bool {
-        let calls = partitions[batch[0].partition].calls
-        return send(
-            calls.publish(batch.map(\.message), opens: batch[0].opens),
-            as: .publish(batch)
-        )
-    }
-
-    /// Publishes messages of which nothing is kept: without a script, which costs Redis three times as much.
-    ///
-    /// A demoted server still publishes, so a write behind the messages has to prove that it is the primary.
-    private func sendPlainly(_ messages: [OutgoingMessage]) -> Bool {
-        let batch = PlainBatch(messages)
-        let keys = partitions[messages[0].partition].calls.keys
-        func count(_ number: Int, _ purpose: Call) -> Bool {
-            send(purpose) { connection throws(RedisCallError) in
-                try connection.call(argumentCount: 3) { writer in
-                    writer.argument(literal: "INCRBY")
-                    writer.argument(keys.counter)
-                    writer.argument(number)
-                }
-            }
-        }
-        guard count(messages.count, .plainPart(batch)) else { return false }
-        for message in messages {
-            let isSent = send(.plainPart(batch)) { connection throws(RedisCallError) in
-                try connection.call(argumentCount: 3) { writer in
-                    writer.argument(literal: "PUBLISH")
-                    writer.argument(keys.announcements(message.message.channel))
-                    writer.argument(length: message.message.entry.count + 2) { bytes in
-                        bytes.append("0 ")
-                        bytes.append(contentsOf: message.message.entry)
-                    }
-                }
-            }
-            guard isSent else { return giveUp(messages) }
-        }
-        return count(0, .plainEnd(batch)) || giveUp(messages)
-    }
-
-    /// Called when the connection ends between the parts of a batch, of which some may be on their way.
-    private func giveUp(_ messages: [OutgoingMessage]) -> Bool {
-        for message in messages { refuse(message, .unanswered) }
-        return true
     }
 }

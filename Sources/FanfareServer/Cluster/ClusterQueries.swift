@@ -13,6 +13,10 @@ final class ClusterQuery {
     var counts: [ChannelCount] = []
     /// The number of unanswered calls.
     var missing = 0
+    /// The number of times that Redis was asked; replies to earlier ones do not count.
+    var attempt = 0
+    /// Whether it is to be asked again, when there is a connection.
+    var isWaiting = false
     /// The data of a cached event, whose expiry is not read yet.
     var cachedData: [UInt8]?
     /// The position of the oldest message that is kept, of whichever stream.
@@ -41,27 +45,33 @@ extension ClusterHome {
 
     /// Asks Redis, also again behind a loss of the connection.
     func ask(_ query: ClusterQuery) {
-        guard isOpen else { return }
-        (query.counts, query.missing) = ([], 0)
         let addresses: [ChannelAddress] =
             if case .counts(let addresses) = query.query {
                 addresses
             } else {
                 query.query.address.map { [$0] } ?? []
             }
+        query.isWaiting = !addresses.allSatisfy { isOpen(partition(of: $0)) }
+        if case .terminate(let user) = query.query, !isOpen(partition(of: user)) {
+            query.isWaiting = true
+        }
+        guard !query.isWaiting else { return }
+        (query.counts, query.missing) = ([], 0)
+        query.attempt += 1
         for (index, address) in addresses.enumerated() {
             query.counts.append(
                 ChannelCount(name: address.name, subscriptionCount: 0, userCount: 0)
             )
             let (keys, channel) = keys(of: address)
-            read(query, .subscriptions(index), "HVALS", keys.subscriptions(channel))
+            read(query, .subscriptions(index), of: address, "HVALS", keys.subscriptions(channel))
             if address.name.kind.isPresence {
-                read(query, .members(index), "HLEN", keys.members(channel))
+                read(query, .members(index), of: address, "HLEN", keys.members(channel))
             }
         }
         if case .terminate(let user) = query.query {
             let call = termination(of: user)
-            read(query, .termination) { connection throws(RedisCallError) in
+            read(query, .termination, in: partition(of: user)) {
+                connection throws(RedisCallError) in
                 try connection.send(call)
             }
         }
@@ -75,15 +85,17 @@ extension ClusterHome {
         let calls = partitions[partition(of: address)].calls
         switch query.query {
         case .counts, .terminate: break
-        case .users: read(query, .users, "HKEYS", keys.members(channel))
+        case .users: read(query, .users, of: address, "HKEYS", keys.members(channel))
         case .cached, .state:
             if address.name.kind.isCache {
                 let name = address.name.text
-                read(query, .cachedEvent, "HGET", keys.cachedEvents(channel.app), name)
-                read(query, .cachedExpiry, "ZSCORE", keys.cachedEventExpiries(channel.app), name)
+                read(query, .cachedEvent, of: address, "HGET", keys.cachedEvents(channel.app), name)
+                let expiries = keys.cachedEventExpiries(channel.app)
+                read(query, .cachedExpiry, of: address, "ZSCORE", expiries, name)
             }
             guard case .state = query.query, channels.keepsMessages(at: address) else { return }
-            read(query, .position) { connection throws(RedisCallError) in
+            read(query, .position, in: partition(of: address)) {
+                connection throws(RedisCallError) in
                 try connection.send(calls.positions(of: [channel]))
             }
         case .history, .trace:
@@ -91,17 +103,20 @@ extension ClusterHome {
                 return query.counts[0].failure = .keepsNothing
             }
             let messages = keys.messages(channel)
-            read(query, .oldest, "XRANGE", messages, "-", "+", "COUNT", "1")
-            read(query, .position) { connection throws(RedisCallError) in
+            read(query, .oldest, of: address, "XRANGE", messages, "-", "+", "COUNT", "1")
+            read(query, .position, in: partition(of: address)) {
+                connection throws(RedisCallError) in
                 try connection.send(calls.positions(of: [channel]))
             }
         case .purge:
             let begins = channels.keepsMessages(at: address)
-            read(query, .purge) { connection throws(RedisCallError) in
+            read(query, .purge, in: partition(of: address)) { connection throws(RedisCallError) in
                 try connection.send(calls.purge(channel, begins: begins))
             }
         }
     }
+
+    private func isOpen(_ partition: Int) -> Bool { partitions[partition].store.isOpen }
 
     private func keys(of address: ChannelAddress) -> (PartitionKeys, ClusterChannel) {
         (
@@ -113,11 +128,12 @@ extension ClusterHome {
     private func read(
         _ query: ClusterQuery,
         _ part: ClusterQuery.Part,
+        of address: ChannelAddress,
         _ command: StaticString,
         _ key: RedisKey,
         _ arguments: String...
     ) {
-        read(query, part) { connection throws(RedisCallError) in
+        read(query, part, in: partition(of: address)) { connection throws(RedisCallError) in
             try connection.call(argumentCount: 2 + arguments.count) { writer in
                 writer.argument(literal: command)
                 writer.argument(key)
@@ -129,14 +145,26 @@ extension ClusterHome {
     private func read(
         _ query: ClusterQuery,
         _ part: ClusterQuery.Part,
+        in partition: Int,
         _ call: (RedisConnection) throws(RedisCallError) -> CallID
     ) {
-        if send(.query(query, part), call) { query.missing += 1 }
+        let purpose = Call.query(query, part, attempt: query.attempt)
+        if send(to: partition, as: purpose, call) {
+            query.missing += 1
+        } else {
+            query.isWaiting = true
+        }
     }
 
     // MARK: - Answers
 
-    func receive(_ reply: borrowing RESPView, for query: ClusterQuery, _ part: ClusterQuery.Part) {
+    func receive(
+        _ reply: borrowing RESPView,
+        for query: ClusterQuery,
+        _ part: ClusterQuery.Part,
+        attempt: Int
+    ) {
+        guard attempt == query.attempt else { return }
         query.missing -= 1
         if RedisError(reply) != nil {
             if !query.counts.isEmpty { query.counts[0].failure = .isUnreadable }
@@ -184,7 +212,7 @@ extension ClusterHome {
     }
 
     private func finishIfComplete(_ query: ClusterQuery) {
-        guard query.missing == 0, isOpen,
+        guard query.missing == 0, !query.isWaiting,
             queries.removeValue(forKey: ObjectIdentifier(query)) != nil
         else { return }
         query.finish(query.counts)
@@ -221,9 +249,9 @@ extension ClusterHome {
         let key = keys.messages(channel)
         let count = "\(min(countMax, HistoryQuery.limitMax + 1))"
         if isReversed {
-            read(query, .history, "XREVRANGE", key, range[1], range[0], "COUNT", count)
+            read(query, .history, of: address, "XREVRANGE", key, range[1], range[0], "COUNT", count)
         } else {
-            read(query, .history, "XRANGE", key, range[0], range[1], "COUNT", count)
+            read(query, .history, of: address, "XRANGE", key, range[0], range[1], "COUNT", count)
         }
     }
 

@@ -24,24 +24,27 @@ extension ClusterHome {
 
     /// Removes what this node has in Redis, since it stops.
     func leaveCluster() {
-        guard isOpen, !isLeaving else { return }
+        guard !isLeaving, stores.contains(where: \.isOpen) else { return }
         isLeaving = true
-        forgetUsage(of: [settings.node])
+        if context.shard == 0 {
+            removeReport()
+            forgetUsage(of: [settings.node])
+        }
         for partition in partitions.indices {
             condemn(EndedNode(name: settings.node, partition: partition))
         }
     }
 
-    /// Whether nothing of this node is left in Redis, or Redis cannot be asked.
+    /// Whether nothing of this node is left in the stores that can be asked.
     var hasLeft: Bool {
-        guard isOpen else { return true }
+        guard stores.contains(where: \.isOpen) else { return true }
         return isLeaving && sessions.unansweredWrites == 0
             && !reapings.keys.contains { $0.name == settings.node }
     }
 
     private func condemn(_ node: EndedNode) {
         let call = partitions[node.partition].calls.condemn(node.name, lease: settings.lease)
-        if send(call, as: .condemn(node)) { reapings[node] = 0 }
+        if send(call, to: node.partition, as: .condemn(node)) { reapings[node] = 0 }
     }
 
     func condemned(_ reply: borrowing RESPView, _ node: EndedNode) {
@@ -61,7 +64,7 @@ extension ClusterHome {
             case .channel(let channel): calls.reap(channel, of: node.name, rules(of: channel))
             case .user(let user): calls.reap(user, of: node.name)
             }
-        if send(call, as: .reap(node, item)) { reapings[node, default: 0] += 1 }
+        if send(call, to: node.partition, as: .reap(node, item)) { reapings[node, default: 0] += 1 }
     }
 
     func reaped(_ reply: borrowing RESPView, _ node: EndedNode, _ item: NodeItem) {
@@ -81,7 +84,6 @@ extension ClusterHome {
 
     /// The rules of a channel that only Redis knows.
     private func rules(of channel: ClusterChannel) -> ChannelRules {
-        guard let name = try? ChannelName(channel.name) else { return ChannelRules() }
-        return rules(of: ChannelAddress(app: AppID(channel.app), name: name))
+        ChannelAddress(channel).map { rules(of: $0) } ?? ChannelRules()
     }
 }

@@ -85,7 +85,7 @@ extension ClusterHome {
         case .epoch where hasStream(remote):
             // The former stream is sealed by an epoch that this node does not know of: the server has followed another
             // one in between.
-            connection?.close()
+            store(of: remote).connection?.close()
         case .first, .epoch:
             setPosition(start, of: remote)
             // Sealed with all of its messages received: nothing is missing between the two.

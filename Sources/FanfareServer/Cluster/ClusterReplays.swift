@@ -29,7 +29,7 @@ extension ClusterHome {
         as purpose: Call
     ) -> Bool {
         let key = calls(of: remote).keys.messages(remote.channel)
-        return send(purpose) { connection throws(RedisCallError) in
+        return send(to: remote.partition, as: purpose) { connection throws(RedisCallError) in
             try connection.call(argumentCount: 6) { writer in
                 writer.argument(literal: "XRANGE")
                 writer.argument(key)

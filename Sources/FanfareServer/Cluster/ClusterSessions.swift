@@ -57,8 +57,8 @@ struct ClusterSessions {
     var writes: [Write] = []
     /// The number of changes that are sent and not answered.
     var unansweredWrites = 0
-    /// The names of this node's inboxes, each of one partition, that are followed over the present connection.
-    var inboxes: Set<String> = []
+    /// The partitions whose inboxes of this node are followed over the present connections, by the inboxes' names.
+    var inboxes: [String: Int] = [:]
     /// Sends a message to a connection's shard.
     var send: (SessionMessage, SocketID) -> Void = { _, _ in }
 

@@ -7,13 +7,13 @@ import Redis
 package final class ClusterSettings: Sendable {
     /// The node's name in Redis; another one after each start.
     let node: String
+    /// The node's name for people: that of the configuration, or the machine's with the port.
+    let displayName: String
     /// The keys of each partition.
     let keys: [PartitionKeys]
     let scripts: ClusterScripts
-    /// The server; with Sentinels the host is the name of the primary.
-    let url: RedisURL
-    /// What the Sentinels are asked; `nil` without any.
-    let sentinels: SentinelWatch.Settings?
+    /// The stores; a partition is in the one whose number is the remainder of its own by their count.
+    let stores: [Store]
     let tls: TLSContext?
     let connection: RedisSettings
     /// The time after which a node without a heartbeat is dead, in milliseconds.
@@ -27,10 +27,20 @@ package final class ClusterSettings: Sendable {
     /// What the shards know of their connections.
     let status: ClusterStatus
 
+    /// How the primary of a store is found.
+    struct Store: Sendable {
+        /// The server; with Sentinels the host is the name of the primary.
+        let url: RedisURL
+        /// What the Sentinels are asked; `nil` without any.
+        let sentinels: SentinelWatch.Settings?
+    }
+
     /// The time between two heartbeats.
     static var heartbeatInterval: Duration { .seconds(2) }
     /// The time in which Redis has to answer a call.
     private static var answerTimeout: Duration { .seconds(3) }
+    /// The maximum size of the calls beyond events: those of other purposes, and the last batch.
+    private static var callBytesMax: Int { 64 << 20 }
     /// The number of socket IDs of a node: its number is their multiple.
     static var socketIDCount: UInt64 { 1 << 23 }
 
@@ -38,30 +48,32 @@ package final class ClusterSettings: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: A valid configuration with an engine.
+    ///   - port: The port of the clients, for a node without a name; `nil` for a broker on a socket file alone.
     ///   - shardCount: The number of shards.
     ///   - log: Where losses of Redis are logged.
     /// - Throws: The reason why the file of certificates cannot be used.
     init(
         _ configuration: ClusterConfiguration,
+        port: UInt16?,
         shardCount: Int,
         log: Logger
     ) throws(TLSError) {
         let redis = configuration.redis
-        guard let address = redis.urls.first, let url = try? RedisURL(address) else {
-            preconditionFailure("the configuration was validated")
-        }
         let name = configuration.node ?? Self.hostName
+        displayName = configuration.node ?? (port.map { "\(name):\($0)" } ?? name)
         node = "\(name)-\(String(UInt32.random(in: .min ... .max), radix: 36))"
         keys = PartitionKeys.all(prefix: configuration.prefix, count: configuration.partitions)
         scripts = ClusterScripts(isSharded: false)
-        self.url = url
-        let addresses = redis.sentinels.compactMap { try? RedisURL($0) }
-        if case .host(let name, _) = url.location, !addresses.isEmpty {
-            sentinels = SentinelWatch.Settings(name: name, sentinels: addresses)
-        } else {
-            sentinels = nil
-        }
-        let isSecure = ([url] + addresses).contains(where: \.isSecure)
+        let sentinels = redis.sentinels.compactMap { try? RedisURL($0) }
+        stores = redis.urls.compactMap { try? RedisURL($0) }
+            .map { url in
+                guard case .host(let name, _) = url.location, !sentinels.isEmpty else {
+                    return Store(url: url, sentinels: nil)
+                }
+                return Store(url: url, sentinels: .init(name: name, sentinels: sentinels))
+            }
+        precondition(!stores.isEmpty, "the configuration was validated")
+        let isSecure = (stores.map(\.url) + sentinels).contains(where: \.isSecure)
         tls = isSecure ? try .client(trust: redis.trust.map { .file($0) } ?? .system) : nil
         queuedBytesMax = redis.queuedBytesMax / shardCount
         connection = RedisSettings(
@@ -70,12 +82,12 @@ package final class ClusterSettings: Sendable {
             clientName: "fanfare:\(node)",
             scripts: scripts.all,
             answerTimeout: Self.answerTimeout,
-            unansweredBytesMax: queuedBytesMax
+            unansweredBytesMax: queuedBytesMax + Self.callBytesMax
         )
         lease = configuration.lease * 1_000
         patience = .seconds(redis.patience)
         closeAfter = .seconds(configuration.closeAfter)
-        status = ClusterStatus("\(url)", log)
+        status = ClusterStatus(log)
     }
 
     var partitionCount: Int { keys.count }

@@ -25,7 +25,7 @@ extension ClusterHome {
         as member: Member?,
         from position: PositionRequest?
     ) -> Bool {
-        guard isolation != .closed else {
+        guard partitions[partition(of: address)].store.isolation != .closed else {
             close(request)
             return true
         }

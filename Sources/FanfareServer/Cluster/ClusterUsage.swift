@@ -13,14 +13,16 @@ extension ClusterHome {
     /// Tells the other nodes what this one uses, and asks what they do; called with each heartbeat of the first shard.
     func exchangeUsage() {
         let registry = context.registry
-        guard claimsNumber, partitions[0].lastTime > 0, registry.hasSharedLimits else { return }
+        guard context.shard == 0, partitions[0].lastTime > 0, registry.hasSharedLimits else {
+            return
+        }
         var own: [AppID: AppUsage] = [:]
         for app in registry.ids { own[app] = usage(of: app, in: registry) }
         usage = own
         demands = demands.filter { own[$0.key] != nil }
         let told = NodeUsage(time: partitions[0].lastTime, apps: own.filter { !$0.value.isEmpty })
         let (key, node) = (partitions[0].calls.keys.usage, settings.node)
-        let isSent = send(.topics) { connection throws(RedisCallError) in
+        let isSent = send(to: 0, as: .report) { connection throws(RedisCallError) in
             try connection.call(argumentCount: 4) { writer in
                 writer.argument(literal: "HSET")
                 writer.argument(key)
@@ -29,7 +31,7 @@ extension ClusterHome {
             }
         }
         guard isSent else { return }
-        send(.usage) { connection throws(RedisCallError) in
+        send(to: 0, as: .usage) { connection throws(RedisCallError) in
             try connection.call(argumentCount: 2) { writer in
                 writer.argument(literal: "HGETALL")
                 writer.argument(key)
@@ -90,9 +92,9 @@ extension ClusterHome {
 
     /// Removes what nodes have told that have ended, or this one when it stops.
     func forgetUsage(of nodes: [String]) {
-        guard claimsNumber, context.registry.hasSharedLimits, !nodes.isEmpty else { return }
+        guard context.shard == 0, context.registry.hasSharedLimits, !nodes.isEmpty else { return }
         let key = partitions[0].calls.keys.usage
-        send(.topics) { connection throws(RedisCallError) in
+        send(to: 0, as: .report) { connection throws(RedisCallError) in
             try connection.call(argumentCount: 2 + nodes.count) { writer in
                 writer.argument(literal: "HDEL")
                 writer.argument(key)

@@ -14,7 +14,7 @@ extension ClusterHome {
 
     /// Called when a connection of this node has signed in.
     func signedIn(_ user: UserAddress) {
-        let (topic, _, _) = target(of: user)
+        let topic = target(of: user).topic
         users[topic, default: FollowedUser(address: user, connectionCount: 0)].connectionCount += 1
         guard users[topic]?.connectionCount == 1 else { return }
         follow(topic, behind: nil)
@@ -22,21 +22,23 @@ extension ClusterHome {
 
     /// Called when a connection of this node has signed out.
     func signedOut(_ user: UserAddress) {
-        let (topic, calls, clusterUser) = target(of: user)
+        let (topic, partition, clusterUser) = target(of: user)
         guard let count = users[topic]?.connectionCount else { return }
         users[topic]?.connectionCount = count - 1
         guard count == 1 else { return }
         users[topic] = nil
-        send(.topics) { connection throws(RedisCallError) in
+        send(to: partition, as: .topics) { connection throws(RedisCallError) in
             try connection.unsubscribe(from: [topic])
         }
-        send(calls.setConnections(of: clusterUser, to: 0), as: .user(topic, behind: nil))
+        let call = partitions[partition].calls.setConnections(of: clusterUser, to: 0)
+        send(call, to: partition, as: .user(topic, behind: nil))
     }
 
-    /// Follows all users again, behind a loss of the connection.
-    func followUsers() {
+    /// Follows all users of a store again, behind a loss of the connection.
+    func followUsers(in store: ClusterStore) {
         for (topic, user) in users {
-            follow(topic, behind: partitions[partition(of: user.address)].lastTime)
+            let partition = partitions[partition(of: user.address)]
+            if partition.store === store { follow(topic, behind: partition.lastTime) }
         }
     }
 
@@ -46,13 +48,14 @@ extension ClusterHome {
     ///   - topic: The pub/sub channel of the user.
     ///   - time: The time from which on a termination was not received; `nil` if none was missed.
     private func follow(_ topic: String, behind time: Int64?) {
-        guard isOpen, let user = users[topic] else { return }
-        let (_, calls, clusterUser) = target(of: user.address)
-        send(.topics) { connection throws(RedisCallError) in try connection.subscribe(to: [topic]) }
-        send(
-            calls.setConnections(of: clusterUser, to: user.connectionCount),
-            as: .user(topic, behind: time)
-        )
+        guard let user = users[topic] else { return }
+        let (_, partition, clusterUser) = target(of: user.address)
+        send(to: partition, as: .topics) { connection throws(RedisCallError) in
+            try connection.subscribe(to: [topic])
+        }
+        let calls = partitions[partition].calls
+        let call = calls.setConnections(of: clusterUser, to: user.connectionCount)
+        send(call, to: partition, as: .user(topic, behind: time))
     }
 
     func receive(_ reply: borrowing RESPView, ofUserAt topic: String, behind time: Int64?) {
@@ -71,17 +74,20 @@ extension ClusterHome {
 
     /// The call that closes a user's connections on all nodes.
     func termination(of user: UserAddress) -> ScriptCall {
-        let (_, calls, clusterUser) = target(of: user)
-        return calls.terminate(clusterUser)
+        let (_, partition, clusterUser) = target(of: user)
+        return partitions[partition].calls.terminate(clusterUser)
     }
 
-    private func partition(of user: UserAddress) -> Int {
+    func partition(of user: UserAddress) -> Int {
         user.home(among: settings.partitionCount) / context.shardCount
     }
 
-    private func target(of user: UserAddress) -> (String, PartitionCalls, ClusterUser) {
-        let calls = partitions[partition(of: user)].calls
+    private func target(
+        of user: UserAddress
+    ) -> (topic: String, partition: Int, user: ClusterUser) {
+        let partition = partition(of: user)
         let clusterUser = ClusterUser(app: user.app.text, id: user.id.text)
-        return ("\(calls.keys.announcements(clusterUser))", calls, clusterUser)
+        let topic = partitions[partition].calls.keys.announcements(clusterUser)
+        return ("\(topic)", partition, clusterUser)
     }
 }

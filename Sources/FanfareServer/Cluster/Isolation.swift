@@ -3,26 +3,16 @@ import Net
 import PusherProtocol
 import Redis
 
-/// How far a loss of the connection to Redis has gone.
-enum Isolation: Comparable {
-    /// There is a connection, or it was lost a moment ago.
-    case none
-    /// Load balancers should send clients elsewhere.
-    case isolated
-    /// Clients are closed, and reconnect elsewhere.
-    case closed
-}
-
-// Without Redis the node serves nothing of its own: events wait, then they are refused, and then its clients reconnect to
-// another node.
-extension ClusterHome {
+// Without a store the node serves nothing of its own on the store's partitions: events wait, then they are refused, and then
+// the clients with channels there reconnect to another node.
+extension ClusterStore {
     /// The time without Redis from which on `GET /health` answers 503.
     private static var isolationTime: Duration { .seconds(5) }
 
     /// Called when the connection is lost.
     func beginIsolation() {
         isLost = true
-        settings.status.lost()
+        status.lost()
         startTimer(.patience, after: settings.patience)
         startTimer(.isolation, after: Self.isolationTime)
         startTimer(.closing, after: settings.closeAfter)
@@ -32,11 +22,11 @@ extension ClusterHome {
     func endIsolation() {
         downSince = nil
         change(to: .none)
-        if exchange(&isLost, with: false) { settings.status.found() }
+        if exchange(&isLost, with: false) { status.found() }
     }
 
     private func change(to present: Isolation) {
-        settings.status.change(from: exchange(&isolation, with: present), to: present)
+        status.change(from: exchange(&isolation, with: present), to: present)
     }
 
     /// The time until the connection has been lost for so long; zero if it has, `nil` if there is one.
@@ -48,7 +38,7 @@ extension ClusterHome {
     func refuseWaiting() {
         guard let rest = rest(of: settings.patience) else { return }
         guard rest == .zero else { return startTimer(.patience, after: rest) }
-        for message in outbox.removeAll() { refuse(message, .disconnected) }
+        for message in outbox.removeAll() { home.refuse(message, .disconnected) }
     }
 
     func becomeIsolated() {
@@ -62,13 +52,24 @@ extension ClusterHome {
         guard let rest = rest(of: settings.closeAfter), isolation != .closed else { return }
         guard rest == .zero else { return startTimer(.closing, after: rest) }
         change(to: .closed)
-        for remote in Array(remotes.values) {
+        home.closeClients(of: self)
+    }
+}
+
+extension ClusterHome {
+    fileprivate func closeClients(of store: ClusterStore) {
+        for remote in remotes(in: store) {
             endSubscriptions(to: remote, nil)
             for subscription in exchange(&remote.waiting, with: []) {
                 close(subscription.request)
             }
         }
-        closeClaimants()
+        closeClaimants(of: store)
+    }
+
+    /// The channels of a store's partitions.
+    func remotes(in store: ClusterStore) -> [RemoteChannel] {
+        remotes.values.filter { self.store(of: $0) === store }
     }
 
     /// Closes the client of a subscription that cannot be granted.

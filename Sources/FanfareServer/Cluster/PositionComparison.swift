@@ -9,12 +9,13 @@ extension ClusterHome {
     /// The number of heartbeats in which every channel is compared once.
     private static var heartbeatsPerRound: Int { 20 }
 
-    /// Compares the next channels; called with each heartbeat.
-    func compareNext() {
-        if uncompared.isEmpty { uncompared = Array(remotes.values) }
-        let share = (remotes.count + Self.heartbeatsPerRound - 1) / Self.heartbeatsPerRound
-        compare(uncompared.suffix(share))
-        uncompared.removeLast(min(share, uncompared.count))
+    /// Compares the next channels of a store; called with each heartbeat.
+    func compareNext(in store: ClusterStore) {
+        let all = remotes(in: store)
+        if store.uncompared.isEmpty { store.uncompared = all }
+        let share = (all.count + Self.heartbeatsPerRound - 1) / Self.heartbeatsPerRound
+        compare(store.uncompared.suffix(share))
+        store.uncompared.removeLast(min(share, store.uncompared.count))
     }
 
     private func compare(_ channels: ArraySlice<RemoteChannel>) {
@@ -26,7 +27,7 @@ extension ClusterHome {
             for start in stride(from: 0, to: remotes.count, by: ClusterScripts.messageCountMax) {
                 let part = Array(remotes[start...].prefix(ClusterScripts.messageCountMax))
                 let call = partitions[partition].calls.positions(of: part.map(\.channel))
-                send(call, as: .compare(part))
+                send(call, to: partition, as: .compare(part))
             }
         }
     }

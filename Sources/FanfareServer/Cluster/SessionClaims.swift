@@ -18,18 +18,20 @@ extension ClusterHome {
 
     /// Makes a connection the owner of its session.
     func claim(_ claim: SessionClaim) {
-        guard isolation != .closed else { return close(claim.socketID) }
+        let store = partitions[partition(of: claim.address)].store
+        guard store.isolation != .closed else { return close(claim.socketID) }
         sessions.claims[claim.socketID] = ClusterSessions.Claim(claim: claim)
         sendClaim(of: claim.socketID)
     }
 
     func sendClaim(of id: SocketID, takes: Bool = false) {
-        guard isOpen, let claim = sessions.claims[id]?.claim,
+        guard let claim = sessions.claims[id]?.claim,
             let app = context.registry.apps[claim.address.app]
         else { return }
+        let index = partition(of: claim.address)
+        guard partitions[index].store.isOpen else { return }
         sessions.claims[id]?.awaitedSince = nil
         sessions.claims[id]?.refusedAt = nil
-        let index = partition(of: claim.address)
         followInbox(of: index)
         let count = settings.partitionCount
         let openFor = context.reactor.now.nanoseconds - claim.openedAt
@@ -41,7 +43,7 @@ extension ClusterHome {
             openFor: Int(max(0, openFor / 1_000_000)),
             takes: takes
         )
-        send(call, as: .session(.claim(id)))
+        send(call, to: index, as: .session(.claim(id)))
     }
 
     func claimed(_ reply: borrowing RESPView, by id: SocketID) {
@@ -136,8 +138,11 @@ extension ClusterHome {
     func followInbox(of index: Int) {
         let calls = partitions[index].calls
         let topic = "\(calls.keys.inbox(of: calls.node))"
-        guard sessions.inboxes.insert(topic).inserted else { return }
-        send(.topics) { connection throws(RedisCallError) in try connection.subscribe(to: [topic]) }
+        guard partitions[index].store.isOpen, sessions.inboxes[topic] == nil else { return }
+        sessions.inboxes[topic] = index
+        send(to: index, as: .topics) { connection throws(RedisCallError) in
+            try connection.subscribe(to: [topic])
+        }
     }
 
     func receive(_ message: InboxMessage?) {
@@ -182,7 +187,6 @@ extension ClusterHome {
 
     /// Takes sessions over from owners that do not answer, and repeats what Redis has refused.
     func retryClaims() {
-        guard isOpen else { return }
         let now = context.reactor.now
         func isOver(_ time: MonotonicTime?) -> Bool {
             time.map { $0.duration(to: now) >= Self.yieldTimeout } ?? false
@@ -201,8 +205,11 @@ extension ClusterHome {
     }
 
     /// Closes the clients whose claims cannot be decided, so that they reconnect to another node.
-    func closeClaimants() {
-        for id in exchange(&sessions.claims, with: [:]).keys { close(id) }
+    func closeClaimants(of store: ClusterStore) {
+        for (id, claim) in sessions.claims where self.store(of: claim.claim.address) === store {
+            sessions.claims[id] = nil
+            close(id)
+        }
     }
 
     private func close(_ id: SocketID) {

@@ -14,6 +14,11 @@ extension ClusterHome {
         address.home(among: settings.partitionCount) / context.shardCount
     }
 
+    /// The store that has a session's partition.
+    func store(of address: SessionAddress) -> ClusterStore {
+        partitions[partition(of: address)].store
+    }
+
     /// The present epoch of a session's partition.
     func since(of address: SessionAddress) -> UInt64 {
         partitions[partition(of: address)].epoch?.since ?? 0
@@ -77,7 +82,7 @@ extension ClusterHome {
             age: sessionAge(of: context.registry.apps[write.address.app]),
             write.parking
         )
-        if send(call, as: .session(.write(write))) {
+        if send(call, to: index, as: .session(.write(write))) {
             sessions.unansweredWrites += 1
         } else {
             sessions.writes.append(write)
@@ -99,7 +104,11 @@ extension ClusterHome {
             age: sessionAge(of: context.registry.apps[address.app]),
             .checkpoint
         )
-        let isSent = send(call, as: .session(.checkpoint(address, owned.claim.socketID)))
+        let isSent = send(
+            call,
+            to: partition(of: address),
+            as: .session(.checkpoint(address, owned.claim.socketID))
+        )
         sessions.owned[address]?.isDue = !isSent
     }
 
@@ -107,8 +116,8 @@ extension ClusterHome {
     /// would forget the session.
     func renewSessions() {
         let now = context.reactor.now
-        guard isOpen, !isLeaving else { return }
-        for (address, owned) in sessions.owned {
+        guard !isLeaving else { return }
+        for (address, owned) in sessions.owned where store(of: address).isOpen {
             let age = sessionAge(of: context.registry.apps[address.app])
             let isOld = owned.renewedAt.duration(to: now) >= .milliseconds(age / 3)
             guard owned.isDue || isOld || owned.since != since(of: address) else { continue }
@@ -148,8 +157,8 @@ extension ClusterHome {
 
     // MARK: - The connection to Redis
 
-    /// Called when the connection has ended.
-    func loseSessions(_ unanswered: [Call]) {
+    /// Called when the connection to a store has ended.
+    func loseSessions(in store: ClusterStore, _ unanswered: [Call]) {
         var writes: [ClusterSessions.Write] = []
         for case .session(let call) in unanswered {
             switch call {
@@ -159,18 +168,24 @@ extension ClusterHome {
             }
         }
         sessions.writes = writes + sessions.writes
-        sessions.unansweredWrites = 0
-        sessions.inboxes = []
-        for id in sessions.claims.keys { sessions.claims[id]?.awaitedSince = nil }
+        sessions.unansweredWrites -= writes.count
+        sessions.inboxes = sessions.inboxes.filter { partitions[$0.value].store !== store }
+        for (id, claim) in sessions.claims where self.store(of: claim.claim.address) === store {
+            sessions.claims[id]?.awaitedSince = nil
+        }
     }
 
     /// Called when there is a connection again.
-    func resumeSessions() {
-        for address in sessions.owned.keys { followInbox(of: partition(of: address)) }
+    func resumeSessions(in store: ClusterStore) {
+        for address in sessions.owned.keys where self.store(of: address) === store {
+            followInbox(of: partition(of: address))
+        }
         writeWaitingSessions()
         // The later one of two connections of a client is to own the session.
         let claims = sessions.claims.values.sorted { $0.claim.openedAt < $1.claim.openedAt }
-        for claim in claims { sendClaim(of: claim.claim.socketID) }
+        for claim in claims where self.store(of: claim.claim.address) === store {
+            sendClaim(of: claim.claim.socketID)
+        }
         if !sessions.owned.isEmpty { startTimer(.sessions, after: Self.renewalInterval) }
     }
 

@@ -68,6 +68,12 @@ extension Configuration {
                             + "listen on \(host): make an app of your own with "
                             + "\"fanfare keys app\", or listen on 127.0.0.1"
                     )
+                } else if cluster.reachesOtherMachines, let name = developmentName(pair) {
+                    add(
+                        name,
+                        "is the development one, which is public, and cluster.redis is shared with "
+                            + "other machines: make an app of your own with \"fanfare keys app\""
+                    )
                 }
                 let owner = owners[pair.key] ?? index
                 owners[pair.key] = owner

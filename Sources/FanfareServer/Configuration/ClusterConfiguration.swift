@@ -1,3 +1,4 @@
+internal import Net
 import Redis
 
 /// The configuration of a broker that is one of several nodes.
@@ -44,6 +45,11 @@ public struct ClusterConfiguration: Sendable, Hashable {
 
         /// Creates the default: no server.
         public init() {}
+
+        /// The addresses without the passwords that they may contain.
+        package var serverNames: [String] {
+            urls.compactMap { try? RedisURL($0) }.map { "\($0)" }
+        }
     }
 
     /// Creates the default: a broker alone.
@@ -125,6 +131,19 @@ extension SettingKind<String> {
             text: { (try? RedisURL($0)).map { "\($0)" } ?? "(secret)" },
             isSecret: true
         )
+    }
+}
+
+extension ClusterConfiguration {
+    /// Whether the node shares a server on another machine, whose other nodes clients elsewhere may reach.
+    var reachesOtherMachines: Bool {
+        guard engine != nil else { return false }
+        // With Sentinels the servers' addresses are names that only they know.
+        let addresses = redis.sentinels.isEmpty ? redis.urls : redis.sentinels
+        return addresses.contains { address in
+            guard case .host(let host, _) = try? RedisURL(address).location else { return false }
+            return host != "localhost" && IPAddress(host)?.isLoopback != true
+        }
     }
 }
 

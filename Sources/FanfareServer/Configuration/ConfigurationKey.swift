@@ -19,6 +19,8 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     let written: @Sendable (Root) -> String?
     /// Whether two roots have equal values of the property.
     let isSame: @Sendable (Root, Root) -> Bool
+    /// A text that differs where the property does, secrets included; not for people.
+    let identity: @Sendable (Root) -> String
 
     /// The parts of the path.
     var parts: [String] { path.split(separator: ".").map(String.init) }
@@ -41,6 +43,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         validate = { root, prefix in kind.faults(of: root[keyPath: property], at: prefix + path) }
         written = { kind.text($0[keyPath: property]) }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
+        identity = { String(reflecting: $0[keyPath: property]) }
     }
 
     /// Creates a key with a list of values.
@@ -63,6 +66,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         }
         written = { _ in nil }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
+        identity = { String(reflecting: $0[keyPath: property]) }
     }
 
     /// Creates a key with a list of sections.
@@ -98,6 +102,9 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         }
         written = { _ in nil }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
+        identity = { root in
+            root[keyPath: property].map { keys.identity(of: $0) }.joined(separator: "\n")
+        }
     }
 
     /// Creates a key with a section of arbitrary names.
@@ -130,6 +137,17 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         }
         written = { _ in nil }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
+        identity = { root in
+            root[keyPath: property].sorted { $0.key < $1.key }
+                .map { String(reflecting: [$0.key, $0.value]) }.joined()
+        }
+    }
+}
+
+extension Array {
+    /// A text that differs where the roots' properties do, secrets included.
+    func identity<Root>(of root: Root) -> String where Element == ConfigurationKey<Root> {
+        map { "\($0.path)=\($0.identity(root))" }.joined(separator: "\n")
     }
 }
 

@@ -77,6 +77,9 @@ package final class AdmissionControl: Sendable {
         return address
     }
 
+    /// The number of clients.
+    var clientCount: Int { connections.takenCount }
+
     /// Whether no client is connected.
     package var isEmpty: Bool { connections.isUnused }
 

@@ -47,7 +47,7 @@ extension Limit {
             recoveryRule
         case .subscriptions, .members, .watchlist, .cachedEvents, .idempotencyKeys, .queuedBytes,
             .appQueuedBytes, .queuedBytesTotal, .inboundBytes, .relayedEvents,
-            .webhooksInFlight, .webhooksQueued, .webhookBytesQueued:
+            .clusterQueuedBytes, .webhooksInFlight, .webhooksQueued, .webhookBytesQueued:
             quantityRule
         }
     }
@@ -191,6 +191,8 @@ extension Limit {
                     + "queued_bytes_total_max, at most 128 MiB)"
             )
         case .relayedEvents: .process("relayed_events_max", "503 and Retry-After")
+        case .clusterQueuedBytes:
+            LimitRule("cluster.redis.queued_bytes_max", "503 and Retry-After")
         case .webhooksInFlight: LimitRule("webhooks.in_flight_max", "the webhook waits")
         case .webhooksQueued:
             LimitRule("webhooks.queued_max", "the oldest become dead letters")

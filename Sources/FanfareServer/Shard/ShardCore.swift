@@ -17,6 +17,8 @@ package final class ShardCore: TimerTarget {
     let queries: ScatterGather
     let listings: ChannelListings
     let deliveries: DeliverySearches
+    /// The shard's part in the cluster; `nil` for a broker alone.
+    let cluster: ClusterHome?
     /// The connections with a partially received message.
     let incompleteMessages: IncompleteMessages
     private var memoryTrim = MemoryTrim()
@@ -34,12 +36,10 @@ package final class ShardCore: TimerTarget {
         listings = ChannelListings(context, channels)
         deliveries = DeliverySearches(context, channels.records)
         incompleteMessages = IncompleteMessages(context)
-        if let cluster = context.settings.cluster {
-            let home = ClusterHome(cluster, channels)
-            home.terminateHere = { [unowned users] in users.terminate($0) }
-            home.sessions.send = { [unowned sessions] in sessions.send($0, toShardOf: $1) }
-            (channels.cluster, users.cluster, sessions.cluster) = (home, home, home)
-        }
+        cluster = context.settings.cluster.map { [channels] in ClusterHome($0, channels) }
+        (channels.cluster, users.cluster, sessions.cluster) = (cluster, cluster, cluster)
+        cluster?.terminateHere = { [unowned users] in users.terminate($0) }
+        cluster?.sessions.send = { [unowned sessions] in sessions.send($0, toShardOf: $1) }
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)
         reactor.queueBudget.byteCountMax = settings.heldBytesMax
@@ -72,13 +72,13 @@ package final class ShardCore: TimerTarget {
 
     /// Writes to streams and groups, and sends the resulting messages to the other shards.
     private func flush() {
-        channels.cluster?.sendMessages()
+        cluster?.sendMessages()
         context.reactor.flush()
         context.reactor.relieveTargets()
         channels.turnEnded()
         channels.dispatchCommits()
         // What has waited for subscribers.
-        if let cluster = channels.cluster, cluster.sendMessages() { context.reactor.flush() }
+        if let cluster, cluster.sendMessages() { context.reactor.flush() }
         context.links.dispatch()
     }
 
@@ -189,13 +189,13 @@ package final class ShardCore: TimerTarget {
     // MARK: - Cluster
 
     /// Connects the home of this shard to the cluster.
-    func joinCluster() { channels.cluster?.connect() }
+    func joinCluster() { cluster?.connect() }
 
     /// Removes the node from the cluster, since it stops.
-    func leaveCluster() { channels.cluster?.leaveCluster() }
+    func leaveCluster() { cluster?.leaveCluster() }
 
     /// Whether nothing of the node is left in the cluster.
-    var hasLeftCluster: Bool { channels.cluster?.hasLeft ?? true }
+    var hasLeftCluster: Bool { cluster?.hasLeft ?? true }
 
     /// Uses the socket IDs of a node; called before anybody connects.
     func use(socketIDBase: UInt64) {
@@ -231,7 +231,7 @@ package final class ShardCore: TimerTarget {
             waitingResumes: channels.throttle.waitingCount,
             recovery: channels.state.streams.counts,
             windows: channels.recoveryWindows,
-            cluster: channels.cluster?.reading
+            cluster: cluster?.reading
         )
     }
 
@@ -245,7 +245,7 @@ package final class ShardCore: TimerTarget {
             ("channels", channels.table.count),
             ("pending triggers", channels.triggers.count),
             ("backlogs", channels.backlogs.count),
-            ("messages that wait for Redis", channels.cluster?.outbox.count ?? 0),
+            ("messages that wait for Redis", cluster?.waitingMessageCount ?? 0),
             ("clients to be reconnected", channels.reconnects.count),
             ("events that wait for the archive", channels.commits?.count ?? 0),
             ("requests that wait for the archive", channels.archiveReads.count),
@@ -256,7 +256,7 @@ package final class ShardCore: TimerTarget {
             ("cached events", channels.isCacheAtRest ? 0 : 1),
             ("counts to be announced", channels.areCountsAtRest ? 0 : 1),
             ("sessions of tokens", sessions.isAtRest ? 0 : 1),
-            ("sessions that wait for Redis", channels.cluster?.sessions.waitingCount ?? 0),
+            ("sessions that wait for Redis", cluster?.sessions.waitingCount ?? 0),
             ("confirmations", channels.confirmations.isAtRest ? 0 : 1),
             ("signed-in users", users.signedInCount),
             ("users at home", users.homeCount),
@@ -274,7 +274,7 @@ package final class ShardCore: TimerTarget {
     /// What the shard keeps for recovery, for checks of the limits.
     package var retainedSizes: RetainedSizes {
         var sizes = channels.state.streams.retainedSizes
-        sizes.sessions = sessions.home.count + (channels.cluster?.sessions.owned.count ?? 0)
+        sizes.sessions = sessions.home.count + (cluster?.sessions.owned.count ?? 0)
         return sizes
     }
 
@@ -310,7 +310,7 @@ package final class ShardCore: TimerTarget {
     /// Closes everything at once; the shard cannot be used afterwards.
     package func shutDown() {
         while channels.leavingCount > 0 { channels.advanceLeaves() }
-        channels.cluster?.shutDown()
+        cluster?.shutDown()
         context.reactor.shutDown()
         // Pending requests hold references to this shard.
         channels.dropPending()

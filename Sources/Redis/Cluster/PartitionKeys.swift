@@ -40,9 +40,11 @@ public struct PartitionKeys: Sendable {
     /// The node that leads.
     public var leader: RedisKey { RedisKey(base, "leader") }
     /// The hash of the nodes, by their numbers.
-    var nodeNumbers: RedisKey { RedisKey(base, "numbers") }
+    package var nodeNumbers: RedisKey { RedisKey(base, "numbers") }
     /// The sorted set of the nodes' numbers, by their last renewal.
     var nodeNumberRenewals: RedisKey { RedisKey(base, "numbers:t") }
+    /// The hash of what a node says of itself, for people; in the first partition alone.
+    package func report(of node: String) -> RedisKey { RedisKey(base, "d", node) }
     /// The number of messages without a position.
     public var counter: RedisKey { RedisKey(base, "c") }
     /// The set of what a node has, and `.` while it is registered.

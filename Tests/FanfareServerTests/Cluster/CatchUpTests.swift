@@ -14,6 +14,8 @@ import Testing
         try await TestCluster.runRelayed(loops: loops) { configuration in
             configuration.apps[0].recovery.isEnabled = isRecoverable
             configuration.cluster.redis.patience = 20
+            // Longer than a busy machine needs for all events.
+            configuration.cluster.closeAfter = 300
         } _: {
             try await body($0, $1)
         }

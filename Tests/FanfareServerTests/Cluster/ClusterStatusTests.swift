@@ -5,9 +5,13 @@ import Testing
 
 @Suite("Cluster: the log of a loss of Redis") struct ClusterStatusTests {
     private let lines = LogLines()
-    private let status: ClusterStatus
+    private let node: ClusterStatus
+    private let status: ClusterStatus.Store
 
-    init() { status = ClusterStatus("redis://localhost:6379", lines.logger()) }
+    init() {
+        node = ClusterStatus(lines.logger())
+        status = node.store("redis://localhost:6379")
+    }
 
     @Test("All shards of a node log one line: that Redis is lost, and that it is back")
     func lossOfAllShards() {
@@ -28,16 +32,31 @@ import Testing
     @Test("Each stage of an isolation is logged once, and ends with all of them")
     func stages() {
         for _ in 0..<2 { status.change(from: .none, to: .isolated) }
-        #expect(status.isIsolated && !status.isClosed)
+        #expect(node.isIsolated && !node.isClosed)
         status.change(from: .isolated, to: .closed)
         // A shard that closes its clients early is isolated, too.
         status.change(from: .none, to: .closed)
-        #expect(status.isIsolated && status.isClosed)
+        #expect(node.isIsolated && node.isClosed)
         #expect(lines.all.map { $0.prefix { $0 != " " } } == ["error", "error"])
         status.change(from: .closed, to: .none)
         status.change(from: .closed, to: .none)
-        #expect(status.isIsolated && !status.isClosed)
+        #expect(node.isIsolated && !node.isClosed)
         status.change(from: .isolated, to: .none)
-        #expect(!status.isIsolated)
+        #expect(!node.isIsolated)
+    }
+
+    @Test("A node without one of its stores is isolated, and refuses clients without all of them")
+    func severalStores() {
+        let other = node.store("redis://localhost:6380")
+        #expect(node.store("redis://localhost:6380") === other)
+        status.failed("closed")
+        #expect(node.lastFault == "closed")
+        status.change(from: .none, to: .closed)
+        #expect(node.isIsolated && !node.isClosed && !other.isIsolated)
+        other.change(from: .none, to: .closed)
+        #expect(node.isClosed)
+        status.change(from: .closed, to: .none)
+        #expect(node.isIsolated && !node.isClosed)
+        #expect(lines.all.count == 4)
     }
 }

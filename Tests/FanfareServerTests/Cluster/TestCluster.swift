@@ -1,3 +1,4 @@
+import RESP
 import Glibc
 import HTTPServer
 import Net

@@ -45,6 +45,7 @@ import Testing
         case .recoveryPositions, .appRetainedBytes, .retainedBytesTotal:
             ("Recovery", "ofKeptMessages")
         case .unstoredBytes, .databaseBytes: ("Archive", "ofStoredMessages")
+        case .clusterQueuedBytes: ("Cluster", "eventsForRedis")
         case .relayedEvents: ("Quantity", "relayedEvents")
         case .queuedBytes: ("Queue", "bytesOfOneConnection")
         case .queuedBytesTotal, .appQueuedBytes: ("Queue", "bytesOfAll")

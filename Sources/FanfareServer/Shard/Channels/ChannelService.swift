@@ -14,8 +14,8 @@ final class ChannelService: TimerTarget {
     @exclusivity(unchecked) var state: HomeShardState
     /// What the archive has to write first; `nil` without an archive.
     let commits: CommitQueue?
-    /// The home's part in the cluster; `nil` for a broker alone.
-    @exclusivity(unchecked) var cluster: ClusterHome?
+    /// The home of all nodes' channels; `nil` for a broker alone.
+    @exclusivity(unchecked) var cluster: (any SharedHome)?
     /// The clients that are asked to reconnect because messages are missing.
     let reconnects: PacedReconnects
     /// What waits for messages of the archive.

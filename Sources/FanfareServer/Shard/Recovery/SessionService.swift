@@ -11,7 +11,7 @@ final class SessionService: TimerTarget {
     private let connections: Connections
     private(set) var home: SessionHome
     /// What takes the place of ``home`` in a cluster.
-    weak var cluster: ClusterHome?
+    var cluster: (any SharedHome)?
     /// What keeps sessions over a crash, in the archive or in the cluster; `nil` without either.
     private(set) var checkpoints: SessionCheckpoints?
     /// The connections of this shard that others have superseded, in the order in which it happened.

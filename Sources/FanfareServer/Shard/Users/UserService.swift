@@ -7,8 +7,8 @@ final class UserService: TimerTarget {
     private let context: ShardContext
     private let connections: Connections
     private var home = UserHome()
-    /// The home's part in the cluster; `nil` for a broker alone.
-    var cluster: ClusterHome?
+    /// The home of all nodes' users; `nil` for a broker alone.
+    var cluster: (any SharedHome)?
     private var isDepartureTimerRunning = false
     /// The connections of this shard that are signed in, by user.
     private var signedIn: [UserAddress: Set<SocketID>] = [:]

@@ -1,0 +1,26 @@
+/// Why a message is not published in a cluster.
+package enum ClusterRefusal: Sendable, Hashable {
+    /// Redis has been out of reach for longer than messages wait.
+    case disconnected
+    /// The connection has ended before the answer.
+    case unanswered
+    /// Too much waits for Redis.
+    case full
+    /// Redis has refused it, with this text.
+    case refused(String)
+
+    /// What the publisher is told.
+    var text: String {
+        switch self {
+        case .disconnected:
+            "Redis cannot be reached: an event of the request is not published, try again in a second"
+        case .unanswered:
+            "The connection to Redis was lost: it is unknown whether an event of the request is published; "
+                + "with an idempotency_key it could be repeated without harm"
+        case .full:
+            "Too many events wait for Redis: an event of the request is not published, try again in a second"
+        case .refused(let text):
+            "Redis has refused an event of the request, which is not published: \(text)"
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import Broker
+import Net
+import RESP
+import Redis
+import Synchronization
+
+// The node's registration in each partition of a store, and its heartbeats there.
+extension ClusterStore {
+    /// Registers the node over a connection that was opened.
+    func registerAll(with server: RedisServer) {
+        let isSameRun = server.runID != nil && server.runID == lastRun
+        lastRun = server.runID
+        identity = ServerIdentity(
+            server,
+            connection: "\(settings.node)/\(context.shard)/\(server.clientID)"
+        )
+        for index in partitions {
+            register(index, known: isSameRun ? 0 : home.newestStream(in: index))
+        }
+        if home.claimsNumber(at: self) { claimNumber() }
+    }
+
+    private func register(_ index: Int, known: UInt64) {
+        guard let identity else { return }
+        let call = home.partitions[index].calls.register(with: identity, known: known, .primary)
+        send(call, as: .register(partition: index))
+    }
+
+    /// Registers the node again, after another one has taken it for dead.
+    func registerAgain(_ index: Int) { register(index, known: 0) }
+
+    func registered(_ reply: borrowing RESPView, _ index: Int) {
+        guard let registration = Registration(reply) else {
+            status.failed(RedisError(reply)?.text ?? "an unknown reply to register")
+            connection?.close()
+            return
+        }
+        home.registered(registration, index)
+    }
+
+    /// How long the number of a node is kept that does not renew it, in milliseconds.
+    private static var numberLifetime: Int { 3_600_000 }
+
+    private func claimNumber() {
+        let former = settings.status.number.load(ordering: .relaxed)
+        let calls = home.partitions[0].calls
+        send(
+            calls.claimNumber(former: former, lifetime: Self.numberLifetime),
+            as: .claimNumber
+        )
+    }
+
+    // MARK: - Heartbeats
+
+    func sendHeartbeats() {
+        guard isOpen, !home.isLeaving else { return }
+        for index in partitions {
+            let calls = home.partitions[index].calls
+            let call = calls.heartbeat(lease: settings.lease, .primary)
+            send(call, as: .heartbeat(partition: index))
+        }
+        if home.claimsNumber(at: self) {
+            claimNumber()
+            home.sendReport()
+            home.exchangeUsage()
+        }
+        home.attachRefused(in: self)
+        home.compareNext(in: self)
+        startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
+    }
+
+    func receiveHeartbeat(_ reply: borrowing RESPView, _ index: Int) {
+        guard !home.isLeaving else { return }
+        // Without memory or replicas Redis still answers; anything else is answered by another connection.
+        guard let heartbeat = Heartbeat(reply) else {
+            connection?.close()
+            return
+        }
+        guard heartbeat.epoch == home.partitions[index].epoch else {
+            // The server has followed another one in between: what was published may be lost.
+            connection?.close()
+            return
+        }
+        home.received(heartbeat, of: index)
+    }
+}
+
+extension ClusterHome {
+    /// Whether this shard claims the node's number, and in this store.
+    func claimsNumber(at store: ClusterStore) -> Bool {
+        context.shard == 0 && partitions[0].store === store
+    }
+
+    func receiveNumber(_ reply: borrowing RESPView, from store: ClusterStore) {
+        let former = settings.status.number.load(ordering: .relaxed)
+        guard let number = reply.integer, number > 0 else {
+            store.status.failed(RedisError(reply)?.text ?? "there are 1,023 nodes already")
+            return
+        }
+        guard former != 0 else {
+            settings.status.number.store(Int(number), ordering: .relaxed)
+            sendReport()
+            return becomeReadyIfPossible()
+        }
+    }
+
+    /// Called when the node is registered in a partition.
+    func registered(_ registration: Registration, _ index: Int) {
+        let former = partitions[index].epoch
+        // A node that was away for longer may not know of an epoch in between that was not clean.
+        let isContinued = former.map { $0.since >= registration.base } ?? false
+        partitions[index].isComplete =
+            isContinued && partitions[index].counter == registration.counter
+        partitions[index].counter = registration.counter
+        partitions[index].lastTime = registration.time
+        (partitions[index].epoch, partitions[index].base) = (registration.epoch, registration.base)
+        if former == nil { becomeReadyIfPossible() } else { reconcile(index) }
+    }
+
+    /// Called when a heartbeat in a partition is answered.
+    func received(_ heartbeat: Heartbeat, of index: Int) {
+        partitions[index].counter = heartbeat.counter
+        partitions[index].lastTime = heartbeat.time
+        reap(heartbeat.dead, in: index)
+        guard !heartbeat.isRegistered else { return }
+        let store = partitions[index].store
+        store.registerAgain(index)
+        for remote in remotes.values where remote.partition == index && remote.isCurrent {
+            remote.countedSubscriptions = 0
+            remote.fellBehind()
+            store.behind.append(remote)
+        }
+        catchUpNext(in: store)
+    }
+
+    /// The newest stream that this node knows in a partition.
+    func newestStream(in index: Int) -> UInt64 {
+        remotes.values.reduce(0) { newest, remote in
+            remote.partition == index ? max(newest, remote.position?.stream ?? 0) : newest
+        }
+    }
+
+    private func becomeReadyIfPossible() {
+        guard !isReady, partitions.allSatisfy({ $0.epoch != nil }),
+            context.shard != 0 || settings.status.number.load(ordering: .relaxed) > 0
+        else { return }
+        isReady = true
+        for store in stores { store.status.failed(nil) }
+        settings.status.readyCount.add(1, ordering: .releasing)
+    }
+}

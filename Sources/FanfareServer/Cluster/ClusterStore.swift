@@ -1,0 +1,113 @@
+import Broker
+import Net
+import RESP
+import Redis
+
+/// A shard's connection to one store: a Redis primary with its replicas, which has some of the shard's partitions.
+///
+/// Registers the node in each of them and renews it, sends the messages of their channels, and knows how far a loss of the
+/// connection has gone, which concerns these partitions alone. Confined to its loop's thread.
+final class ClusterStore {
+    // The home owns this object.
+    unowned let home: ClusterHome
+    let context: ShardContext
+    let settings: ClusterSettings
+    /// How the primary is found.
+    let target: ClusterSettings.Store
+    /// What the node's shards know of their connections to the store.
+    let status: ClusterStatus.Store
+    /// The indices of its partitions among those of the shard.
+    var partitions: [Int] = []
+    /// The calls that are not answered.
+    var calls: [CallID: ClusterHome.Call] = [:]
+    /// Messages on their way to Redis.
+    var outbox = ClusterOutbox()
+    /// The channels that have to find out what they have missed, in the order in which they do.
+    var behind: [RemoteChannel] = []
+    /// The number of channels that are finding out.
+    var catchingUpCount = 0
+    /// The channels that are not compared with Redis yet in this round; see ``ClusterHome/compareNext(in:)``.
+    var uncompared: [RemoteChannel] = []
+    var connection: RedisConnection?
+    /// Where the connection leads.
+    var location: RedisURL.Location?
+    /// Follows the primary; `nil` without Sentinels.
+    var watch: SentinelWatch?
+    /// Whether calls are possible.
+    var isOpen = false
+    /// Since when they are not; `nil` while they are.
+    var downSince: MonotonicTime?
+    var backoff = ReconnectBackoff()
+    /// The process behind the last connection.
+    var lastRun: RunID?
+    /// What the server of the present connection has said of itself.
+    var identity: ServerIdentity?
+    /// How far a loss of the connection has gone.
+    var isolation = Isolation.none
+    /// Whether the connection was lost, and there is no other yet.
+    var isLost = false
+    private var areTimersRunning: Set<Alarm> = []
+
+    /// The purpose of a timer.
+    enum Alarm: Int {
+        case connect, heartbeat, patience, isolation, closing
+    }
+
+    /// Creates a store that is not connected yet.
+    init(_ target: ClusterSettings.Store, of home: ClusterHome) {
+        self.home = home
+        self.target = target
+        (context, settings) = (home.context, home.settings)
+        status = settings.status.store("\(target.url)")
+    }
+
+    // MARK: - Calls
+
+    /// Sends a call.
+    ///
+    /// - Returns: Whether it was sent. If not, the connection has ended, and its end is about to be reported: then
+    ///   everything starts again.
+    @discardableResult
+    func send(_ call: ScriptCall, as purpose: ClusterHome.Call) -> Bool {
+        send(as: purpose) { connection throws(RedisCallError) in try connection.send(call) }
+    }
+
+    /// Sends a call.
+    @discardableResult
+    func send(
+        as purpose: ClusterHome.Call,
+        _ send: (RedisConnection) throws(RedisCallError) -> CallID
+    ) -> Bool {
+        guard isOpen, let connection else { return false }
+        do throws(RedisCallError) {
+            calls[try send(connection)] = purpose
+            return true
+        } catch {
+            // Redis is far behind, or gone: another connection begins with what is known by then.
+            connection.close()
+            return false
+        }
+    }
+
+    // MARK: - Timers
+
+    /// Starts a timer, unless it is running.
+    func startTimer(_ alarm: Alarm, after delay: Duration) {
+        guard areTimersRunning.insert(alarm).inserted else { return }
+        context.reactor.schedule(after: delay, self, tag: alarm.rawValue)
+    }
+}
+
+extension ClusterStore: TimerTarget {
+    func timerFired(tag: Int) {
+        guard let alarm = Alarm(rawValue: tag), !context.reactor.hasShutDown else { return }
+        areTimersRunning.remove(alarm)
+        switch alarm {
+        case .connect: connect()
+        case .heartbeat: sendHeartbeats()
+        case .patience: refuseWaiting()
+        case .isolation: becomeIsolated()
+        case .closing: closeClients()
+        }
+    }
+}

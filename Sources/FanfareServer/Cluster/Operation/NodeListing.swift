@@ -1,0 +1,154 @@
+import RESP
+import Redis
+
+/// The nodes of a cluster, as Redis knows them.
+package struct NodeListing: Sendable {
+    /// A node.
+    package struct Node: Sendable, Hashable {
+        /// What a node does, or what has become of it.
+        package enum State: String, Sendable {
+            /// It serves clients.
+            case serving
+            /// It stops, and sends its clients to other nodes.
+            case draining
+            /// Redis has not heard of it for some seconds: its clients are asked to reconnect soon, if it lives.
+            case isolated
+            /// It has not renewed its lease, and other nodes have removed what it had.
+            case lost
+        }
+
+        /// The name in Redis, another one after each start.
+        package var id: String
+        /// What it says of itself; `nil` for one that has not said anything yet.
+        package var report: NodeReport?
+        /// The time since the oldest of its last heartbeats, one in each partition, in milliseconds.
+        package var heartbeatAge: Int64
+        /// The number of servers that have all heartbeats in time.
+        package var storeCount: Int
+        package var state: State
+
+        /// The name for people.
+        package var name: String { report?.name ?? id }
+    }
+
+    /// The nodes, by name.
+    package var nodes: [Node]
+    /// The number of servers.
+    package var storeCount: Int
+    /// Why servers could not be asked; what they know is missing.
+    package var failures: [ClusterInspector.Failure] = []
+
+    /// The apps that most nodes have; `nil` without nodes.
+    package var commonApps: String? {
+        var counts: [String: Int] = [:]
+        for node in nodes where node.state != .lost {
+            if let apps = node.report?.apps { counts[apps, default: 0] += 1 }
+        }
+        return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+    }
+
+    /// Whether a node is isolated, or has other apps than most, or a server cannot be asked.
+    package var hasFaults: Bool {
+        !failures.isEmpty || nodes.contains { $0.state == .isolated || hasOtherApps($0) }
+    }
+
+    /// Whether a living node has other apps than most.
+    package func hasOtherApps(_ node: Node) -> Bool {
+        guard node.state != .lost, let apps = node.report?.apps else { return false }
+        return apps != commonApps
+    }
+
+    /// The time since the last heartbeat from which on a node is isolated, in milliseconds.
+    static var isolationAge: Int64 { 5_000 }
+}
+
+extension ClusterInspector {
+    /// The heartbeats in the partitions of one server.
+    private struct Heartbeats {
+        /// The time since the oldest of each node's heartbeats, in milliseconds.
+        var ages: [String: Int64] = [:]
+        /// The server's time, in milliseconds since 1970.
+        var time: Int64 = 0
+        /// All nodes that have had a number recently.
+        var numbered: Set<String> = []
+    }
+
+    /// Lists the nodes.
+    ///
+    /// - Throws: Why the first server cannot be asked, which has the nodes' reports.
+    package func nodes() async throws(Failure) -> NodeListing {
+        let first = try await heartbeats(in: 0)
+        var stores = [first]
+        var failures: [Failure] = []
+        for store in 0..<storeCount where store > 0 {
+            do throws(Failure) {
+                stores.append(try await heartbeats(in: store))
+            } catch {
+                failures.append(error)
+            }
+        }
+        let ids = stores.reduce(into: first.numbered) { $0.formUnion($1.ages.keys) }.sorted()
+        let reports = try await ask(0, ids.map { ["HGETALL", "\(keys[0].report(of: $0))"] })
+        let nodes = zip(ids, reports.replies)
+            .compactMap { id, reply in
+                node(id, NodeReport(reply.fields), stores, at: first.time)
+            }
+        return NodeListing(
+            nodes: nodes.sorted { ($0.name, $0.id) < ($1.name, $1.id) },
+            storeCount: storeCount,
+            failures: failures
+        )
+    }
+
+    /// Returns what is known of a node; `nil` if that is nothing but its number.
+    private func node(
+        _ id: String,
+        _ report: NodeReport?,
+        _ stores: [Heartbeats],
+        at time: Int64
+    ) -> NodeListing.Node? {
+        let ages = stores.compactMap { $0.ages[id] }
+        let storeCount = stores.count {
+            $0.ages[id].map { $0 < NodeListing.isolationAge } ?? false
+        }
+        guard let age = ages.max() ?? report.map({ time - $0.time }) else { return nil }
+        let state: NodeListing.Node.State =
+            if ages.isEmpty {
+                .lost
+            } else if age >= NodeListing.isolationAge {
+                .isolated
+            } else if report?.state == .draining {
+                .draining
+            } else {
+                .serving
+            }
+        return NodeListing.Node(
+            id: id,
+            report: report,
+            heartbeatAge: max(age, 0),
+            storeCount: storeCount,
+            state: state
+        )
+    }
+
+    private func heartbeats(in store: Int) async throws(Failure) -> Heartbeats {
+        let partitions = partitions(of: store).map { keys[$0] }
+        let exchange = try await ask(
+            store,
+            [["TIME"], ["HGETALL", "\(keys[0].nodeNumbers)"]]
+                + partitions.map { ["ZRANGE", "\($0.nodes)", "0", "-1", "WITHSCORES"] }
+        )
+        var heartbeats = Heartbeats()
+        heartbeats.time = Self.milliseconds(exchange.replies[0]) ?? exchange.endedAt
+        heartbeats.numbered = Set(exchange.replies[1].fields.values)
+        for reply in exchange.replies.dropFirst(2) {
+            for entry in reply.elements where entry.elements.count == 2 {
+                let node = entry.elements[0].text
+                guard let score = Double(entry.elements[1].text) else { continue }
+                let age = heartbeats.time - Int64(score)
+                heartbeats.ages[node] = max(heartbeats.ages[node] ?? 0, age)
+            }
+        }
+        return heartbeats
+    }
+}

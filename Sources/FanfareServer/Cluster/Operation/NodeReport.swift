@@ -1,0 +1,117 @@
+import Broker
+import Digests
+import RESP
+import Redis
+import Synchronization
+
+/// What a node says of itself in Redis, for `fanfare nodes`: a hash that it renews with its heartbeats.
+package struct NodeReport: Sendable, Hashable {
+    /// What a node does with clients.
+    package enum State: String, Sendable {
+        /// It serves them.
+        case serving
+        /// It stops, and sends its clients to other nodes.
+        case draining
+    }
+
+    /// The node's name for people.
+    package var name: String
+    /// What it does with clients.
+    package var state: State
+    /// The number of its clients.
+    package var clientCount: Int
+    /// The last round trip to Redis, in microseconds.
+    package var roundTripMicroseconds: Int
+    /// The fingerprint of its apps; nodes with other apps have another one.
+    package var apps: String
+    /// Its version.
+    package var version: String
+    /// The time of the report, in milliseconds since 1970 by Redis's clock.
+    package var time: Int64
+
+    /// How long a report outlives its node, so that one that has died is still listed, in milliseconds.
+    static var lifetime: Int { 600_000 }
+
+    /// The fingerprint of apps: four hexadecimal digits of a digest of their configuration.
+    static func fingerprint(of apps: [AppConfiguration]) -> String {
+        let keys = ConfigurationKey<AppConfiguration>.all
+        let text = apps.map { keys.identity(of: $0) }.sorted().joined(separator: "\n\n")
+        return String(Hex.encode(Digest.sha256(Array(text.utf8).span)).prefix(4))
+    }
+
+    /// The fields of the hash.
+    var fields: [(String, String)] {
+        [
+            ("name", name), ("state", state.rawValue), ("clients", "\(clientCount)"),
+            ("round_trip", "\(roundTripMicroseconds)"), ("apps", apps), ("version", version),
+            ("time", "\(time)"),
+        ]
+    }
+}
+
+extension NodeReport {
+    /// Reads the hash; `nil` if it is not a node's.
+    init?(_ fields: [String: String]) {
+        guard let name = fields["name"], let time = fields["time"].flatMap({ Int64($0) }) else {
+            return nil
+        }
+        self.init(
+            name: name,
+            state: fields["state"].flatMap { State(rawValue: $0) } ?? .serving,
+            clientCount: fields["clients"].flatMap { Int($0) } ?? 0,
+            roundTripMicroseconds: fields["round_trip"].flatMap { Int($0) } ?? 0,
+            apps: fields["apps"] ?? "",
+            version: fields["version"] ?? "",
+            time: time
+        )
+    }
+}
+
+extension ClusterHome {
+    /// Renews the node's report.
+    ///
+    /// Without a script: nothing is decided by it.
+    func sendReport() {
+        let store = partitions[0].store
+        let key = partitions[0].calls.keys.report(of: settings.node)
+        let report = NodeReport(
+            name: settings.displayName,
+            state: settings.status.isDraining.load(ordering: .relaxed) ? .draining : .serving,
+            clientCount: context.settings.admissionControl.clientCount,
+            roundTripMicroseconds: reading.roundTripMicroseconds,
+            apps: context.registry.fingerprint,
+            version: BrokerServer.version,
+            time: partitions[0].lastTime
+        )
+        let fields = report.fields
+        store.send(as: .report) { connection throws(RedisCallError) in
+            try connection.call(argumentCount: 2 + 2 * fields.count) { writer in
+                writer.argument("HSET")
+                writer.argument(key)
+                for (name, value) in fields {
+                    writer.argument(name)
+                    writer.argument(value)
+                }
+            }
+        }
+        store.send(as: .report) { connection throws(RedisCallError) in
+            try connection.call(argumentCount: 3) { writer in
+                writer.argument("PEXPIRE")
+                writer.argument(key)
+                writer.argument("\(NodeReport.lifetime)")
+            }
+        }
+    }
+
+    /// Removes the report of a node that stops.
+    func removeReport() {
+        let store = partitions[0].store
+        let key = partitions[0].calls.keys.report(of: settings.node)
+        store.send(as: .report) { connection throws(RedisCallError) in
+            try connection.call(argumentCount: 2) { writer in
+                writer.argument("DEL")
+                writer.argument(key)
+            }
+        }
+    }
+}

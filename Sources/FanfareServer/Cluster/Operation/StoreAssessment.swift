@@ -1,0 +1,193 @@
+import RESP
+import Redis
+
+/// What is unsafe about a Redis server that a cluster is to use.
+package struct StoreAssessment: Sendable, Hashable {
+    /// The product and its version, such as `redis 7.0.15`.
+    package var server: String
+    /// What forbids to use the server, each a clause that says what to do.
+    package var faults: [String] = []
+    /// What can lose messages or costs too much, each a clause that says what to do.
+    package var warnings: [String] = []
+
+    /// The settings of the server that are looked at.
+    static let settings = [
+        "maxmemory", "maxmemory-policy", "appendonly", "save", "stream-node-max-bytes",
+        "min-replicas-to-write",
+    ]
+
+    /// What the cluster needs of the server.
+    struct Needs {
+        /// The number of replicas that have to acknowledge.
+        var replicaCount = 0
+        /// Whether Sentinels promote a replica when the server fails.
+        var hasSentinels = false
+        /// The layout of the data; see ``ClusterInspector/layout(of:)``.
+        var layout: String
+    }
+
+    /// The difference of the server's clock from this machine's that is worth a warning, in milliseconds.
+    private static var clockDifferenceMax: Int64 { 1_000 }
+    /// The size of a node of a stream from which on small streams waste memory, in bytes.
+    private static var streamNodeBytesMax: Int { 1_024 }
+    /// The size of a node of a stream below which each message needs one of its own, in bytes.
+    private static var streamNodeBytesMin: Int { 256 }
+
+    /// Assesses a server.
+    ///
+    /// - Parameters:
+    ///   - server: The server, as it has described itself.
+    ///   - settings: Its values of ``settings``; `nil` if it does not tell them.
+    ///   - layout: The layout of the data that it has; `nil` without data.
+    ///   - clock: Its clock less this machine's, in milliseconds.
+    ///   - needs: What the cluster needs.
+    init(
+        _ server: RedisServer,
+        settings: [String: String]?,
+        layout: String?,
+        clock: Int64,
+        for needs: Needs
+    ) {
+        self.server = "\(server.product) \(server.version)"
+        if let layout, layout != needs.layout {
+            faults.append(
+                "its data is of \(layout), and this configuration of \(needs.layout): set the same "
+                    + "cluster.partitions and cluster.redis.urls on all nodes, or another "
+                    + "cluster.prefix for another deployment"
+            )
+        }
+        assessReplicas(server.replicaCount, needs)
+        if abs(clock) >= Self.clockDifferenceMax {
+            warnings.append(
+                "its clock is \(abs(clock)) ms \(clock > 0 ? "ahead of" : "behind") this machine's: "
+                    + "synchronize both (chrony, systemd-timesyncd)"
+            )
+        }
+        guard let settings else {
+            warnings.append(
+                "CONFIG GET is not permitted, so memory, eviction and persistence were not checked"
+            )
+            return
+        }
+        assessEviction(settings)
+        assessPersistence(settings)
+        assessStreams(settings)
+        if needs.hasSentinels, settings["min-replicas-to-write"] == "0" {
+            warnings.append(
+                "min-replicas-to-write is 0: a primary that is cut off from its replicas accepts "
+                    + "events which a failover then loses; set it to 1, and min-replicas-max-lag to 2"
+            )
+        }
+    }
+
+    private mutating func assessReplicas(_ count: Int, _ needs: Needs) {
+        if count < needs.replicaCount {
+            faults.append(
+                "\(count) replicas are connected, and cluster.redis.replicas is "
+                    + "\(needs.replicaCount): every event would be refused; connect replicas, or set "
+                    + "cluster.redis.acknowledge to primary"
+            )
+        } else if count == 0 {
+            warnings.append(
+                "it has no replica: while it is down, all events are refused; add a replica, and "
+                    + "Sentinels that promote it"
+            )
+        }
+    }
+
+    private mutating func assessEviction(_ settings: [String: String]) {
+        guard let policy = settings["maxmemory-policy"], policy != "noeviction" else { return }
+        if settings["maxmemory"] == "0" {
+            warnings.append(
+                "maxmemory-policy is \(policy), which takes effect once maxmemory is set: set it "
+                    + "to noeviction"
+            )
+        } else {
+            faults.append(
+                "maxmemory-policy is \(policy): with its memory full it would remove messages and "
+                    + "members; set it to noeviction"
+            )
+        }
+    }
+
+    private mutating func assessPersistence(_ settings: [String: String]) {
+        guard settings["appendonly"] == "no", let save = settings["save"] else { return }
+        if save.isEmpty {
+            warnings.append(
+                "it keeps nothing on its disk: a restart loses all messages, and who missed some is "
+                    + "told of a gap; set appendonly yes"
+            )
+        } else {
+            warnings.append(
+                "it writes its disk only now and then (save \(save)): a restart loses what came "
+                    + "since; set appendonly yes"
+            )
+        }
+    }
+
+    private mutating func assessStreams(_ settings: [String: String]) {
+        guard let bytes = settings["stream-node-max-bytes"].flatMap({ Int($0) }) else { return }
+        if bytes > Self.streamNodeBytesMax || bytes == 0 {
+            warnings.append(
+                "stream-node-max-bytes is \(bytes): each channel with positions takes 4 KiB and "
+                    + "more; set it to 1024"
+            )
+        } else if bytes < Self.streamNodeBytesMin {
+            warnings.append(
+                "stream-node-max-bytes is \(bytes): each message takes a node of its own, which "
+                    + "costs memory and time; set it to 1024"
+            )
+        }
+    }
+}
+
+extension ClusterInspector {
+    /// The layout of the data of a server, which all nodes of a deployment have to agree on.
+    func layout(of store: Int) -> String {
+        "\(keys.count) partitions, server \(store + 1) of \(storeCount)"
+    }
+
+    /// The key of the layout, outside of all partitions: another number of them has other keys.
+    private var layoutKey: String { "\(configuration.prefix):layout" }
+
+    /// Assesses a server.
+    ///
+    /// - Parameters:
+    ///   - store: The number of the server.
+    ///   - claims: Whether the data is to have the configured layout from now on, if there is none.
+    /// - Returns: The assessment.
+    /// - Throws: Why the server cannot be asked.
+    package func assess(
+        _ store: Int,
+        claims: Bool = false
+    ) async throws(Failure) -> StoreAssessment {
+        let layout = layout(of: store)
+        let exchange = try await ask(
+            store,
+            [
+                ["TIME"], ["CONFIG", "GET"] + StoreAssessment.settings,
+                claims ? ["SET", layoutKey, layout, "NX", "GET"] : ["GET", layoutKey],
+            ]
+        )
+        let replies = exchange.replies
+        let time = Self.milliseconds(replies[0]) ?? exchange.endedAt
+        return StoreAssessment(
+            exchange.server,
+            settings: replies[1].isError ? nil : replies[1].fields,
+            layout: replies[2].isError || replies[2] == .null ? nil : replies[2].text,
+            clock: time - exchange.endedAt,
+            for: StoreAssessment.Needs(
+                hasSentinels: !configuration.redis.sentinels.isEmpty,
+                layout: layout
+            )
+        )
+    }
+
+    /// Reads the reply to `TIME`, in milliseconds since 1970.
+    static func milliseconds(_ reply: RESPTree) -> Int64? {
+        guard reply.elements.count == 2, let seconds = Int64(reply.elements[0].text),
+            let microseconds = Int64(reply.elements[1].text)
+        else { return nil }
+        return seconds * 1_000 + microseconds / 1_000
+    }
+}

@@ -1,0 +1,82 @@
+import Broker
+import PusherProtocol
+
+/// What decides on a shard's channels and users in place of the shard, when several nodes share them.
+///
+/// The shard keeps its connections and the fan-out to them; the order of the messages, the members and the counts are those of
+/// all nodes. Confined to the shard's thread.
+protocol SharedHome: AnyObject {
+    /// Publishes the event of a backend.
+    ///
+    /// - Parameters:
+    ///   - publication: The event.
+    ///   - address: The channel.
+    ///   - origin: Where the outcome is reported.
+    /// - Returns: The outcome if the event is refused at once; `nil` if it comes later.
+    func publish(
+        _ publication: Publication,
+        on address: ChannelAddress,
+        origin: () -> ChannelBacklog.Origin
+    ) -> PendingTrigger.Outcome?
+
+    /// Publishes the event of a client.
+    func publish(_ event: ClientEvent, by author: ClientEventAuthor, on address: ChannelAddress)
+
+    /// Has a subscription wait, if it cannot be granted yet.
+    ///
+    /// - Parameters:
+    ///   - request: The subscription.
+    ///   - address: The channel.
+    ///   - member: The user, on a presence channel.
+    ///   - position: The position of a client that tracks the channel.
+    /// - Returns: Whether it waits, and goes on later.
+    func waits(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        as member: Member?,
+        from position: PositionRequest?
+    ) -> Bool
+
+    /// Removes the subscription of a connection that has unsubscribed meanwhile.
+    ///
+    /// - Returns: Whether it waited.
+    func withdraw(_ id: SocketID, from address: ChannelAddress) -> Bool
+
+    /// Called when the number of subscriptions of this node's connections may have changed.
+    func countChanged(at address: ChannelAddress)
+
+    /// Called with an event of a channel among this node's own subscribers, which may be another one among all.
+    ///
+    /// - Returns: Whether its observers are told by this node.
+    func reports(_ event: ChannelEvent, at address: ChannelAddress) -> Bool
+
+    /// The cached event that precedes a replay; `nil` if there is none.
+    func cachedOpening(at address: ChannelAddress, ahead replay: Replay?) -> Grant.CachedOpening?
+
+    /// The members that a subscription begins with; `nil` if the channel has none.
+    func members(at address: ChannelAddress) -> [Member]?
+
+    /// Answers a query, maybe later.
+    func answer(_ query: ShardQuery, _ finish: @escaping ([ChannelCount]) -> Void)
+
+    /// Lists occupied channels, maybe later.
+    func list(_ range: ChannelRange, _ finish: @escaping (ChannelPortion) -> Void)
+
+    /// Called when a connection of this node has signed in.
+    func signedIn(_ user: UserAddress)
+
+    /// Called when a connection of this node has signed out.
+    func signedOut(_ user: UserAddress)
+
+    /// Makes a connection the owner of its session; the answer comes as a ``SessionMessage``, also to the other calls.
+    func claim(_ claim: SessionClaim)
+
+    /// Stores the cursors of a connection that has ended, or yields.
+    func park(_ handover: SessionHandover)
+
+    /// Called when a connection that another one has superseded has answered a ping: two living clients use the token.
+    func share(_ address: SessionAddress, _ id: SocketID)
+
+    /// Stores a session as its owner has it, which goes on.
+    func keep(_ session: StoredSession)
+}

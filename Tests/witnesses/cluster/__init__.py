@@ -1,0 +1,1 @@
+"""Several nodes on Redis under load, while what they stand on fails."""
