@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PORT = 18150
-URL = f"ws://127.0.0.1:{PORT}"
 
 
 @functools.cache
@@ -40,7 +39,8 @@ class CPU:
 class Broker:
     """A broker on loopback for one measurement."""
 
-    def __init__(self, program: str, loops: int, settings: dict[str, str]):
+    def __init__(self, program: str, loops: int, settings: dict[str, str], port: int = PORT):
+        self.url = f"ws://127.0.0.1:{port}"
         self._load_generator = load_generator(program)
         self.environment = {
             **os.environ,
@@ -48,12 +48,12 @@ class Broker:
             "FANFARE_LIMITS_CONNECTIONS_PER_ADDRESS_MAX": "100000",
             **{f"FANFARE_{name}": value for name, value in settings.items()},
         }
-        self.arguments = [program, "serve", "--port", str(PORT), "--loops", str(loops), "--log-level", "error"]
+        self.arguments = [program, "serve", "--port", str(port), "--loops", str(loops), "--log-level", "error"]
         self._process: subprocess.Popen[bytes] | None = None
 
     def bench(self, name: str, *arguments: object, server: bool = True) -> dict:
         """Runs `fanfare bench`; returns its JSON object."""
-        command = [self._load_generator, "bench", name, "--url", URL, "--json", "-", *map(str, arguments)]
+        command = [self._load_generator, "bench", name, "--url", self.url, "--json", "-", *map(str, arguments)]
         command += [] if server else ["--", *self.arguments]
         result = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=300)
         if not result.stdout:
@@ -80,10 +80,14 @@ class Broker:
                 others += seconds
         return CPU(loops, others)
 
+    def kill(self) -> None:
+        """Ends it as a loss of power does."""
+        self._process.kill()
+
     def __enter__(self) -> "Broker":
         self._process = subprocess.Popen(self.arguments, env=self.environment, stdout=subprocess.DEVNULL)
         for _ in range(200):
-            if subprocess.run([self._load_generator, "bench", "churn", "--url", URL, "--cycles", "1"],
+            if subprocess.run([self._load_generator, "bench", "churn", "--url", self.url, "--cycles", "1"],
                               capture_output=True).returncode == 0:
                 return self
             time.sleep(0.05)

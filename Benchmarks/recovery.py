@@ -230,6 +230,20 @@ def judge(value: float, row: Row) -> str:
     return "met" if value <= row.must else "**missed**"
 
 
+def report(rows: list[Row], values: dict[str, list[float]]) -> int:
+    """Prints the table; returns the exit status."""
+    print("| work | median | least–greatest | must | aim |  |\n| --- | --- | --- | --- | --- | --- |")
+    verdicts = []
+    for row in rows:
+        found = values[row.work]
+        median = statistics.median(found)
+        verdicts.append(judge(median, row))
+        cells = [f"{value:,.{row.decimals}f}" for value in (median, min(found), max(found))]
+        bounds = [f"≤ {bound:g}" if bound is not None else "" for bound in (row.must, row.aim)]
+        print(f"| {row.work} | {cells[0]} {row.unit} | {cells[1]}–{cells[2]} | {' | '.join(bounds)} | {verdicts[-1]} |")
+    return 1 if "**missed**" in verdicts else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", nargs="?", default=str(Path(__file__).parent.parent / ".build/release/fanfare"))
@@ -243,16 +257,7 @@ def main() -> int:
         for row in rows:
             values[row.work].append(row.measure(options.program))
             print(f"round {round_}/{options.rounds}: {row.work}: {values[row.work][-1]:.3f} {row.unit}", file=sys.stderr)
-    print("| work | median | least–greatest | must | aim |  |\n| --- | --- | --- | --- | --- | --- |")
-    verdicts = []
-    for row in rows:
-        found = values[row.work]
-        median = statistics.median(found)
-        verdicts.append(judge(median, row))
-        cells = [f"{value:,.{row.decimals}f}" for value in (median, min(found), max(found))]
-        bounds = [f"≤ {bound:g}" if bound is not None else "" for bound in (row.must, row.aim)]
-        print(f"| {row.work} | {cells[0]} {row.unit} | {cells[1]}–{cells[2]} | {' | '.join(bounds)} | {verdicts[-1]} |")
-    return 1 if "**missed**" in verdicts else 0
+    return report(rows, values)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ import Testing
                 username: fanfare
                 password: swordfish
                 trust: /etc/fanfare/redis.pem
+                acknowledge: replica
+                replicas: 2
                 patience: 0
                 queued_bytes_max: 1 MiB
               lease: 20
@@ -32,6 +34,7 @@ import Testing
         expected.redis.sentinels = ["redis://sentinel.example:26379"]
         (expected.redis.username, expected.redis.password) = ("fanfare", "swordfish")
         expected.redis.trust = "/etc/fanfare/redis.pem"
+        (expected.redis.acknowledge, expected.redis.replicas) = (.replica, 2)
         (expected.redis.patience, expected.redis.queuedBytesMax) = (0, 1 << 20)
         (expected.lease, expected.closeAfter) = (20, 30)
         #expect(cluster == expected)
@@ -49,8 +52,23 @@ import Testing
             "cluster.redis.urls is empty, but cluster.engine is redis: name the server"
         ),
         (
-            "cluster: {engine: redis, redis: {urls: ['redis://a', 'redis://b']}}",
-            "f.yaml:1: cluster.redis.urls names 2 servers: only one can be used yet; leave out the others"
+            "cluster: {engine: redis, redis: {urls: ['redis://a', 'redis://b']}}", nil
+        ),
+        (
+            "cluster: {engine: redis, redis: {urls: ['redis://a', 'redis://b', 'redis://a:6379']}}",
+            "f.yaml:1: cluster.redis.urls.2 is there twice: each server has a share of the channels"
+        ),
+        (
+            "cluster: {engine: redis, partitions: 1, redis: {urls: ['redis://a', 'redis://b']}}",
+            "f.yaml:1: cluster.redis.urls names 2 servers for 1 parts: raise cluster.partitions"
+        ),
+        (
+            "cluster: {engine: redis, redis: {urls: ['redis://a'], replicas: 2}}",
+            "f.yaml:1: cluster.redis.replicas is of no use unless cluster.redis.acknowledge is replica"
+        ),
+        (
+            "cluster: {engine: redis, redis: {urls: ['redis://a'], acknowledge: all}}",
+            "f.yaml:1: cluster.redis.acknowledge must be one of primary, replica, not \"all\""
         ),
         (
             "cluster: {engine: redis, redis: {urls: ['redis://u:secret@a/1']}}",

@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 extension Streams {
@@ -7,8 +8,7 @@ extension Streams {
         private let index: Int
         var byteCount = 0
         /// The channels without subscribers, in the order in which they became vacant; some have subscribers again.
-        private var vacant: [(stream: Int, since: Int64)] = []
-        private var vacantHead = 0
+        private var vacant = Queue<(stream: Int, since: Int64)>()
         var vacantCount = 0
         /// The time up to which a budget has dropped the app's messages.
         var droppedUntil: Int64?
@@ -35,21 +35,13 @@ extension Streams {
             vacant.append((index, now))
             vacantCount += 1
             // A channel that is left again and again must not grow the list.
-            guard vacant.count - vacantHead > 2 * vacantCount + 64 else { return }
-            vacant = vacant[vacantHead...].filter { streams[$0.stream].vacantSince == $0.since }
-            vacantHead = 0
+            guard vacant.count > 2 * vacantCount + 64 else { return }
+            vacant = Queue(vacant.elements.filter { streams[$0.stream].vacantSince == $0.since })
         }
 
         /// The stream that became vacant first, unless it has subscribers again.
-        var firstVacant: (stream: Int, since: Int64)? {
-            vacantHead < vacant.count ? vacant[vacantHead] : nil
-        }
+        var firstVacant: (stream: Int, since: Int64)? { vacant.first }
 
-        mutating func dropFirstVacant() {
-            vacantHead += 1
-            guard vacantHead >= 32, vacantHead * 2 >= vacant.count else { return }
-            vacant.removeFirst(vacantHead)
-            vacantHead = 0
-        }
+        mutating func dropFirstVacant() { vacant.removeFirst() }
     }
 }

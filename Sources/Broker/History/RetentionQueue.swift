@@ -1,3 +1,5 @@
+import Primitives
+
 /// The streams of one app and one `ageMax` that kept messages, by second: the oldest messages of all are found at once.
 struct RetentionQueue: Sendable {
     /// The streams that kept a message within one second.
@@ -6,15 +8,14 @@ struct RetentionQueue: Sendable {
         var streams: [Int]
     }
 
-    private var seconds: [Second] = []
-    private var head = 0
+    private var seconds = Queue<Second>()
 
     /// The oldest second; `nil` if there is none.
-    var first: Second? { head < seconds.count ? seconds[head] : nil }
+    var first: Second? { seconds.first }
 
     /// Records that a stream kept a message, its first within this second.
     mutating func append(_ stream: Int, second: Int64) {
-        if seconds.count > head, seconds[seconds.count - 1].second == second {
+        if seconds.last?.second == second {
             seconds[seconds.count - 1].streams.append(stream)
         } else {
             seconds.append(Second(second: second, streams: [stream]))
@@ -22,12 +23,7 @@ struct RetentionQueue: Sendable {
     }
 
     /// Removes the oldest second.
-    mutating func removeFirst() {
-        head += 1
-        guard head >= 32, head * 2 >= seconds.count else { return }
-        seconds.removeFirst(head)
-        head = 0
-    }
+    mutating func removeFirst() { seconds.removeFirst() }
 }
 
 extension Streams {

@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// The sessions of one app whose home is one shard; see ``SessionHome``.
@@ -8,23 +9,23 @@ struct AppSessions: Sendable {
     /// The sessions that were forgotten after their time, and when.
     private(set) var forgotten: [SessionKey: Int64] = [:]
     /// The parked sessions in the order in which they were parked; some are no longer, or again.
-    private var parkings = TimedQueue()
-    private var forgettings = TimedQueue()
+    private var parkings = Queue<(key: SessionKey, time: Int64)>()
+    private var forgettings = Queue<(key: SessionKey, time: Int64)>()
 
     /// Whether nothing is known of any session, nor has to be.
     var isEmpty: Bool { sessions.isEmpty && forgotten.isEmpty && lastEviction == nil }
 
     /// Called when a session is parked or shared.
     mutating func park(_ key: SessionKey, at now: Int64) {
-        parkings.append(key, at: now)
+        parkings.append((key, now))
         guard parkings.count > 2 * sessions.count + 64 else { return }
-        let sessions = sessions
-        parkings.removeAll { sessions[$0]?.parkedSince != $1 }
+        parkings = Queue(parkings.elements.filter { sessions[$0.key]?.parkedSince == $0.time })
     }
 
     /// Forgets the session that has been parked longest, and returns its key; `nil` if none is parked.
     mutating func evictLongestParked() -> SessionKey? {
-        while let (key, since) = parkings.popFirst() {
+        while let (key, since) = parkings.first {
+            parkings.removeFirst()
             guard sessions[key]?.parkedSince == since else { continue }
             sessions[key] = nil
             return key
@@ -38,7 +39,7 @@ struct AppSessions: Sendable {
     /// Remembers that a session was forgotten after its time.
     mutating func forget(_ key: SessionKey, at now: Int64) {
         forgotten[key] = now
-        forgettings.append(key, at: now)
+        forgettings.append((key, now))
     }
 
     /// Forgets the sessions that have been parked for `ageMax` milliseconds, and what is remembered of those.
@@ -47,7 +48,7 @@ struct AppSessions: Sendable {
     mutating func removeExpired(at moment: SessionHome.Moment, ageMax: Int64) -> [SessionKey] {
         var keys: [SessionKey] = []
         while let (key, since) = parkings.first, moment.now - since >= ageMax {
-            _ = parkings.popFirst()
+            parkings.removeFirst()
             guard sessions[key]?.parkedSince == since else { continue }
             sessions[key] = nil
             forget(key, at: moment.now)
@@ -56,7 +57,7 @@ struct AppSessions: Sendable {
         while let (key, since) = forgettings.first,
             moment.now - since >= SessionHome.clockTolerance
         {
-            _ = forgettings.popFirst()
+            forgettings.removeFirst()
             if forgotten[key] == since { forgotten[key] = nil }
         }
         // By then the age of a token alone says as much.
@@ -143,31 +144,5 @@ extension SessionHome {
                 answersPings: answersPings
             )
         }
-    }
-}
-
-/// Keys in the order of their times.
-private struct TimedQueue: Sendable {
-    private var entries: [(key: SessionKey, time: Int64)] = []
-    private var head = 0
-
-    var count: Int { entries.count - head }
-    var first: (key: SessionKey, time: Int64)? { head < entries.count ? entries[head] : nil }
-
-    mutating func append(_ key: SessionKey, at time: Int64) { entries.append((key, time)) }
-
-    mutating func popFirst() -> (key: SessionKey, time: Int64)? {
-        guard let first else { return nil }
-        head += 1
-        if head >= 32, head * 2 >= entries.count {
-            entries.removeFirst(head)
-            head = 0
-        }
-        return first
-    }
-
-    mutating func removeAll(where isObsolete: (SessionKey, Int64) -> Bool) {
-        entries = entries[head...].filter { !isObsolete($0.key, $0.time) }
-        head = 0
     }
 }

@@ -45,6 +45,23 @@ final class Connector {
     /// Opens a connection to the address in use.
     func connect(on reactor: Reactor, delegate: any StreamDelegate) throws(BenchError) -> Stream {
         guard let address else { throw .machine("no address to try") }
+        return try connect(to: address, on: reactor, delegate: delegate)
+    }
+
+    /// Opens a connection on which events are triggered.
+    func connectAsBackend(
+        on reactor: Reactor,
+        delegate: any StreamDelegate
+    ) throws(BenchError) -> Stream {
+        guard let backend = target.backend else { return try connect(on: reactor, delegate: delegate) }
+        return try connect(to: backend, on: reactor, delegate: delegate)
+    }
+
+    private func connect(
+        to address: SocketAddress,
+        on reactor: Reactor,
+        delegate: any StreamDelegate
+    ) throws(BenchError) -> Stream {
         do throws(SystemError) {
             return try reactor.connect(
                 to: address,

@@ -79,7 +79,8 @@ final class EventPublisher: StreamDelegate {
         do throws(BenchError) {
             parser = ResponseParser()
             isLast = false
-            stream = try generator.connector.connect(on: generator.reactor, delegate: self)
+            stream = try generator.connector
+                .connectAsBackend(on: generator.reactor, delegate: self)
         } catch {
             fail(error)
         }

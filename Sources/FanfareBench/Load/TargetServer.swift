@@ -5,6 +5,8 @@ import PusherProtocol
 struct TargetServer: Sendable {
     /// The server's URL.
     var url: ServerURL
+    /// Where events are triggered, if that is another node of a cluster.
+    var backend: SocketAddress?
     /// The app's key.
     var key: String
     /// The app's secret.

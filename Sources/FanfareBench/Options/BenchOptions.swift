@@ -8,6 +8,15 @@ import PusherProtocol
 struct BenchOptions: ParsableArguments {
     @OptionGroup var broker: BrokerOptions
 
+    @Option(
+        name: .customLong("backend-url"),
+        help: ArgumentHelp(
+            "Where events are triggered, if that is another node of a cluster than --url.",
+            valueName: "url"
+        )
+    )
+    var backendURL: String?
+
     @OptionGroup var app: AppKey
 
     @Option(help: "The app's ID (or FANFARE_APP_ID; default 1).")
@@ -54,6 +63,7 @@ struct BenchOptions: ParsableArguments {
         }
         return TargetServer(
             url: url,
+            backend: try backend(secure: url.isSecure),
             key: app.key,
             secret: AppSecret(variable("FANFARE_SECRET", over: secret, default: "app-secret")),
             appID: variable("FANFARE_APP_ID", over: appID, default: "1"),
@@ -61,6 +71,18 @@ struct BenchOptions: ParsableArguments {
             trust: broker.insecure ? .insecure : broker.trust.map { .file($0) } ?? .system,
             offersDeflate: deflate
         )
+    }
+
+    /// The address of `--backend-url`; nil without that option.
+    private func backend(secure isSecure: Bool) throws -> SocketAddress? {
+        guard let backendURL else { return nil }
+        guard let url = ServerURL(backendURL), url.isSecure == isSecure else {
+            throw ValidationError("--backend-url must be an address like that of --url")
+        }
+        guard let address = try? SocketAddress.resolve(host: url.host, port: url.port).first else {
+            throw ValidationError("--backend-url: \(url.host) was not found")
+        }
+        return address
     }
 
     /// Runs a benchmark, then prints the report and writes the JSON object.

@@ -89,10 +89,15 @@ extension ClusterHome {
     @discardableResult
     func sendMessages() -> Bool {
         var wereAny = false
-        for store in stores where store.sendMessages() { wereAny = true }
+        for store in stores {
+            if store.sendMessages() { wereAny = true }
+            if store.replicas?.request() == true { wereAny = true }
+        }
         return wereAny
     }
 
-    /// The number of messages that wait for Redis.
-    var waitingMessageCount: Int { stores.reduce(0) { $0 + $1.outbox.count } }
+    /// The number of messages that wait for Redis, or for its replicas.
+    var waitingMessageCount: Int {
+        stores.reduce(0) { $0 + $1.outbox.count + ($1.replicas?.count ?? 0) }
+    }
 }

@@ -8,8 +8,8 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
     func connect() {
         guard connection == nil else { return }
         if downSince == nil { downSince = context.reactor.now }
-        var url = target.url
-        if let sentinels = target.sentinels {
+        var url = address.url
+        if let sentinels = address.sentinels {
             if watch == nil {
                 watch = SentinelWatch(
                     sentinels,
@@ -38,6 +38,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
     func shutDown() {
         watch?.stop()
         watch = nil
+        _ = replicas?.end()
         connection?.close()
         connection = nil
         isOpen = false
@@ -47,8 +48,13 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
     }
 
     func opened(_ connection: RedisConnection, server: RedisServer) {
+        if let fault = fault(of: server) {
+            status.failed("\(address.url): \(fault)")
+            return connection.close()
+        }
         isOpen = true
         backoff.reset()
+        replicas?.begin(at: server)
         let isFirst = lastRun == nil
         registerAll(with: server)
         if !isFirst { status.failed(nil) }
@@ -57,16 +63,31 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
     }
 
+    /// Why the node cannot start with a server; `nil` if it can, or has started.
+    private func fault(of server: RedisServer) -> String? {
+        guard let count = settings.replicaCount, !home.isReady else { return nil }
+        if server.runID == nil {
+            return "the server hides its run ID (INFO), without which cluster.redis.acknowledge "
+                + "cannot be replica"
+        }
+        guard server.replicaCount < count else { return nil }
+        return "cluster.redis.replicas is \(count), but the number of connected replicas is "
+            + "\(server.replicaCount)"
+    }
+
     func closed(_ connection: RedisConnection, _ fault: RedisFault, unanswered: Range<CallID>) {
         guard connection === self.connection, !context.reactor.hasShutDown else { return }
-        if fault != .closedByOwner { status.failed("\(target.url): \(fault)") }
+        if fault != .closedByOwner { status.failed("\(address.url): \(fault)") }
         home.counts.faults[fault.reason, default: 0] += 1
         self.connection = nil
         let wasOpen = isOpen
         isOpen = false
         if wasOpen { downSince = context.reactor.now }
-        let unanswered = calls.sorted { $0.key < $1.key }.map(\.value)
+        var unanswered = calls.sorted { $0.key < $1.key }.map(\.value)
         calls = [:]
+        if let messages = replicas?.end(), !messages.isEmpty {
+            unanswered.insert(.publish(messages), at: 0)
+        }
         home.lost(self, unanswered)
         if wasOpen { beginIsolation() }
         startTimer(

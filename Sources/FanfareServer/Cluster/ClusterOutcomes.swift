@@ -47,14 +47,23 @@ extension ClusterHome {
         _ outcome: PublishOutcome,
         on store: ClusterStore
     ) {
+        switch outcome {
+        case .stale: store.outbox.reopen(message)
+        case .refused(let error) where error.code == .conflict: conflict(message)
+        case .refused(let error):
+            refuse(message, error.isRefusal ? .refused(error.text) : .unanswered)
+        case .counted, .numbered, .placed, .repeated:
+            guard let replicas = store.replicas else { return finish(message, outcome) }
+            replicas.append(message, outcome)
+        }
+    }
+
+    /// Reports that a message is published.
+    func finish(_ message: OutgoingMessage, _ outcome: PublishOutcome) {
         let position: StreamPosition?
         var isRepeated = false
         switch outcome {
-        case .stale: return store.outbox.reopen(message)
-        case .refused(let error) where error.code == .conflict: return conflict(message)
-        case .refused(let error):
-            return refuse(message, error.isRefusal ? .refused(error.text) : .unanswered)
-        case .counted: position = nil
+        case .stale, .refused, .counted: position = nil
         case .numbered(let serial):
             guard case .id(let stream) = message.message.stream else {
                 return refuse(message, .unanswered)
@@ -115,6 +124,8 @@ extension ClusterHome {
                 switch refusal {
                 case .unanswered:
                     "Client event on \(name) may not have been published - the connection to Redis was lost"
+                case .unconfirmed:
+                    "Client event on \(name) may be lost - too few replicas of Redis have confirmed it"
                 case .disconnected, .full, .refused:
                     "Client event rejected - \(name) cannot be published to at present, try again in a second"
                 }

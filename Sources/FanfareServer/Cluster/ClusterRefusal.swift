@@ -4,6 +4,8 @@ package enum ClusterRefusal: Sendable, Hashable {
     case disconnected
     /// The connection has ended before the answer.
     case unanswered
+    /// Redis has executed it, and so many replicas have confirmed it of those that have to.
+    case unconfirmed(Int, of: Int)
     /// Too much waits for Redis.
     case full
     /// Redis has refused it, with this text.
@@ -16,6 +18,10 @@ package enum ClusterRefusal: Sendable, Hashable {
             "Redis cannot be reached: an event of the request is not published, try again in a second"
         case .unanswered:
             "The connection to Redis was lost: it is unknown whether an event of the request is published; "
+                + "with an idempotency_key it could be repeated without harm"
+        case .unconfirmed(let count, let needed):
+            "Only \(count) of \(needed) Redis replicas have confirmed an event of the request in time: "
+                + "it may have been published, and may be lost if Redis fails over; "
                 + "with an idempotency_key it could be repeated without harm"
         case .full:
             "Too many events wait for Redis: an event of the request is not published, try again in a second"

@@ -20,9 +20,13 @@ extension ClusterStore {
         if home.claimsNumber(at: self) { claimNumber() }
     }
 
+    /// How publishes are acknowledged.
+    private var acknowledgement: Acknowledgement { replicas?.acknowledgement ?? .primary }
+
     private func register(_ index: Int, known: UInt64) {
         guard let identity else { return }
-        let call = home.partitions[index].calls.register(with: identity, known: known, .primary)
+        let call = home.partitions[index].calls
+            .register(with: identity, known: known, acknowledgement)
         send(call, as: .register(partition: index))
     }
 
@@ -52,13 +56,10 @@ extension ClusterStore {
 
     // MARK: - Heartbeats
 
-    func sendHeartbeats() {
+    /// Called by the timer.
+    func heartbeatIsDue() {
         guard isOpen, !home.isLeaving else { return }
-        for index in partitions {
-            let calls = home.partitions[index].calls
-            let call = calls.heartbeat(lease: settings.lease, .primary)
-            send(call, as: .heartbeat(partition: index))
-        }
+        sendHeartbeats()
         if home.claimsNumber(at: self) {
             claimNumber()
             home.sendReport()
@@ -69,7 +70,17 @@ extension ClusterStore {
         startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
     }
 
+    /// Renews the node in all partitions.
+    func sendHeartbeats() {
+        for index in partitions {
+            let calls = home.partitions[index].calls
+            let call = calls.heartbeat(lease: settings.lease, acknowledgement)
+            send(call, as: .heartbeat(partition: index))
+        }
+    }
+
     func receiveHeartbeat(_ reply: borrowing RESPView, _ index: Int) {
+        replicas?.announced()
         guard !home.isLeaving else { return }
         // Without memory or replicas Redis still answers; anything else is answered by another connection.
         guard let heartbeat = Heartbeat(reply) else {

@@ -13,7 +13,7 @@ package final class ClusterSettings: Sendable {
     let keys: [PartitionKeys]
     let scripts: ClusterScripts
     /// The stores; a partition is in the one whose number is the remainder of its own by their count.
-    let stores: [Store]
+    let stores: [StoreAddress]
     let tls: TLSContext?
     let connection: RedisSettings
     /// The time after which a node without a heartbeat is dead, in milliseconds.
@@ -24,16 +24,10 @@ package final class ClusterSettings: Sendable {
     let closeAfter: Duration
     /// The maximum size of the events of one shard that wait, in bytes.
     let queuedBytesMax: Int
+    /// The number of replicas that have to confirm a message before its publisher gets 200; `nil` if none has to.
+    let replicaCount: Int?
     /// What the shards know of their connections.
     let status: ClusterStatus
-
-    /// How the primary of a store is found.
-    struct Store: Sendable {
-        /// The server; with Sentinels the host is the name of the primary.
-        let url: RedisURL
-        /// What the Sentinels are asked; `nil` without any.
-        let sentinels: SentinelWatch.Settings?
-    }
 
     /// The time between two heartbeats.
     static var heartbeatInterval: Duration { .seconds(2) }
@@ -68,9 +62,9 @@ package final class ClusterSettings: Sendable {
         stores = redis.urls.compactMap { try? RedisURL($0) }
             .map { url in
                 guard case .host(let name, _) = url.location, !sentinels.isEmpty else {
-                    return Store(url: url, sentinels: nil)
+                    return StoreAddress(url: url, sentinels: nil)
                 }
-                return Store(url: url, sentinels: .init(name: name, sentinels: sentinels))
+                return StoreAddress(url: url, sentinels: .init(name: name, sentinels: sentinels))
             }
         precondition(!stores.isEmpty, "the configuration was validated")
         let isSecure = (stores.map(\.url) + sentinels).contains(where: \.isSecure)
@@ -84,6 +78,7 @@ package final class ClusterSettings: Sendable {
             answerTimeout: Self.answerTimeout,
             unansweredBytesMax: queuedBytesMax + Self.callBytesMax
         )
+        replicaCount = redis.acknowledge == .replica ? redis.replicas : nil
         lease = configuration.lease * 1_000
         patience = .seconds(redis.patience)
         closeAfter = .seconds(configuration.closeAfter)
@@ -100,4 +95,12 @@ package final class ClusterSettings: Sendable {
             .filter { isWordByte($0) || $0 == UInt8(ascii: ".") }
         return name.isEmpty ? "node" : String(decoding: name.prefix(64), as: UTF8.self)
     }
+}
+
+/// How the primary of a store is found.
+struct StoreAddress: Sendable {
+    /// The server; with Sentinels the host is the name of the primary.
+    let url: RedisURL
+    /// What the Sentinels are asked; `nil` without any.
+    let sentinels: SentinelWatch.Settings?
 }

@@ -11,7 +11,7 @@ final class ClusterStatus: Sendable {
     let number = Atomic(0)
     /// Whether the node stops.
     let isDraining = Atomic(false)
-    private let stores = Mutex<[Store]>([])
+    private let stores = Mutex<[StoreStatus]>([])
     private let log: Logger
 
     /// Creates the status of a node that has not connected yet.
@@ -23,10 +23,10 @@ final class ClusterStatus: Sendable {
     ///
     /// - Parameter address: Its address, without a password.
     /// - Returns: The status, one for all shards.
-    func store(_ address: String) -> Store {
+    func store(_ address: String) -> StoreStatus {
         stores.withLock { stores in
             if let store = stores.first(where: { $0.address == address }) { return store }
-            let store = Store(address, log)
+            let store = StoreStatus(address, log)
             stores.append(store)
             return store
         }
@@ -39,83 +39,4 @@ final class ClusterStatus: Sendable {
 
     /// Why the last attempt to connect to one of the stores has failed; `nil` if none has.
     var lastFault: String? { stores.withLock { $0.lazy.compactMap(\.lastFault).first } }
-}
-
-extension ClusterStatus {
-    /// What the shards know of one store; what operators have to know is logged once for all of them.
-    final class Store: Sendable {
-        /// The address, without a password.
-        let address: String
-        /// The number of shards that have lost it.
-        private let lostCount = Atomic(0)
-        /// The number of shards that have been without it for some seconds.
-        private let isolatedCount = Atomic(0)
-        /// The number of shards that have been without it for so long that clients are closed.
-        private let closedCount = Atomic(0)
-        /// Why it cannot be used at all; `nil` if it can.
-        private let fault = Mutex<String?>(nil)
-        private let log: Logger
-
-        init(_ address: String, _ log: Logger) {
-            self.address = address
-            self.log = log
-        }
-
-        var isIsolated: Bool { isolatedCount.load(ordering: .relaxed) > 0 }
-        var isClosed: Bool { closedCount.load(ordering: .relaxed) > 0 }
-        /// Why the last attempt to connect has failed; `nil` if none has.
-        var lastFault: String? { fault.withLock { $0 } }
-
-        func failed(_ reason: String?) { fault.withLock { $0 = reason } }
-
-        /// Called when a shard has lost its connection.
-        func lost() {
-            guard lostCount.add(1, ordering: .relaxed).oldValue == 0 else { return }
-            log.warning(
-                "Redis is lost: events wait, then they are refused with 503",
-                metadata: metadata
-            )
-        }
-
-        /// Called when a shard that has lost its connection has one again.
-        func found() {
-            guard lostCount.subtract(1, ordering: .relaxed).newValue == 0 else { return }
-            log.notice("Redis is back", metadata: ["server": "\(address)"])
-        }
-
-        /// Called when a shard has been without Redis for longer, or is with it again.
-        func change(from former: Isolation, to present: Isolation) {
-            count(isolatedCount, former >= .isolated, present >= .isolated) {
-                "without Redis for some seconds: GET /health answers 503"
-            }
-            count(closedCount, former == .closed, present == .closed) {
-                "without Redis for too long: clients are asked to reconnect, to another node"
-            }
-        }
-
-        private func count(
-            _ counter: borrowing Atomic<Int>,
-            _ before: Bool,
-            _ after: Bool,
-            _ message: () -> Logger.Message
-        ) {
-            if before, !after { counter.subtract(1, ordering: .relaxed) }
-            guard !before, after, counter.add(1, ordering: .relaxed).oldValue == 0 else { return }
-            log.error(message(), metadata: metadata)
-        }
-
-        private var metadata: Logger.Metadata {
-            ["server": "\(address)", "reason": "\(lastFault ?? "unknown")"]
-        }
-    }
-}
-
-/// How far a loss of the connection to a store has gone.
-enum Isolation: Comparable {
-    /// There is a connection, or it was lost a moment ago.
-    case none
-    /// Load balancers should send clients elsewhere.
-    case isolated
-    /// Clients are closed, and reconnect elsewhere.
-    case closed
 }

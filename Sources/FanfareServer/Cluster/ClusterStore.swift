@@ -13,15 +13,17 @@ final class ClusterStore {
     let context: ShardContext
     let settings: ClusterSettings
     /// How the primary is found.
-    let target: ClusterSettings.Store
+    let address: StoreAddress
     /// What the node's shards know of their connections to the store.
-    let status: ClusterStatus.Store
+    let status: StoreStatus
     /// The indices of its partitions among those of the shard.
     var partitions: [Int] = []
     /// The calls that are not answered.
     var calls: [CallID: ClusterHome.Call] = [:]
     /// Messages on their way to Redis.
     var outbox = ClusterOutbox()
+    /// What the primary has executed, until replicas have it; `nil` if publishers do not wait for that.
+    private(set) var replicas: ReplicaConfirmations?
     /// The channels that have to find out what they have missed, in the order in which they do.
     var behind: [RemoteChannel] = []
     /// The number of channels that are finding out.
@@ -54,11 +56,12 @@ final class ClusterStore {
     }
 
     /// Creates a store that is not connected yet.
-    init(_ target: ClusterSettings.Store, of home: ClusterHome) {
+    init(_ address: StoreAddress, of home: ClusterHome) {
         self.home = home
-        self.target = target
+        self.address = address
         (context, settings) = (home.context, home.settings)
-        status = settings.status.store("\(target.url)")
+        status = settings.status.store("\(address.url)")
+        replicas = settings.replicaCount.map { ReplicaConfirmations(of: self, replicaCount: $0) }
     }
 
     // MARK: - Calls
@@ -104,7 +107,7 @@ extension ClusterStore: TimerTarget {
         areTimersRunning.remove(alarm)
         switch alarm {
         case .connect: connect()
-        case .heartbeat: sendHeartbeats()
+        case .heartbeat: heartbeatIsDue()
         case .patience: refuseWaiting()
         case .isolation: becomeIsolated()
         case .closing: closeClients()

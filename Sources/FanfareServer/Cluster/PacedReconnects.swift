@@ -1,5 +1,6 @@
 import Broker
 import Net
+import Primitives
 import PusherProtocol
 
 /// Clients of one shard that are asked to reconnect (4200), because messages of their channels are missing.
@@ -10,7 +11,7 @@ final class PacedReconnects: TimerTarget {
 
     private let context: ShardContext
     private let connections: Connections
-    private var waiting: [SocketID] = []
+    private var waiting = Queue<SocketID>()
     private var isTimerRunning = false
 
     init(_ context: ShardContext, _ connections: Connections) {
@@ -31,7 +32,7 @@ final class PacedReconnects: TimerTarget {
 
     func timerFired(tag: Int) {
         let count = max(1, context.settings.reconnectsPerSecond / 50)
-        for socketID in waiting.prefix(count) {
+        for socketID in waiting.elements.prefix(count) {
             connections[socketID]?
                 .close(
                     .reconnectImmediately,

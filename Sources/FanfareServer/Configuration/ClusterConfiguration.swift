@@ -24,9 +24,17 @@ public struct ClusterConfiguration: Sendable, Hashable {
     /// The time without Redis after which clients are asked to reconnect elsewhere, in seconds.
     public var closeAfter = 15
 
-    /// The Redis server that the nodes share, and how it is used.
+    /// The Redis servers that the nodes share, and how they are used.
     public struct Redis: Sendable, Hashable {
-        /// The address: `redis://`, `rediss://` or `redis+unix://`.
+        /// When an event counts as published.
+        public enum Acknowledgement: String, Sendable, CaseIterable {
+            /// When the primary has executed it.
+            case primary
+            /// When replicas have it too.
+            case replica
+        }
+
+        /// The addresses: `redis://`, `rediss://` or `redis+unix://`; each of several primaries has a share of the partitions.
         ///
         /// With Sentinels the host is the name under which they monitor the primary.
         public var urls: [String] = []
@@ -38,6 +46,10 @@ public struct ClusterConfiguration: Sendable, Hashable {
         public var password: String?
         /// The path of a PEM file of certificates to trust instead of the system's; `nil` for the system's.
         public var trust: String?
+        /// When an event counts as published, so that its publisher gets 200.
+        public var acknowledge = Acknowledgement.primary
+        /// The number of replicas that have to have an event, with ``Acknowledgement/replica``.
+        public var replicas = 1
         /// The time without a connection for which events wait, in seconds; later ones are refused.
         public var patience = 1
         /// The maximum size of the events that wait for Redis, in bytes.
@@ -87,6 +99,16 @@ extension ConfigurationKey<Configuration> {
             "cluster.redis.trust",
             \.cluster.redis.trust,
             SettingKind<String>.path("the path of a PEM file").orNone()
+        ),
+        Self(
+            "cluster.redis.acknowledge",
+            \.cluster.redis.acknowledge,
+            SettingKind<ClusterConfiguration.Redis.Acknowledgement>.choice
+        ),
+        Self(
+            "cluster.redis.replicas",
+            \.cluster.redis.replicas,
+            .count("a number of replicas", in: 1...16)
         ),
         Self(
             "cluster.redis.patience",
@@ -158,18 +180,32 @@ extension Configuration {
         let urls = cluster.redis.urls
         if urls.isEmpty {
             add("cluster.redis.urls", "is empty, but cluster.engine is redis: name the server")
-        } else if urls.count > 1 {
+        }
+        let locations = urls.map { (try? RedisURL($0))?.location }
+        for (number, location) in locations.enumerated() {
+            if let location, locations[..<number].contains(location) {
+                add(
+                    "cluster.redis.urls.\(number)",
+                    "is there twice: each server has a share of the channels"
+                )
+            }
+            if !cluster.redis.sentinels.isEmpty, case .unix = location {
+                add(
+                    "cluster.redis.urls.\(number)",
+                    "is a path, but there are cluster.redis.sentinels: name the primary as they do, redis://NAME"
+                )
+            }
+        }
+        if urls.count > cluster.partitions {
             add(
                 "cluster.redis.urls",
-                "names \(urls.count) servers: only one can be used yet; leave out the others"
+                "names \(urls.count) servers for \(cluster.partitions) parts: raise cluster.partitions"
             )
         }
-        if !cluster.redis.sentinels.isEmpty, let url = urls.first.flatMap({ try? RedisURL($0) }),
-            case .unix = url.location
-        {
+        if cluster.redis.replicas != 1, cluster.redis.acknowledge == .primary {
             add(
-                "cluster.redis.urls.0",
-                "is a path, but there are cluster.redis.sentinels: name the primary as they do, redis://NAME"
+                "cluster.redis.replicas",
+                "is of no use unless cluster.redis.acknowledge is replica"
             )
         }
         let isSecure = (urls + cluster.redis.sentinels).contains {

@@ -1,4 +1,5 @@
 import Net
+import Primitives
 
 /// The calls of a connection that Redis has not answered, in their order.
 struct UnansweredCalls {
@@ -22,40 +23,29 @@ struct UnansweredCalls {
         let sentAt: MonotonicTime
     }
 
-    private var calls: [Call] = []
-    /// The index of the oldest call; those before it are answered.
-    private var head = 0
+    private var calls = Queue<Call>()
     /// The ID of the oldest call.
     private(set) var firstID = CallID(number: 1)
     /// The bytes of all calls.
     private(set) var byteCount = 0
 
-    var isEmpty: Bool { head == calls.count }
+    var isEmpty: Bool { calls.isEmpty }
     /// The oldest call.
-    var first: Call? { isEmpty ? nil : calls[head] }
-    var ids: Range<CallID> { firstID..<firstID.advanced(by: calls.count - head) }
+    var first: Call? { calls.first }
+    var ids: Range<CallID> { firstID..<firstID.advanced(by: calls.count) }
 
     mutating func append(_ call: Call) -> CallID {
         calls.append(call)
         byteCount += call.length
-        return firstID.advanced(by: calls.count - head - 1)
+        return firstID.advanced(by: calls.count - 1)
     }
 
     /// Removes the oldest call, if there is one, and returns its ID.
     mutating func removeFirst() -> CallID {
         let id = firstID
         guard !isEmpty else { return id }
-        byteCount -= calls[head].length
-        head += 1
+        byteCount -= calls.removeFirst().length
         firstID = firstID.advanced(by: 1)
-        // Seldom, and half of the list at least: the cost of a removal is constant on average.
-        if head == calls.count {
-            calls.removeAll(keepingCapacity: calls.capacity <= 4_096)
-            head = 0
-        } else if head >= 1_024, head * 2 >= calls.count {
-            calls.removeFirst(head)
-            head = 0
-        }
         return id
     }
 
@@ -63,10 +53,10 @@ struct UnansweredCalls {
     ///
     /// - Returns: Whether it was the last one, so that the call is answered.
     mutating func confirm(_ command: SubscriptionCommand) -> Bool {
-        guard !isEmpty, case .confirmations(command, let count) = calls[head].answer else {
+        guard !isEmpty, case .confirmations(command, let count) = calls[0].answer else {
             return false
         }
-        calls[head].answer = .confirmations(command, count - 1)
+        calls[0].answer = .confirmations(command, count - 1)
         return count == 1
     }
 }

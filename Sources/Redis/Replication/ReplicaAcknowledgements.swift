@@ -54,6 +54,8 @@ public final class ReplicaAcknowledgements {
 
     /// The settings.
     public let settings: Settings
+    /// The number of replicas that were connected to the primary at the end of the last round, or when it was opened.
+    public var connectedReplicaCount: Int { server.replicaCount }
     private var server: RedisServer
     private weak var delegate: (any ReplicaAcknowledgementsDelegate)?
     private var connection: RedisConnection?

@@ -6,7 +6,7 @@ import Testing
 @Suite("Cluster: the log of a loss of Redis") struct ClusterStatusTests {
     private let lines = LogLines()
     private let node: ClusterStatus
-    private let status: ClusterStatus.Store
+    private let status: StoreStatus
 
     init() {
         node = ClusterStatus(lines.logger())

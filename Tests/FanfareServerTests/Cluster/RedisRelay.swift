@@ -29,14 +29,26 @@ final class RedisRelay: Sendable {
 
     /// The address for the nodes.
     var address: String { "redis+unix://\(path)" }
+    /// The port for replicas; 0 if there is none.
+    let port: UInt16
 
     /// Begins to relay to a server's socket.
-    init(to target: String) {
+    ///
+    /// - Parameters:
+    ///   - target: The socket.
+    ///   - hasPort: Whether to listen on a port, since replicas reach their primary by one; then there is no address.
+    init(to target: String, hasPort: Bool = false) {
         state = Mutex(State(target: target))
         path = NSTemporaryDirectory() + "relay-\(UUID().uuidString.prefix(8)).sock"
-        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        let listener = listener
-        precondition(Self.named(path) { Glibc.bind(listener, $0, $1) } == 0)
+        let family = hasPort ? AF_INET : AF_UNIX
+        let listener = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+        self.listener = listener
+        if hasPort {
+            port = Self.bind(listener)
+        } else {
+            port = 0
+            precondition(Self.named(path) { Glibc.bind(listener, $0, $1) } == 0)
+        }
         precondition(listen(listener, 64) == 0)
         Thread.detachNewThread { [self] in
             while !state.withLock({ $0.isEnded }) {
@@ -115,6 +127,21 @@ final class RedisRelay: Sendable {
             rest = rest.dropFirst(count)
         }
         return true
+    }
+
+    /// Binds a socket to a free port, and returns the port.
+    private static func bind(_ listener: Int32) -> UInt16 {
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        return withUnsafeMutablePointer(to: &name) { name in
+            name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                precondition(Glibc.bind(listener, $0, length) == 0)
+                precondition(getsockname(listener, $0, &length) == 0)
+            }
+            return UInt16(bigEndian: name.pointee.sin_port)
+        }
     }
 
     private static func named(

@@ -78,7 +78,8 @@ struct TestCluster {
 }
 
 extension RedisProcess {
-    /// Sends a command over a connection of its own, and returns the first line of the reply.
+    /// Sends a command over a connection of its own, and returns the text of the reply: a string, or the first line of
+    /// anything else.
     @discardableResult
     func command(_ arguments: String...) throws -> String {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -98,6 +99,12 @@ extension RedisProcess {
         var line: [UInt8] = []
         var byte: UInt8 = 0
         while recv(descriptor, &byte, 1, 0) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
+        if line.first == UInt8(ascii: "$"), line != Array("$-1\r".utf8) {
+            var text: [UInt8] = []
+            let length = Int(String(decoding: line.dropFirst().dropLast(), as: UTF8.self)) ?? 0
+            while text.count < length, recv(descriptor, &byte, 1, 0) == 1 { text.append(byte) }
+            return String(decoding: text, as: UTF8.self)
+        }
         return String(decoding: line.dropLast(), as: UTF8.self)
     }
 }

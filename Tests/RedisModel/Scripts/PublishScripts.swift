@@ -69,7 +69,7 @@ extension ScriptRun {
             )
             (stream, isNamed) = (openStream(streamKeys).stream, false)
         } else if message.stream == "-" {
-            if let newest = newest(message.messages) {
+            if let newest = newest(message.messages, epoch) {
                 guard newest.stream > since(epoch) else { return .null }
                 (stream, isNamed) = (newest.stream, false)
             }

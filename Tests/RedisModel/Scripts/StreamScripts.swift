@@ -13,9 +13,12 @@ extension ScriptRun {
 
     /// The newest ID of a channel's messages; nil without a stream.
     ///
-    /// That of the newest message which is kept, if one is: behind it, only IDs that were given back have been.
-    func newest(_ messages: ByteString) -> EntryStream.ID? {
-        data[stream: messages].map { $0.entries.last?.id ?? $0.lastID }
+    /// That of the newest message which is kept, if it is of a stream that goes on. Behind a sealed one, the next may have
+    /// begun, and have no messages.
+    func newest(_ messages: ByteString, _ epoch: ByteString) -> EntryStream.ID? {
+        guard let stream = data[stream: messages] else { return nil }
+        if let last = stream.entries.last?.id, last.stream > since(epoch) { return last }
+        return stream.lastID
     }
 
     /// Begins a stream behind the newest one (nil for none), and announces it.
@@ -45,7 +48,7 @@ extension ScriptRun {
 
     /// Finds the current stream of a channel, or begins one; returns the place of its last message.
     mutating func openStream(_ keys: StreamKeys) -> EntryStream.ID {
-        let newest = newest(keys.messages)
+        let newest = newest(keys.messages, keys.epoch)
         var position = newest ?? EntryStream.ID(0, 0)
         if position.stream <= since(keys.epoch) {
             let reason: ByteString = newest == nil ? "first" : "epoch"
@@ -75,7 +78,7 @@ extension ScriptRun {
         let name = channel.parts(2, by: ":")[1]
         data[hash: keys[4]][name] = nil
         data[sorted: keys[5]][name] = nil
-        let newest = newest(streamKeys.messages)
+        let newest = newest(streamKeys.messages, streamKeys.epoch)
         guard newest != nil || begins else { return .null }
         _ = data[stream: streamKeys.messages]?.trim(to: 0)
         let id = beginStream(streamKeys, after: newest?.stream, "purge")
@@ -87,7 +90,7 @@ extension ScriptRun {
         .array(
             [.integer(Int64(since(keys[0])))]
                 + keys.dropFirst().map { key in
-                    guard let newest = newest(key) else { return .null }
+                    guard let newest = newest(key, keys[0]) else { return .null }
                     data.expire(key, after: Self.lifetime)
                     return .bulk(ByteString(newest.description))
                 }

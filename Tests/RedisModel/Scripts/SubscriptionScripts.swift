@@ -115,7 +115,7 @@ extension ScriptRun {
                 )
             )
         } else if flags.has("r") {
-            last = newest(messages)
+            last = newest(messages, subscriptionKeys.epoch)
         }
         let first = last == nil ? nil : data[stream: messages]?.entries.first?.id
         var event: ByteString?

@@ -39,7 +39,7 @@ local stream, serial, last, first = nil, nil, false, false
 if has('t') then
     stream, serial = openStream(keys, time)
 elseif has('r') then
-    stream, serial = newest(keys.messages)
+    stream, serial = newest(keys.messages, since(keys.epoch))
 end
 if stream then
     last = digits(stream) .. '-' .. serial

@@ -10,13 +10,14 @@
 local function digits(number) return string.format('%.0f', number) end
 
 -- The newest ID ever of a channel's messages: the stream, as a number, and the serial. Nil without a stream.
-local function newest(messages)
+--
+-- Behind messages of a sealed stream the next one may have begun, and have none.
+local function newest(messages, sealed)
     if redis.call('EXISTS', messages) == 0 then return nil end
     local id
     local last = redis.call('XREVRANGE', messages, '+', '-', 'COUNT', 1)[1]
-    if last then
-        id = last[1]
-    else
+    if last then id = last[1] end
+    if not last or tonumber(string.match(id, '^%d+')) <= sealed then
         local info = redis.call('XINFO', 'STREAM', messages)
         for index = 1, #info, 2 do
             if info[index] == 'last-generated-id' then id = info[index + 1] end

@@ -25,8 +25,9 @@ end
 
 -- Finds the current stream of a channel, or begins one. Returns its ID and the serial of its last message.
 local function openStream(keys, time)
-    local stream, serial = newest(keys.messages)
-    if not stream or stream <= since(keys.epoch) then
+    local sealed = since(keys.epoch)
+    local stream, serial = newest(keys.messages, sealed)
+    if not stream or stream <= sealed then
         local base = tonumber(redis.call('HGET', keys.epoch, 'base'))
         local former = stream and base and stream > base and digits(stream) .. '-' .. serial
         stream, serial = beginStream(keys, time, stream, stream and 'epoch' or 'first', former), '0'

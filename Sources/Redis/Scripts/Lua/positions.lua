@@ -4,9 +4,10 @@
 --
 -- Returns: since; for each stream the newest message's ID, or nil.
 
-local positions = { since(KEYS[1]) }
+local sealed = since(KEYS[1])
+local positions = { sealed }
 for index = 2, #KEYS do
-    local stream, serial = newest(KEYS[index])
+    local stream, serial = newest(KEYS[index], sealed)
     if stream then redis.call('EXPIRE', KEYS[index], 86400) end
     positions[index] = stream and digits(stream) .. '-' .. serial or false
 end

@@ -106,11 +106,11 @@ local function publish()
             epoch = epoch, messages = messages, announcements = announcements, due = due,
         }, clock()))), false
     elseif stream == '-' then
-        local current = newest(messages)
+        sealed = sealed or since(epoch)
+        local current = newest(messages, sealed)
         if not current then
             stream = ''
         else
-            sealed = sealed or since(epoch)
             if current <= sealed then return false end
             stream, isNamed = digits(current), false
         end

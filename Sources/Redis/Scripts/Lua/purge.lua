@@ -13,7 +13,7 @@ local channel, begins = ARGV[1], ARGV[2] == '1'
 local name = string.match(channel, '^[^:]*:(.*)$')
 redis.call('HDEL', KEYS[5], name)
 redis.call('ZREM', KEYS[6], name)
-local stream = newest(keys.messages)
+local stream = newest(keys.messages, since(keys.epoch))
 if not stream and not begins then return false end
 if stream then redis.call('XTRIM', keys.messages, 'MAXLEN', 0) end
 local id = beginStream(keys, now(), stream, 'purge')

@@ -1,0 +1,180 @@
+import Net
+import Primitives
+import Redis
+
+/// What a store's primary has executed for this shard, until enough replicas have it too.
+///
+/// The messages whose replies came in one turn share a round of ``ReplicaAcknowledgements``. A publisher gets 200 when its
+/// round is confirmed; if it is not, nobody knows whether the message survives a failover.
+final class ReplicaConfirmations {
+    /// A message that the primary has executed.
+    struct Executed {
+        let message: OutgoingMessage
+        let outcome: PublishOutcome
+    }
+
+    // The store owns this object.
+    private unowned let store: ClusterStore
+    private let replicaCount: Int
+    private var acknowledgements: ReplicaAcknowledgements?
+    /// The messages of this turn.
+    private var executed: [Executed] = []
+    /// The messages of the rounds that are requested, in their order.
+    private var rounds = Queue<(round: ReplicaAcknowledgements.Round, messages: [Executed])>()
+    private var server: RedisServer?
+    private var backoff = ReconnectBackoff()
+    private var isTimerRunning = false
+    /// The number of unanswered calls that tell the partitions that not all replicas confirm any more.
+    private var announcementCount = 0
+    /// How the publishes of the present connection are acknowledged: by all replicas, as long as none more was seen.
+    private(set) var acknowledgement = Acknowledgement.replica
+
+    /// The time for which a round waits for the replicas.
+    private static var timeout: Duration { .seconds(1) }
+
+    init(of store: ClusterStore, replicaCount: Int) {
+        self.store = store
+        self.replicaCount = replicaCount
+    }
+
+    /// The number of messages that are not confirmed.
+    var count: Int { rounds.elements.reduce(executed.count) { $0 + $1.messages.count } }
+
+    // MARK: - The connection
+
+    /// Called when the store's connection is open.
+    func begin(at server: RedisServer) {
+        self.server = server
+        acknowledgement = server.replicaCount <= replicaCount ? .all : .replica
+        announcementCount = 0
+        connect()
+    }
+
+    private func connect() {
+        guard let server, acknowledgements == nil, let location = store.location,
+            let partition = store.partitions.first
+        else { return }
+        var url = store.address.url
+        url.location = location
+        let (settings, context) = (store.settings, store.context)
+        acknowledgements = .connect(
+            to: url,
+            tls: settings.tls,
+            settings: .init(
+                connection: settings.connection,
+                counter: store.home.partitions[partition].calls.keys.counter,
+                replicaCount: replicaCount,
+                timeout: Self.timeout
+            ),
+            of: server,
+            on: context.reactor,
+            delegate: self
+        )
+    }
+
+    /// Called when the store's connection has ended.
+    ///
+    /// - Returns: The messages that are not confirmed, in their order.
+    func end() -> [OutgoingMessage] {
+        server = nil
+        acknowledgements.take()?.close()
+        let messages = rounds.elements.flatMap(\.messages) + executed
+        (rounds, executed) = (Queue(), [])
+        return messages.map(\.message)
+    }
+
+    // MARK: - Messages
+
+    /// Adds a message that the primary has executed.
+    func append(_ message: OutgoingMessage, _ outcome: PublishOutcome) {
+        executed.append(Executed(message: message, outcome: outcome))
+    }
+
+    /// Requests the confirmation of a turn's messages.
+    ///
+    /// - Returns: Whether there are any.
+    func request() -> Bool {
+        guard !executed.isEmpty, announcementCount == 0, let acknowledgements,
+            let round = try? acknowledgements.request()
+        else { return false }
+        rounds.append((round, executed))
+        executed = []
+        return true
+    }
+
+    /// Called when a partition knows how publishes are acknowledged.
+    func announced() { announcementCount = max(0, announcementCount - 1) }
+}
+
+extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
+    func acknowledgements(
+        _ acknowledgements: ReplicaAcknowledgements,
+        confirm round: ReplicaAcknowledgements.Round
+    ) {
+        guard acknowledgements === self.acknowledgements else { return }
+        backoff.reset()
+        if acknowledgement == .all, acknowledgements.connectedReplicaCount > replicaCount {
+            // One of them may lack a message that the others have confirmed. An epoch that it begins must not be taken for
+            // clean, and that has to be with the replicas first.
+            acknowledgement = .replica
+            store.sendHeartbeats()
+            // Those that were sent before are answered first.
+            announcementCount = store.calls.values.count {
+                if case .heartbeat = $0 { true } else { false }
+            }
+            while let next = rounds.first, next.round <= round {
+                executed = rounds.removeFirst().messages + executed
+            }
+            return
+        }
+        while let next = rounds.first, next.round <= round {
+            for executed in rounds.removeFirst().messages {
+                store.home.finish(executed.message, executed.outcome)
+            }
+        }
+    }
+
+    func acknowledgements(
+        _ acknowledgements: ReplicaAcknowledgements,
+        miss round: ReplicaAcknowledgements.Round,
+        replicaCount: Int,
+        refusal: RedisError?
+    ) {
+        guard acknowledgements === self.acknowledgements else { return }
+        while let next = rounds.first, next.round <= round {
+            for executed in rounds.removeFirst().messages {
+                let refusal = ClusterRefusal.unconfirmed(replicaCount, of: self.replicaCount)
+                store.home.refuse(executed.message, refusal)
+            }
+        }
+    }
+
+    func acknowledgements(
+        _ acknowledgements: ReplicaAcknowledgements,
+        closed fault: RedisFault,
+        since round: ReplicaAcknowledgements.Round
+    ) {
+        guard acknowledgements === self.acknowledgements else { return }
+        self.acknowledgements = nil
+        if case .anotherServer = fault {
+            // The calls are executed by a server whose data is given up.
+            store.connection?.close()
+            return
+        }
+        for executed in exchange(&rounds, with: Queue()).elements.flatMap(\.messages) {
+            store.home.refuse(executed.message, .unanswered)
+        }
+        guard !isTimerRunning else { return }
+        isTimerRunning = true
+        let pause = backoff.pause(random: .random(in: .min ... .max))
+        store.context.reactor.schedule(after: pause, self)
+    }
+}
+
+extension ReplicaConfirmations: TimerTarget {
+    func timerFired(tag: Int) {
+        isTimerRunning = false
+        guard !store.context.reactor.hasShutDown else { return }
+        connect()
+    }
+}

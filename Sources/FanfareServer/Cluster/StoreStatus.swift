@@ -1,0 +1,79 @@
+import Logging
+import Synchronization
+
+/// What the shards know of one store; what operators have to know is logged once for all of them.
+final class StoreStatus: Sendable {
+    /// The address, without a password.
+    let address: String
+    /// The number of shards that have lost it.
+    private let lostCount = Atomic(0)
+    /// The number of shards that have been without it for some seconds.
+    private let isolatedCount = Atomic(0)
+    /// The number of shards that have been without it for so long that clients are closed.
+    private let closedCount = Atomic(0)
+    /// Why it cannot be used at all; `nil` if it can.
+    private let fault = Mutex<String?>(nil)
+    private let log: Logger
+
+    init(_ address: String, _ log: Logger) {
+        self.address = address
+        self.log = log
+    }
+
+    var isIsolated: Bool { isolatedCount.load(ordering: .relaxed) > 0 }
+    var isClosed: Bool { closedCount.load(ordering: .relaxed) > 0 }
+    /// Why the last attempt to connect has failed; `nil` if none has.
+    var lastFault: String? { fault.withLock { $0 } }
+
+    func failed(_ reason: String?) { fault.withLock { $0 = reason } }
+
+    /// Called when a shard has lost its connection.
+    func lost() {
+        guard lostCount.add(1, ordering: .relaxed).oldValue == 0 else { return }
+        log.warning(
+            "Redis is lost: events wait, then they are refused with 503",
+            metadata: metadata
+        )
+    }
+
+    /// Called when a shard that has lost its connection has one again.
+    func found() {
+        guard lostCount.subtract(1, ordering: .relaxed).newValue == 0 else { return }
+        log.notice("Redis is back", metadata: ["server": "\(address)"])
+    }
+
+    /// Called when a shard has been without Redis for longer, or is with it again.
+    func change(from former: Isolation, to present: Isolation) {
+        count(isolatedCount, former >= .isolated, present >= .isolated) {
+            "without Redis for some seconds: GET /health answers 503"
+        }
+        count(closedCount, former == .closed, present == .closed) {
+            "without Redis for too long: clients are asked to reconnect, to another node"
+        }
+    }
+
+    private func count(
+        _ counter: borrowing Atomic<Int>,
+        _ before: Bool,
+        _ after: Bool,
+        _ message: () -> Logger.Message
+    ) {
+        if before, !after { counter.subtract(1, ordering: .relaxed) }
+        guard !before, after, counter.add(1, ordering: .relaxed).oldValue == 0 else { return }
+        log.error(message(), metadata: metadata)
+    }
+
+    private var metadata: Logger.Metadata {
+        ["server": "\(address)", "reason": "\(lastFault ?? "unknown")"]
+    }
+}
+
+/// How far a loss of the connection to a store has gone.
+enum Isolation: Comparable {
+    /// There is a connection, or it was lost a moment ago.
+    case none
+    /// Load balancers should send clients elsewhere.
+    case isolated
+    /// Clients are closed, and reconnect elsewhere.
+    case closed
+}
