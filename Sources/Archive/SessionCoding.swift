@@ -1,10 +1,11 @@
-internal import Broker
+package import Broker
 internal import PusherProtocol
 
 /// How a session is written in a row of a file: its record, besides its key and the time at which it was parked.
 ///
-/// The record ends with a checksum: a serial that a faulty disk has raised would skip messages without a word.
-enum SessionCoding {
+/// The record ends with a checksum: a serial that a faulty disk has raised would skip messages without a word. In a cluster
+/// Redis has the same records.
+package enum SessionCoding {
     private static var version: UInt8 { 2 }
 
     private enum Flag {
@@ -23,7 +24,7 @@ enum SessionCoding {
     }
 
     /// The record of a session.
-    static func record(of session: StoredSession) -> [UInt8] {
+    package static func record(of session: StoredSession) -> [UInt8] {
         var record: [UInt8] = [version, session.state.rawValue]
         record.append(
             (session.answersPings ? Flag.answersPings : 0)
@@ -81,7 +82,7 @@ enum SessionCoding {
     }
 
     /// The session of a row; `nil` for a damaged record.
-    static func session(
+    package static func session(
         _ address: SessionAddress,
         parkedAt: Int64?,
         record: [UInt8]

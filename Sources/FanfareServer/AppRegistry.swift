@@ -28,6 +28,8 @@ package final class AppRegistry: Sendable {
     let replaysOpenings: Bool
     /// The webhook endpoints of the apps that have any.
     let webhookEndpoints: [AppID: [WebhookEndpoint]]
+    /// Whether any app has limits that all nodes of a cluster share.
+    let hasSharedLimits: Bool
     /// The fingerprint of the apps, which nodes with the same ones share.
     let fingerprint: String
     private let entries: [AppID: Entry]
@@ -74,12 +76,18 @@ package final class AppRegistry: Sendable {
         keepsMessagesAlways = entries.values.contains { $0.app.recovery.keepsAlways }
         replaysOpenings = entries.values.contains { $0.app.recovery.replaysOpenings }
         webhookEndpoints = entries.compactMapValues { WebhookApp($0.configuration)?.endpoints }
+        hasSharedLimits = entries.values.contains {
+            $0.configuration.connectionsMax != nil || $0.app.requests.isLimited
+        }
         fingerprint = NodeReport.fingerprint(of: configurations)
         self.entries = entries
     }
 
     /// The identifiers of all apps.
     var ids: some Sequence<AppID> { entries.keys }
+
+    /// The maximum number of an app's connections; `nil` for no limit.
+    func connectionsMax(of app: AppID) -> Int? { entries[app]?.configuration.connectionsMax }
 
     /// The apps that have webhooks.
     var webhookApps: [WebhookApp] { entries.values.compactMap { WebhookApp($0.configuration) } }

@@ -41,7 +41,8 @@ import Testing
             #expect(UserAnnouncement(Array(text.utf8)) == nil)
         }
         for text in [
-            "", "yield 1:t", "yield 1 1.2", "yield 1:t 1.2 x", "yielded 1:t 1.2", "x 1:t 1.2",
+            "", "yield 1:t", "yield 1 1.2", "yield 1:t 1.2", "yield 1:t 1.2 x",
+            "yield 1:t 1.2 -1", "yielded 1:t 1.2", "x 1:t 1.2",
         ] {
             #expect(InboxMessage(Array(text.utf8)) == nil)
         }

@@ -15,15 +15,16 @@ import Testing
         sessionsMax: Int = 10,
         takes: Bool = false,
         in store: ClusterStore
-    ) throws -> SessionClaim {
+    ) throws -> ClaimedSession {
         let call = store.calls(of: node).claim(
             session ?? self.session,
             for: .init(socketID: socketID, openedAt: openedAt),
             age: 300_000,
             sessionsMax: sessionsMax,
+            openFor: 7,
             takes: takes
         )
-        return try store.send(call) { SessionClaim($0) }
+        return try store.send(call) { ClaimedSession($0) }
     }
 
     private func park(
@@ -31,11 +32,12 @@ import Testing
         _ socketID: String,
         _ state: String,
         _ parking: ClusterSession.Parking = .park,
+        openedAt: Int64 = 1,
         in store: ClusterStore
     ) throws -> SessionParking {
         let call = store.calls(of: node).park(
             session,
-            of: socketID,
+            of: .init(socketID: socketID, openedAt: openedAt),
             Array(state.utf8),
             age: 300_000,
             parking
@@ -76,7 +78,7 @@ import Testing
         #expect(try park("1.1", "late", in: store) == .outdated)
         let messages = try store.live.takeMessages().map { InboxMessage(Array($0.utf8)) }
         let expected: [(String, InboxMessage.Content)] = [
-            ("1.1", .yield), ("2.1", .superseded), ("1.1", .yield),
+            ("1.1", .yield(openFor: 7)), ("2.1", .superseded), ("1.1", .yield(openFor: 7)),
             ("2.2", .yielded(Array("new state".utf8))),
         ]
         #expect(messages.map { $0?.socketID } == expected.map(\.0))
@@ -104,14 +106,29 @@ import Testing
         let store = try store()
         _ = try claim("1.1", in: store)
         #expect(try claim(by: "b", "2.1", in: store).outcome == .awaited)
+        #expect(try park("1.1", "x", in: store) == .passedOn)
+        #expect(try claim("1.2", in: store).outcome == .awaited)
+        // The first one, which has yielded, answers a ping.
         #expect(try park("1.1", "", .share, in: store) == .stored)
-        #expect(try claim("1.2", in: store).outcome == .shared)
-        #expect(try park("1.1", "x", in: store) == .outdated)
-        #expect(
-            try store.live.takeMessages().map { InboxMessage(Array($0.utf8))?.content } == [
-                .yield, .shared,
-            ]
-        )
+        #expect(try claim("1.3", in: store).outcome == .shared)
+        #expect(try park(by: "b", "2.1", "x", in: store) == .outdated)
+        let messages = try store.live.takeMessages().map { InboxMessage(Array($0.utf8)) }
+        #expect(messages.suffix(2).map { $0?.content } == [.shared, .shared])
+        #expect(messages.suffix(2).map { $0?.socketID } == ["2.1", "1.2"])
+    }
+
+    @Test("A session that Redis has lost is stored again by its owner")
+    func restoresWhatIsLost() throws {
+        let store = try store()
+        #expect(try park("1.1", "x", .share, in: store) == .outdated)
+        #expect(try park("1.1", "x", .checkpoint, in: store) == .restored)
+        #expect(try claim(by: "b", "2.1", in: store).outcome == .awaited)
+        #expect(try park("1.1", "x", openedAt: 2, in: store) == .outdated)
+        #expect(try park("1.1", "x", in: store) == .passedOn)
+        _ = try store.call("DEL", keys.sessions("1"))
+        #expect(try park(by: "b", "2.1", "y", in: store) == .restored)
+        let claim = try claim("1.2", in: store)
+        #expect(claim.outcome == .resumed && claim.state == Array("y".utf8))
     }
 
     @Test func forgetsTheOldestBeyondTheLimitAndWhatHasExpired() throws {
@@ -128,11 +145,15 @@ import Testing
         }
         try store.call("ZADD", expiries, "4000000000003", "1:v")
         let fourth = ClusterSession(app: "1", token: "w")
-        #expect(try claim(on: fourth, "1.4", sessionsMax: 3, in: store).forgottenCount == 1)
+        let full = try claim(on: fourth, "1.4", sessionsMax: 3, in: store)
+        #expect(full.outcome == .full && full.forgottenCount == 0 && full.lastForgottenAt == nil)
+        #expect(try park("1.0", "x", in: store) == .stored)
+        let new = try claim(on: fourth, "1.4", sessionsMax: 3, in: store)
+        #expect(new.outcome == .new && new.forgottenCount == 1 && new.lastForgottenAt != nil)
         let tokens = try store.call("HKEYS", keys.sessions("1")).elements.map(\.text)
-        #expect(Set(tokens) == ["1:t", "1:v", "1:w"])
-        try store.call("ZADD", expiries, "1", "1:t", "2", "1:v")
+        #expect(Set(tokens) == ["1:u", "1:v", "1:w", "!"])
+        try store.call("ZADD", expiries, "1", "1:u", "2", "1:v")
         #expect(try claim("1.5", sessionsMax: 3, in: store).outcome == .new)
-        #expect(try store.call("HLEN", keys.sessions("1")) == .integer(2))
+        #expect(try store.call("HLEN", keys.sessions("1")) == .integer(3))
     }
 }

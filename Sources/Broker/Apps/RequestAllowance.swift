@@ -58,6 +58,33 @@ public final class RequestAllowance: Sendable {
         terminations = rates.terminations.map(SharedTokenBucket.init)
     }
 
+    // MARK: - Several nodes
+
+    /// The number of rates.
+    public static let rateCount = 4
+
+    private var buckets: [SharedTokenBucket?] { [all, triggers, queries, terminations] }
+
+    /// Whether there is any rate.
+    public var isLimited: Bool { buckets.contains { $0 != nil } }
+
+    /// How often each rate was asked for; 0 where there is none.
+    public var askedCounts: [Int] { buckets.map { $0?.askedCount ?? 0 } }
+
+    /// This node's share of each rate, per second; 0 where there is none.
+    public var shares: [Int] { buckets.map { $0?.sharePerSecond ?? 0 } }
+
+    /// Gives this node a share of each rate.
+    ///
+    /// - Parameter share: Returns the share, per second, of a rate with this index in ``askedCounts``.
+    public func divide(_ share: (_ index: Int, _ perSecond: Int) -> Int) {
+        for (index, bucket) in buckets.enumerated() {
+            if let bucket { bucket.resize(to: share(index, bucket.rate.perSecond)) }
+        }
+    }
+
+    // MARK: - Requests
+
     /// Counts a request.
     ///
     /// - Parameters:

@@ -25,16 +25,36 @@ public struct TokenBucket: Sendable {
 }
 
 /// A lock-free token bucket shared by all loops, as for the requests of an app.
+///
+/// In a cluster each node has a share of the rate.
 public final class SharedTokenBucket: Sendable {
     /// The refill rate and the capacity.
     public let rate: Rate
+    private let share: Atomic<Int>
+    private let asked = Atomic(0)
     private let fullAt = Atomic(Int64.min)
 
     /// Creates a full bucket.
-    public init(_ rate: Rate) { self.rate = rate }
+    public init(_ rate: Rate) {
+        self.rate = rate
+        share = Atomic(rate.perSecond)
+    }
+
+    /// How often a token was asked for.
+    public var askedCount: Int { asked.load(ordering: .relaxed) }
+
+    /// The present refill rate and capacity, per second.
+    public var sharePerSecond: Int { share.load(ordering: .relaxed) }
+
+    /// Changes the refill rate and the capacity to a share of the rate, from 1 on.
+    public func resize(to perSecond: Int) {
+        share.store(max(1, min(perSecond, rate.perSecond)), ordering: .relaxed)
+    }
 
     /// Takes a token; see ``TokenBucket/take(at:_:)``.
     public func take(at now: Int64) -> Bool {
+        asked.add(1, ordering: .relaxed)
+        let rate = Rate(perSecond: share.load(ordering: .relaxed))
         var seen = fullAt.load(ordering: .relaxed)
         while true {
             guard let next = rate.afterTaking(from: seen, at: now) else { return false }

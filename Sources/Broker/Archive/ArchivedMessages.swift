@@ -4,11 +4,18 @@ public import PusherProtocol
 public struct ArchivedMessages: Sendable {
     /// The messages.
     public private(set) var messages: [StoredMessage]
+    /// What precedes the present stream; `nil` for a client whose position is in it.
+    public let former: FormerStreams?
 
     /// Creates a list.
     ///
-    /// - Parameter messages: Messages in order.
-    public init(_ messages: [StoredMessage] = []) { self.messages = messages }
+    /// - Parameters:
+    ///   - messages: Messages in order.
+    ///   - former: What precedes the present stream, for a client whose position is in another.
+    public init(_ messages: [StoredMessage] = [], behind former: FormerStreams? = nil) {
+        self.messages = messages
+        self.former = former
+    }
 
     /// The serial of the first of the last messages that together take at most `byteCountMax` bytes.
     ///

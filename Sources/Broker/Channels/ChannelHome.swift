@@ -216,7 +216,8 @@ public struct ChannelHome: Sendable {
         if let position = request?.position {
             request?.position = app.position(issuedAs: position, on: address.name)
         }
-        return state.streams.replay(
+        if let former = archived.former { request?.position = former.start }
+        var replay = state.streams.replay(
             stream,
             for: request,
             of: subscriber.socketID,
@@ -224,6 +225,17 @@ public struct ChannelHome: Sendable {
             behind: archived,
             at: now
         )
+        if let former = archived.former, case .recovered = replay.start.continuity {
+            let socketIDs = [subscriber.socketID] + (request?.formerSocketIDs ?? [])
+            replay.former = former.streams.enumerated()
+                .map { index, stream in
+                    // The client's own position keeps its form.
+                    let own = index == 0 ? subscriber.position?.position : nil
+                    let issued = own ?? app.issuedPosition(stream.position, on: address.name)
+                    return stream.replay(at: issued, for: socketIDs)
+                }
+        }
+        return replay
     }
 
     /// The form of the start's position for the client: who goes on keeps its own.
@@ -233,7 +245,9 @@ public struct ChannelHome: Sendable {
         _ address: ChannelAddress,
         _ app: App
     ) -> ChannelPosition {
-        if case .recovered = start.continuity, let own = subscriber.position?.position {
+        if case .recovered = start.continuity, let own = subscriber.position?.position,
+            app.position(issuedAs: own, on: address.name) == start.position
+        {
             return own
         }
         return app.issuedPosition(start.position, on: address.name)

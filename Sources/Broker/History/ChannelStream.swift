@@ -333,6 +333,8 @@ public struct Replay: Sendable, Equatable {
     public var start: SubscriptionStart
     /// The messages behind the start's position, in order and without gaps.
     public var messages: [ReplayedMessage]
+    /// What the client gets ahead of the start, of streams that were sealed.
+    public var former: [FormerReplay] = []
 
     /// Whether a cache channel's last event precedes what follows: for a client that is new or has missed something,
     /// or that did not get it the last time.

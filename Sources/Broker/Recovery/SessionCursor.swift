@@ -73,6 +73,25 @@ public struct SessionClaim: Sendable {
     }
 }
 
+extension SessionClaim {
+    /// Whether a session that is not known has certainly never been, because its token was created later.
+    ///
+    /// - Parameters:
+    ///   - forgottenUntil: When a session was last forgotten or lost before its time, in milliseconds since 1970; `nil` for
+    ///     never.
+    ///   - sessionAge: For how long sessions are kept, in seconds; at least ``SessionHome/clockTolerance`` longer they are not
+    ///     taken for new ones.
+    ///   - now: The time, in milliseconds since 1970.
+    /// - Returns: Whether it has.
+    public func isNew(behind forgottenUntil: Int64?, sessionAge: Int, at now: Int64) -> Bool {
+        if let forgottenUntil, createdAt <= forgottenUntil + SessionHome.clockTolerance {
+            return false
+        }
+        return createdAt > now - Int64(sessionAge) * 1_000
+            && createdAt <= now + SessionHome.clockTolerance
+    }
+}
+
 /// The home's answer to a claim.
 public enum SessionAnswer: Sendable {
     /// The connection is the session's owner.

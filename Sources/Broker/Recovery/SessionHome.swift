@@ -36,7 +36,7 @@ public struct SessionHome: Sendable {
     /// How far the clock of a device may be ahead, in milliseconds.
     public static let clockTolerance: Int64 = 120_000
     /// The number of socket IDs that a session remembers.
-    static let socketIDCountMax = 4
+    public static let socketIDCountMax = 4
 
     var apps: [AppID: AppSessions] = [:]
     let shardCount: Int
@@ -199,11 +199,11 @@ public struct SessionHome: Sendable {
     ) -> Bool {
         guard sessions.forgotten[claim.address.key] == nil else { return false }
         let forgottenUntil = [unknownBefore, sessions.lastEviction].compactMap { $0 }.max()
-        if let forgottenUntil, claim.createdAt <= forgottenUntil + Self.clockTolerance {
-            return false
-        }
-        return claim.createdAt > moment.calendar - Int64(settings.sessionAge) * 1_000
-            && claim.createdAt <= moment.calendar + Self.clockTolerance
+        return claim.isNew(
+            behind: forgottenUntil,
+            sessionAge: settings.sessionAge,
+            at: moment.calendar
+        )
     }
 
     /// Forgets the sessions that have been parked for longer than the app's limit.

@@ -18,6 +18,13 @@ struct TokenCursors: Sendable {
         var flags: Flags = []
         /// At most one element: few cursors have any, and an empty array allocates nothing.
         var owedGaps: [RecoveryGap] = []
+        /// At most one element: the last confirmed position, while nothing of the present stream is confirmed.
+        var origins: [ChannelPosition] = []
+
+        /// The last confirmed position.
+        var position: ChannelPosition {
+            origins.first ?? ChannelPosition(stream: stream, serial: confirmed)
+        }
 
         /// Notes how far messages were handed over.
         ///
@@ -31,6 +38,7 @@ struct TokenCursors: Sendable {
         mutating func confirm(to serial: UInt64) {
             confirmed = max(confirmed, serial)
             owedGaps = []
+            origins = []
             flags.remove(.owesOpening)
         }
     }
@@ -84,7 +92,13 @@ struct TokenCursors: Sendable {
     ///   - channel: The channel.
     ///   - start: Where the subscription begins.
     ///   - gap: The gap that the client is told with it.
-    mutating func begin(_ channel: ChannelName, _ start: SubscriptionStart, gap: RecoveryGap?) {
+    ///   - origin: The last confirmed position, in a stream that the present one follows.
+    mutating func begin(
+        _ channel: ChannelName,
+        _ start: SubscriptionStart,
+        gap: RecoveryGap?,
+        behind origin: ChannelPosition? = nil
+    ) {
         remove(channel)
         var replay = UInt64(start.rewound)
         if case .recovered(let count) = start.continuity { replay = UInt64(count) }
@@ -92,13 +106,24 @@ struct TokenCursors: Sendable {
             stream: start.position.stream,
             confirmed: start.position.serial,
             handed: start.position.serial + replay,
-            owedGaps: gap.map { [$0] } ?? []
+            owedGaps: gap.map { [$0] } ?? [],
+            origins: origin.map { [$0] } ?? []
         )
         if start.hasOpening { cursor.flags.insert(.owesOpening) }
-        let owes = replay > 0 || gap != nil || start.hasOpening
+        let owes = replay > 0 || gap != nil || start.hasOpening || origin != nil
         if owes { cursor.flags.insert(.isUnasked) }
         cursors[channel] = cursor
         if owes { unasked.append(channel) }
+    }
+
+    /// Continues a cursor in another stream, with nothing missing between the two.
+    ///
+    /// What was not confirmed of the former stream comes again from there.
+    mutating func goOn(_ channel: ChannelName, at start: SubscriptionStart) {
+        guard let former = cursors[channel] else { return }
+        var start = start
+        start.hasOpening = former.flags.contains(.owesOpening)
+        begin(channel, start, gap: former.owedGaps.first, behind: former.position)
     }
 
     /// Removes a cursor, with the end of the subscription.
@@ -188,7 +213,7 @@ struct TokenCursors: Sendable {
 
     /// The confirmed position in a channel; `nil` for a channel without a cursor.
     func confirmedPosition(in channel: ChannelName) -> ChannelPosition? {
-        cursors[channel].map { ChannelPosition(stream: $0.stream, serial: $0.confirmed) }
+        cursors[channel]?.position
     }
 
     /// Takes the pong frame to the first ping for its answer, if the client has not answered otherwise.
@@ -245,7 +270,7 @@ struct TokenCursors: Sendable {
         cursors.map { channel, cursor in
             SessionCursor(
                 channel,
-                ChannelPosition(stream: cursor.stream, serial: cursor.confirmed),
+                cursor.position,
                 owedGap: cursor.owedGaps.first,
                 owesOpening: cursor.flags.contains(.owesOpening)
             )

@@ -103,7 +103,11 @@ struct TokenRecovery: Sendable {
         case .began where mayLackCursors: gap = RecoveryGap(.unknownSession)
         case .began, .recovered: break
         }
-        cursors.begin(channel, start, gap: gap)
+        var origin: ChannelPosition?
+        if case .recovered = start.continuity, cursor?.position.stream != start.position.stream {
+            origin = cursor?.position
+        }
+        cursors.begin(channel, start, gap: gap, behind: origin)
         return TokenStart(isResumed: cursor != nil, gap: gap)
     }
 

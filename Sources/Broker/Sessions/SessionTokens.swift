@@ -114,12 +114,16 @@ extension Session {
     /// - Parameters:
     ///   - channel: The channel.
     ///   - start: Where the client stands in that stream.
-    /// - Returns: The gap to tell, which is owed until it is confirmed.
+    /// - Returns: The gap to tell, which is owed until it is confirmed; `nil` if nothing is missing.
     public mutating func restart(
         _ channel: ChannelName,
         at start: SubscriptionStart
     ) -> RecoveryGap? {
-        guard isKept(channel), case .gap(let gap) = start.continuity else { return nil }
+        guard isKept(channel) else { return nil }
+        guard case .gap(let gap) = start.continuity else {
+            extras.recovery.cursors.goOn(channel, at: start)
+            return nil
+        }
         extras.recovery.cursors.begin(channel, start, gap: gap)
         return gap
     }

@@ -73,9 +73,11 @@ extension ClusterHome {
     func catchUp(_ remote: RemoteChannel, _ attachment: ChannelAttachment) {
         let partition = partitions[remote.partition]
         let since = partition.epoch?.since ?? 0
-        let isContinued = since == remote.since || partition.epoch?.isClean == true
-        guard isContinued else { return lose(remote, at: attachment.newest) }
-        guard !remote.hasGap else { return lose(remote, at: attachment.newest, .truncated) }
+        guard remote.since >= partition.base else { return lose(remote, at: attachment.newest) }
+        if remote.hasGap {
+            let isSame = remote.position?.stream == attachment.newest?.stream
+            return lose(remote, at: attachment.newest, isSame ? .truncated : .unknownStream)
+        }
         // The node was subscribed before the counter was read: what was published meanwhile is counted, if not received.
         let isComplete = attachment.counter == remote.counter
         switch (remote.position, attachment.newest) {
@@ -84,14 +86,16 @@ extension ClusterHome {
             continueLive(remote)
         case (nil, let newest?):
             // Before its stream began, the channel's messages were only counted.
-            guard isComplete else { return lose(remote, at: newest) }
+            guard isComplete, since == remote.since else { return lose(remote, at: newest) }
             setPosition(StreamPosition(stream: newest.stream, serial: 0), of: remote)
             readMissed(on: remote, upTo: newest)
         case (_?, nil): lose(remote, at: nil)
         case (let last?, let newest?):
-            guard newest.stream == last.stream, newest.serial >= last.serial else {
-                return lose(remote, at: newest)
-            }
+            // Behind a sealed stream its successor follows.
+            let isBehind =
+                newest.stream == last.stream
+                ? newest.serial >= last.serial : newest.stream > last.stream
+            guard isBehind else { return lose(remote, at: newest) }
             readMissed(on: remote, upTo: newest)
         }
     }
@@ -103,6 +107,7 @@ extension ClusterHome {
 
     private func readMissed(on remote: RemoteChannel, upTo newest: StreamPosition) {
         guard let last = remote.position, last != newest else { return continueLive(remote) }
+        remote.newest = newest
         readNext(on: remote, behind: last)
     }
 
@@ -119,27 +124,27 @@ extension ClusterHome {
             store(of: remote).connection?.close()
             return
         }
-        var next = known
-        var gap: StreamPosition?
+        var continuation = StreamContinuation(behind: known)
+        var hasGap = false
         reply.forEach { entry in
-            guard gap == nil, let position = StreamPosition(entry[0]) else { return }
-            guard position.stream == next.stream, position.serial == next.serial + 1,
-                let announcement = announcement(entry, at: position),
-                let envelope = announcement.content.envelope
-            else {
-                gap = position
-                return
-            }
-            let isLeftOut = next == known && context.faults.contains(.skipsFirstMissed)
-            next = position
-            counts.caughtUp += 1
+            guard !hasGap else { return }
+            let isLeftOut =
+                continuation.position == known && context.faults.contains(.skipsFirstMissed)
+            let step = continuation.advance(to: entry)
             guard !isLeftOut else {
-                remote.position = position
+                remote.position = continuation.position
                 return
             }
-            deliver(envelope, announcement, on: remote)
+            hasGap = !deliver(entry, step, at: continuation.position, on: remote)
         }
-        if gap != nil {
+        // What follows the last entry may be gone.
+        let last = continuation.position
+        if reply.count < Self.messagesMax, let newest = remote.newest,
+            last.stream != newest.stream || last.serial < newest.serial
+        {
+            hasGap = true
+        }
+        if hasGap {
             // Behind this reply more may have been published.
             (remote.hasGap, remote.isReading) = (true, false)
             return sendAttach(
@@ -147,9 +152,38 @@ extension ClusterHome {
                 remote.address.name.kind.isPresence ? [.stream, .members] : .stream
             )
         }
-        guard reply.count < Self.messagesMax else { return readNext(on: remote, behind: next) }
+        guard reply.count < Self.messagesMax else { return readNext(on: remote, behind: last) }
         continueLive(remote)
         grantWaiting(on: remote, remote.position == nil ? [] : .stream)
+    }
+
+    /// Delivers an entry that was missed.
+    ///
+    /// - Parameters:
+    ///   - entry: The entry.
+    ///   - step: What it is.
+    ///   - position: Its position.
+    ///   - remote: The channel.
+    /// - Returns: Whether nothing is missing ahead of it.
+    private func deliver(
+        _ entry: borrowing RESPView,
+        _ step: StreamContinuation.Step,
+        at position: StreamPosition,
+        on remote: RemoteChannel
+    ) -> Bool {
+        switch step {
+        case .gap: return false
+        case .stream:
+            setPosition(position, of: remote)
+            restart(remote, .recovered(replay: 0))
+        case .message:
+            guard let announcement = announcement(entry, at: position),
+                let envelope = announcement.content.envelope
+            else { return false }
+            counts.caughtUp += 1
+            deliver(envelope, announcement, on: remote)
+        }
+        return true
     }
 
     /// Continues a channel of which something is missing, or nobody can know: who tracks it is told, all others are closed

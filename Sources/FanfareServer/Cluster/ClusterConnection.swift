@@ -38,7 +38,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         isOpen = false
         calls = [:]
         _ = outbox.removeAll()
-        behind = []
+        (behind, uncompared) = ([], [])
     }
 
     func opened(_ connection: RedisConnection, server: RedisServer) {

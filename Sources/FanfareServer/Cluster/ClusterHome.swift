@@ -19,6 +19,8 @@ final class ClusterHome: SharedHome {
         var store: ClusterStore
         /// The epoch of the last registration; `nil` before the first.
         var epoch: Epoch?
+        /// From which epoch on each was followed by the next without a loss.
+        var base: UInt64 = .max
         /// The number of messages without a position, as of the last heartbeat.
         var counter: Int64 = -1
         /// Redis's time of the last heartbeat, in milliseconds since 1970.
@@ -63,6 +65,9 @@ final class ClusterHome: SharedHome {
         case due
         case settle(partition: Int, [StreamPosition])
         case watch([UserAddress])
+        case session(ClusterSessions.Call)
+        case compare([RemoteChannel])
+        case usage
         /// `SUBSCRIBE` and `UNSUBSCRIBE`, which are answered by announcements; only errors come here.
         case topics
     }
@@ -95,6 +100,11 @@ final class ClusterHome: SharedHome {
     var unreadUsers: Set<UserAddress> = []
     /// Reports the states of users to their watchers.
     var reportUsers: ([UserHome.Report]) -> Void = { _ in }
+    /// What this node uses of the apps' limits, as last told, and its requests of the last seconds; on the first shard.
+    var usage: [AppID: AppUsage] = [:]
+    var demands: [AppID: [DemandWindow]] = [:]
+    /// The sessions of stock clients with a token whose home is this shard.
+    var sessions = ClusterSessions()
     /// Closes the connections of a user on this node.
     var terminateHere: (UserAddress) -> Void = { _ in }
     /// The nodes whose remains are being removed, and how many calls of that are unanswered.
@@ -110,7 +120,7 @@ final class ClusterHome: SharedHome {
 
     /// The purpose of a timer.
     enum Alarm: Int {
-        case counts, vacancies, timers, settling
+        case counts, vacancies, timers, settling, claims, sessions
     }
 
     /// Creates the home of a shard's channels, which is not connected yet.
@@ -184,6 +194,7 @@ final class ClusterHome: SharedHome {
         for store in stores { store.shutDown() }
         (remotes, topics, replays) = ([:], [:], [:])
         (queries, lists) = ([:], [:])
+        sessions.removeAll()
     }
 
     // MARK: - Stores
@@ -194,6 +205,7 @@ final class ClusterHome: SharedHome {
         store.sendMessages()
         followUsers(in: store)
         startTimer(.settling, after: .zero)
+        resumeSessions(in: store)
         for query in queries.values where query.isWaiting { ask(query) }
         for listing in lists.values where listing.isWaiting { ask(listing) }
     }
@@ -209,6 +221,7 @@ final class ClusterHome: SharedHome {
         forgetStates(in: store)
         reapings = reapings.filter { partitions[$0.key.partition].store !== store }
         store.outbox.lost(unanswered) { refuse($0, .unanswered) }
+        loseSessions(in: store, unanswered)
         for call in unanswered {
             switch call {
             case .replay(let number):
@@ -254,6 +267,9 @@ final class ClusterHome: SharedHome {
         case .due: break
         case .settle(let partition, let ids): settled(reply, ids, in: partition)
         case .watch(let users): receive(reply, of: users)
+        case .session(let call): receive(reply, to: call)
+        case .compare(let channels): compared(reply, channels)
+        case .usage: receiveUsage(reply)
         case .topics:
             if RedisError(reply) != nil { store.connection?.close() }
         }
@@ -262,6 +278,7 @@ final class ClusterHome: SharedHome {
     /// Receives a published message.
     func received(_ message: borrowing RESPView, at topic: String) {
         guard let remote = topics[topic] else {
+            if sessions.inboxes[topic] != nil { return receive(InboxMessage(message.copy())) }
             if !users.isEmpty { receive(UserAnnouncement(message.copy()), at: topic) }
             return
         }
@@ -287,6 +304,8 @@ extension ClusterHome: TimerTarget {
         case .vacancies: leaveVacantTopics()
         case .timers: executeTimers()
         case .settling: sendSettled()
+        case .claims: retryClaims()
+        case .sessions: renewSessions()
         }
     }
 }

@@ -19,7 +19,7 @@ final class ClusterQuery {
     var isWaiting = false
     /// The data of a cached event, whose expiry is not read yet.
     var cachedData: [UInt8]?
-    /// The oldest message that is kept.
+    /// The position of the oldest message that is kept, of whichever stream.
     var oldest: StreamPosition?
 
     init(_ query: ShardQuery, _ finish: @escaping ([ChannelCount]) -> Void) {
@@ -273,6 +273,12 @@ extension ClusterHome {
         }
     }
 
+    /// The serial of the oldest message of a stream that is kept.
+    private func oldestSerial(_ oldest: StreamPosition, at position: ChannelPosition) -> UInt64 {
+        // Something of a stream before it is kept, so nothing of this one is gone.
+        "\(oldest.stream)" == position.stream.text ? max(1, oldest.serial) : 1
+    }
+
     private func finishHistory(
         _ messages: [StoredMessage],
         hasMore: Bool,
@@ -290,14 +296,9 @@ extension ClusterHome {
             )
             return
         }
-        var oldest = position.serial + 1
-        if let kept = query.oldest {
-            // Ahead of messages of an earlier stream nothing of this one was removed.
-            oldest = ChannelPosition(kept)?.stream == position.stream ? kept.serial : 1
-        }
         query.counts[0].history = HistoryPage(
             position,
-            oldest: oldest,
+            oldest: query.oldest.map { oldestSerial($0, at: position) } ?? position.serial + 1,
             messages: messages.map { message in
                 let text = Array(message.frame[EventFrame.headerLength(message.frame)...])
                 return HistoryPage.Message(serial: message.serial, time: message.time, text: text)

@@ -28,7 +28,10 @@ extension ClusterHome {
         // Ahead of the end of the leaderships, so that no other node repeats them.
         sendSettled()
         isLeaving = true
-        if context.shard == 0 { removeReport() }
+        if context.shard == 0 {
+            removeReport()
+            forgetUsage(of: [settings.node])
+        }
         for partition in partitions.indices {
             condemn(EndedNode(name: settings.node, partition: partition))
         }
@@ -36,9 +39,10 @@ extension ClusterHome {
 
     /// Whether nothing of this node is left in the stores that can be asked.
     var hasLeft: Bool {
-        !stores.contains(where: \.isOpen)
-            || isLeaving && !reapings.keys.contains { $0.name == settings.node }
-                && partitions.allSatisfy { $0.settled.isEmpty || !$0.store.isOpen }
+        guard stores.contains(where: \.isOpen) else { return true }
+        return isLeaving && sessions.unansweredWrites == 0
+            && !reapings.keys.contains { $0.name == settings.node }
+            && partitions.allSatisfy { $0.settled.isEmpty || !$0.store.isOpen }
     }
 
     private func condemn(_ node: EndedNode) {

@@ -108,7 +108,7 @@ extension ClusterHome {
     }
 
     /// Tells the clients that track a channel that it goes on in another stream.
-    private func restart(_ remote: RemoteChannel, _ continuity: SubscriptionStart.Continuity) {
+    func restart(_ remote: RemoteChannel, _ continuity: SubscriptionStart.Continuity) {
         guard let start = start(of: remote, continuity) else { return }
         let (address, channel) = (remote.address, channels.table[remote.address])
         guard let channel else { return }

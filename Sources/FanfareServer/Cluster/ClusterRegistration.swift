@@ -70,9 +70,11 @@ extension ClusterStore {
         if home.claimsNumber(at: self) {
             claimNumber()
             home.sendReport()
+            home.exchangeUsage()
         }
         home.attachRefused(in: self)
         home.readRefusedStates()
+        home.compareNext(in: self)
         startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
     }
 
@@ -130,7 +132,7 @@ extension ClusterHome {
         let former = partitions[index].epoch
         partitions[index].counter = registration.counter
         partitions[index].lastTime = registration.time
-        partitions[index].epoch = registration.epoch
+        (partitions[index].epoch, partitions[index].base) = (registration.epoch, registration.base)
         if former == nil { becomeReadyIfPossible() } else { reconcile(index) }
     }
 

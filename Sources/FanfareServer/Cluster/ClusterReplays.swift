@@ -48,8 +48,11 @@ extension ClusterHome {
             let app = context.registry.apps[address.app], app.recovery.isEnabled,
             let index = channels.state.streams.index(of: address)
         else { return false }
+        if readFormer(subscription, on: remote, app) { return true }
         var request = subscription.position
-        if let position = request?.position {
+        if let start = subscription.former?.missed?.start {
+            request?.position = start
+        } else if let position = request?.position {
             request?.position = app.position(issuedAs: position, on: address.name)
         }
         let missing = channels.state.streams[index].missingMessages(for: request, app.recovery)
@@ -84,9 +87,11 @@ extension ClusterHome {
 
     /// Continues a subscription with what it has missed.
     func readReplay(_ reply: borrowing RESPView, _ number: UInt64) {
-        guard let (remote, pending) = replays.removeValue(forKey: number),
-            var missed = pending.missed
-        else { return }
+        guard let (remote, pending) = replays.removeValue(forKey: number) else { return }
+        guard var missed = pending.missed else {
+            if let former = pending.former { readFormer(reply, former, pending, on: remote) }
+            return
+        }
         var subscription = pending
         let app = context.registry.apps[remote.address.app]
         let page = storedMessages(reply)
@@ -115,34 +120,30 @@ extension ClusterHome {
                 return
             }
         }
-        channels.addSubscriber(
-            subscription.request,
-            to: remote.address,
-            as: subscription.member,
-            from: subscription.position,
-            behind: ArchivedMessages(messages)
-        )
-        countChanged(at: remote.address)
+        resume(subscription, on: remote, behind: messages)
     }
 
     /// The messages of a reply to `XRANGE`.
     func storedMessages(_ reply: borrowing RESPView) -> [StoredMessage] {
         var messages: [StoredMessage] = []
-        reply.forEach { element in
-            guard let position = StreamPosition(element[0]),
-                let announcement = announcement(element, at: position),
-                let envelope = announcement.content.envelope
-            else { return }
-            messages.append(
-                StoredMessage(
-                    serial: position.serial,
-                    time: announcement.time,
-                    except: announcement.except.flatMap { SocketID($0) },
-                    frame: EventFrame(envelope: envelope, serial: position.serial).bytes
-                )
-            )
+        reply.forEach { entry in
+            if let message = storedMessage(entry) { messages.append(message) }
         }
         return messages
+    }
+
+    /// The message of an entry; `nil` for one of another kind.
+    func storedMessage(_ entry: borrowing RESPView) -> StoredMessage? {
+        guard let position = StreamPosition(entry[0]),
+            let announcement = announcement(entry, at: position),
+            let envelope = announcement.content.envelope
+        else { return nil }
+        return StoredMessage(
+            serial: position.serial,
+            time: announcement.time,
+            except: announcement.except.flatMap { SocketID($0) },
+            frame: EventFrame(envelope: envelope, serial: position.serial).bytes
+        )
     }
 
     /// Reads an entry of a stream, in the form in which it was announced.

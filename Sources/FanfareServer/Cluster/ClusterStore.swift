@@ -28,6 +28,8 @@ final class ClusterStore {
     var behind: [RemoteChannel] = []
     /// The number of channels that are finding out.
     var catchingUpCount = 0
+    /// The channels that are not compared with Redis yet in this round; see ``ClusterHome/compareNext(in:)``.
+    var uncompared: [RemoteChannel] = []
     var connection: RedisConnection?
     /// Where the connection leads.
     var location: RedisURL.Location?

@@ -64,6 +64,7 @@ extension ClusterHome {
                 close(subscription.request)
             }
         }
+        closeClaimants(of: store)
     }
 
     /// The channels of a store's partitions.

@@ -15,6 +15,8 @@ final class RemoteChannel {
         var attempts = 0
         /// What is read at present, and the last message that is wanted.
         var missed: (messages: [StoredMessage], byteCount: Int, last: StreamPosition)?
+        /// What is read of streams that were sealed.
+        var former: FormerReading?
     }
 
     let address: ChannelAddress
@@ -38,6 +40,8 @@ final class RemoteChannel {
     var counter: Int64 = -1
     /// Whether it is reading what it has missed.
     var isReading = false
+    /// The newest position when it began to read what it has missed.
+    var newest: StreamPosition?
     /// Whether the first message that it has missed is gone.
     var hasGap = false
     /// Whether `SUBSCRIBE` was sent over the present connection.

@@ -96,6 +96,12 @@ package final class ShardContext {
         return user.home(among: cluster.partitionCount) % shardCount
     }
 
+    /// The home shard of a session, in a cluster that of the session's partition.
+    func home(of session: SessionAddress) -> Int {
+        guard let cluster = settings.cluster else { return session.home(among: shardCount) }
+        return session.home(among: cluster.partitionCount) % shardCount
+    }
+
     /// The number of this shard.
     var shard: Int { links.shard }
 

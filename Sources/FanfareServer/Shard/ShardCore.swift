@@ -37,9 +37,10 @@ package final class ShardCore: TimerTarget {
         deliveries = DeliverySearches(context, channels.records)
         incompleteMessages = IncompleteMessages(context)
         cluster = context.settings.cluster.map { [channels] in ClusterHome($0, channels) }
-        (channels.cluster, users.cluster) = (cluster, cluster)
+        (channels.cluster, users.cluster, sessions.cluster) = (cluster, cluster, cluster)
         cluster?.terminateHere = { [unowned users] in users.terminate($0) }
         cluster?.reportUsers = { [unowned users] in users.send($0) }
+        cluster?.sessions.send = { [unowned sessions] in sessions.send($0, toShardOf: $1) }
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)
         reactor.queueBudget.byteCountMax = settings.heldBytesMax
@@ -261,6 +262,7 @@ package final class ShardCore: TimerTarget {
             ("cached events", channels.isCacheAtRest ? 0 : 1),
             ("counts to be announced", channels.areCountsAtRest ? 0 : 1),
             ("sessions of tokens", sessions.isAtRest ? 0 : 1),
+            ("sessions that wait for Redis", cluster?.sessions.waitingCount ?? 0),
             ("confirmations", channels.confirmations.isAtRest ? 0 : 1),
             ("signed-in users", users.signedInCount),
             ("users at home", users.homeCount),
@@ -278,7 +280,7 @@ package final class ShardCore: TimerTarget {
     /// What the shard keeps for recovery, for checks of the limits.
     package var retainedSizes: RetainedSizes {
         var sizes = channels.state.streams.retainedSizes
-        sizes.sessions = sessions.home.count
+        sizes.sessions = sessions.home.count + (cluster?.sessions.owned.count ?? 0)
         return sizes
     }
 

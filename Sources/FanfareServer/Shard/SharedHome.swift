@@ -81,4 +81,16 @@ protocol SharedHome: AnyObject {
 
     /// The number of users with connections or watchers on this node.
     var followedUserCount: Int { get }
+
+    /// Makes a connection the owner of its session; the answer comes as a ``SessionMessage``, also to the other calls.
+    func claim(_ claim: SessionClaim)
+
+    /// Stores the cursors of a connection that has ended, or yields.
+    func park(_ handover: SessionHandover)
+
+    /// Called when a connection that another one has superseded has answered a ping: two living clients use the token.
+    func share(_ address: SessionAddress, _ id: SocketID)
+
+    /// Stores a session as its owner has it, which goes on.
+    func keep(_ session: StoredSession)
 }

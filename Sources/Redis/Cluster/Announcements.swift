@@ -107,8 +107,8 @@ public enum UserAnnouncement: Hashable, Sendable {
 public struct InboxMessage: Hashable, Sendable {
     /// What the node is to do.
     public enum Content: Hashable, Sendable {
-        /// The connection is to park the session.
-        case yield
+        /// The connection is to park the session, for one that has been open for so long, in milliseconds.
+        case yield(openFor: Int64)
         /// The connection owns the session, with this state.
         case yielded([UInt8])
         /// Another connection has claimed the session after this one.
@@ -137,7 +137,9 @@ public struct InboxMessage: Hashable, Sendable {
         self.session = ClusterSession(app: String(session[0]), token: String(session[1]))
         socketID = text(words[2])
         switch (text(words[0]), words.count) {
-        case ("yield", 3): content = .yield
+        case ("yield", 4):
+            guard let time = Int64(text(words[3])), time >= 0 else { return nil }
+            content = .yield(openFor: time)
         case ("yielded", 4): content = .yielded(Array(words[3]))
         case ("superseded", 3): content = .superseded
         case ("shared", 3): content = .shared

@@ -59,6 +59,8 @@ public struct PartitionKeys: Sendable {
     public var deadWebhooks: RedisKey { RedisKey(base, "w:dead") }
     /// The name before those of the nodes' inboxes.
     var inboxes: RedisKey { RedisKey(base, "inbox") }
+    /// The hash of what each node uses of the apps' limits; in the first partition alone.
+    public var usage: RedisKey { RedisKey(base, "usage") }
     /// The pub/sub channel of a node.
     public func inbox(of node: String) -> RedisKey { RedisKey(base, "inbox", node) }
     /// The sorted set of an app's occupied channels.

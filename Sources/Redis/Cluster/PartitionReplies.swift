@@ -35,14 +35,17 @@ public struct Registration: Hashable, Sendable {
     public var counter: Int64
     /// Redis's time, in milliseconds since 1970.
     public var time: Int64
+    /// From which epoch on each was followed by the next without a loss.
+    public var base: UInt64
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
         guard let epoch = Epoch(reply[0].integer, reply[1].integer),
             let wasRegistered = reply[2].integer, let counter = reply[3].integer,
-            let time = reply[4].integer
+            let time = reply[4].integer, let base = reply[5].integer
         else { return nil }
         self.epoch = epoch
+        self.base = UInt64(clamping: base)
         self.wasRegistered = wasRegistered == 1
         self.counter = counter
         self.time = time

@@ -62,13 +62,15 @@ extension PartitionCalls {
     ///   - connection: The connection.
     ///   - age: How long a session is kept, in milliseconds.
     ///   - sessionsMax: The most sessions of the app in this partition, at least 1.
+    ///   - openFor: For how long the connection has been open, in milliseconds.
     ///   - takes: Whether to take it from an owner that does not answer.
-    /// - Returns: The call; the reply is a ``SessionClaim``.
+    /// - Returns: The call; the reply is a ``ClaimedSession``.
     public func claim(
         _ session: ClusterSession,
         for connection: ClusterSession.Connection,
         age: Int,
         sessionsMax: Int,
+        openFor: Int = 0,
         takes: Bool = false
     ) -> ScriptCall {
         precondition(sessionsMax > 0, "no sessions")
@@ -81,7 +83,7 @@ extension PartitionCalls {
             [
                 .text(node), .text(session.text), .text(connection.socketID),
                 .number(Int(connection.openedAt)), .number(age), .number(sessionsMax),
-                .number(takes ? 1 : 0),
+                .number(takes ? 1 : 0), .number(openFor),
             ]
         )
     }
@@ -90,14 +92,14 @@ extension PartitionCalls {
     ///
     /// - Parameters:
     ///   - session: The session.
-    ///   - socketID: The connection that owns it.
+    ///   - connection: The connection that owns it; for ``ClusterSession/Parking/share``, any one that has owned it.
     ///   - state: The state.
     ///   - age: How long a session is kept, in milliseconds.
     ///   - parking: Whether the ownership ends.
     /// - Returns: The call; the reply is a ``SessionParking``.
     public func park(
         _ session: ClusterSession,
-        of socketID: String,
+        of connection: ClusterSession.Connection,
         _ state: [UInt8],
         age: Int,
         _ parking: ClusterSession.Parking
@@ -106,8 +108,8 @@ extension PartitionCalls {
             scripts.park,
             [keys.sessions(session.app), keys.sessionExpiries(session.app), keys.inboxes],
             [
-                .text(node), .text(session.text), .text(socketID), .bytes(state), .number(age),
-                .text(parking.rawValue),
+                .text(node), .text(session.text), .text(connection.socketID), .bytes(state),
+                .number(age), .text(parking.rawValue), .number(Int(connection.openedAt)),
             ]
         )
     }

@@ -16,11 +16,13 @@ public struct UserConnections: Hashable, Sendable {
 }
 
 /// The reply to `claim`.
-public struct SessionClaim: Hashable, Sendable {
+public struct ClaimedSession: Hashable, Sendable {
     /// What became of a claim.
     public enum Outcome: String, Sendable {
         /// The session is not known, or was forgotten.
         case new
+        /// The same, and all sessions of the app have owners: it is not kept.
+        case full
         /// It was parked, or belongs to the connection already.
         case resumed
         /// Its owner is gone without parking it; the state may be old.
@@ -39,15 +41,20 @@ public struct SessionClaim: Hashable, Sendable {
     public var state: [UInt8]
     /// The number of sessions that were forgotten for this one.
     public var forgottenCount: Int64
+    /// When a session was last forgotten before this claim, in milliseconds since 1970; nil for never.
+    ///
+    /// Only for ``Outcome/new`` and ``Outcome/full``.
+    public var lastForgottenAt: Int64?
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        guard let outcome = Outcome(rawValue: reply[0].text), let count = reply[2].integer else {
-            return nil
-        }
+        guard let outcome = Outcome(rawValue: reply[0].text), let count = reply[2].integer,
+            let time = reply[3].integer
+        else { return nil }
         self.outcome = outcome
         state = reply[1].copy()
         forgottenCount = count
+        lastForgottenAt = time == 0 ? nil : time
     }
 }
 
@@ -59,6 +66,8 @@ public enum SessionParking: Int64, Sendable {
     case stored = 1
     /// The state is passed on to the connection that has claimed the session.
     case passedOn = 2
+    /// The state is stored, although the session was not known: it was forgotten, or lost with Redis's data.
+    case restored = 3
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {

@@ -115,6 +115,35 @@ import Testing
         }
     }
 
+    @Test("An ephemeral event is for those who can be reached: what a cut has missed is not told")
+    func ephemeral() async throws {
+        try await run { cluster, relay in
+            let (here, there) = (cluster.nodes[0], cluster.nodes[1])
+            let tracking = try await TrackingWire(here, "a")
+            let (client, _) = try await here.subscribed(to: "a")
+            func publish(_ data: String) async throws {
+                let body = #"{"name":"e","channels":["a"],"data":"\#(data)","ephemeral":true}"#
+                let answer = try await Wire(port: there.port)
+                    .ask(SignedRequest(path: "/apps/1/events", body: body))
+                #expect(answer.status == 200)
+            }
+            try await publish("0")
+            for wire in [tracking.client, client] {
+                #expect(try await wire.nextText() == eventText("e", "a", data: "0"))
+            }
+            try await relay.set(.cut)
+            try await publish("lost")
+            try await trigger(there, 1...2)
+            try await relay.set(.open)
+            #expect(try await tracking.next(2) == ["1", "2"])
+            try await expectEvents(client, 1...2)
+            try await publish("3")
+            for wire in [tracking.client, client] {
+                #expect(try await wire.nextText() == eventText("e", "a", data: "3"))
+            }
+        }
+    }
+
     @Test("Another server begins an epoch: who tracks a channel is told of a gap, others reconnect")
     func anotherServer() async throws {
         let other = try RedisProcess()

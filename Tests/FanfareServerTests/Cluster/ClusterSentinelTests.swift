@@ -1,5 +1,3 @@
-import HTTPServer
-import Net
 import PusherProtocol
 import TestRedis
 import Testing
@@ -35,18 +33,8 @@ import Testing
     }
 
     private func server() throws -> (process: RedisProcess, port: UInt16) {
-        let port = try Self.freePort()
+        let port = try freePort()
         return (try RedisProcess(["--port", "\(port)", "--bind", "127.0.0.1"]), port)
-    }
-
-    private static func freePort() throws -> UInt16 {
-        let reactor = try Reactor(loop: EventLoop(name: "test"))
-        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-        let listener = try reactor.listen(on: address) { _ in
-            DrainingStream(in: DrainingStreams(), within: .zero)
-        }
-        defer { reactor.shutDown() }
-        return try #require(listener.address.port)
     }
 
     @Test(

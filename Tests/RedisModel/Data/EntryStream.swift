@@ -59,6 +59,12 @@ package struct EntryStream: Sendable {
         _ = append(in: max(UInt64(time), lastID.stream), text)
     }
 
+    /// Appends an entry with this ID, which is greater than all others (`XADD key ID`).
+    mutating func append(at id: ID, _ text: ByteString) {
+        lastID = id
+        entries.append(Entry(id: id, text: text))
+    }
+
     /// Sets the newest ID (`XSETID`), which is not less than that of any entry.
     mutating func setLastID(_ id: ID) { lastID = id }
 

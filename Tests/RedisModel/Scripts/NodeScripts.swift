@@ -13,6 +13,11 @@ extension ScriptRun {
         data[hash: epoch]["since"].flatMap { UInt64($0.description) } ?? 0
     }
 
+    /// From which epoch on each has followed the one before cleanly; nil before the first registration.
+    func base(_ epoch: ByteString) -> UInt64? {
+        data[hash: epoch]["base"].flatMap { UInt64($0.description) }
+    }
+
     // MARK: Tenures
 
     /// The node that holds a tenure; nil if none does.
@@ -44,10 +49,13 @@ extension ScriptRun {
         }
         var start = since(epoch)
         var isClean = state["clean"] == "1"
+        var base = base(epoch) ?? start
         if state["run"] == run, state["replication"] == replication || former.isEmpty {
             if known > start {
                 start = known + 1
+                if !isClean { base = start }
                 data[hash: epoch]["since"] = ByteString(start)
+                data[hash: epoch]["base"] = ByteString(base)
             }
             if state["mode"] == "all", mode != "all" { data[hash: epoch]["mode"] = mode }
             data[hash: epoch]["replication"] = replication
@@ -57,10 +65,12 @@ extension ScriptRun {
                 state["mode"] == "all" && !former.isEmpty && former == state["replication"]
                 && started < heartbeat
             start = max(UInt64(time), start, known) + 1
+            if !isClean { base = start }
             data[hash: epoch].merge(
                 [
                     "run": run, "replication": replication, "since": ByteString(start),
                     "clean": isClean ? "1" : "0", "mode": mode, "layout": layout,
+                    "base": ByteString(base),
                 ],
                 uniquingKeysWith: { $1 }
             )
@@ -70,7 +80,7 @@ extension ScriptRun {
         data[sorted: nodes][node] = time
         return .array([
             .integer(Int64(start)), .flag(isClean), .flag(wasRegistered),
-            .integer(data[string: counter]?.integer ?? 0), .integer(time),
+            .integer(data[string: counter]?.integer ?? 0), .integer(time), .integer(Int64(base)),
         ])
     }
 

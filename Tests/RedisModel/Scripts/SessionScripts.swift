@@ -60,25 +60,31 @@ extension ScriptRun {
         let (nodes, inbox) = (keys[2], keys[3])
         let (node, name, socket) = (arguments[0], arguments[1], arguments[2])
         let (opened, age, countMax, takes) = (number(3), number(4), number(5), arguments[6] == "1")
-        func reply(_ outcome: ByteString, _ state: ByteString = "", forgotten: Int = 0)
-            -> RESPValue
-        {
-            .array([.bulk(outcome), .bulk(state), .integer(forgotten)])
+        func reply(
+            _ outcome: ByteString,
+            _ state: ByteString = "",
+            forgotten: Int = 0,
+            last: Int64 = 0
+        ) -> RESPValue {
+            .array([.bulk(outcome), .bulk(state), .integer(forgotten), .integer(last)])
         }
 
         for expired in data[sorted: keys[1]].members(upTo: time, limit: 16) { forget(expired) }
         if let expiry = data[sorted: keys[1]][name], expiry <= time { forget(name) }
         let me: ByteString = "\(node) \(socket) \(opened)"
         guard let found = data[hash: keys[0]][name].map({ Session($0) }) else {
+            let last = data[hash: keys[0]]["!"]?.integer ?? 0
             var forgotten = 0
-            while data[sorted: keys[1]].count >= countMax,
-                let oldest = data[sorted: keys[1]].entries.first
-            {
-                forget(oldest.member)
+            while data[sorted: keys[1]].count >= countMax {
+                data[hash: keys[0]]["!"] = ByteString(time)
+                guard let other = firstWithoutOwner else {
+                    return reply("full", forgotten: forgotten, last: last)
+                }
+                forget(other)
                 forgotten += 1
             }
             store(Session(owner: me), as: name, for: age)
-            return reply("new", forgotten: forgotten)
+            return reply("new", forgotten: forgotten, last: last)
         }
         if found.owner == "shared" {
             store(Session(owner: "shared"), as: name, for: age)
@@ -91,7 +97,7 @@ extension ScriptRun {
             if !takes, data[sorted: nodes][owner.node] != nil {
                 if isHeirOther { notify(inbox, found.heir, "superseded", name) }
                 store(Session(owner: found.owner, heir: me, state: found.state), as: name, for: age)
-                notify(inbox, found.owner, "yield", name)
+                notify(inbox, found.owner, "yield", name, " \(arguments[7])")
                 return reply("awaited")
             }
             outcome = "checkpoint"
@@ -101,21 +107,33 @@ extension ScriptRun {
         return reply(outcome, found.state)
     }
 
+    /// Among the sessions that expire first, one without an owner; nil if there is none.
+    private var firstWithoutOwner: ByteString? {
+        data[sorted: keys[1]].entries.prefix(64).map(\.member).first { name in
+            data[hash: keys[0]][name].map { Connection(Session($0).owner) == nil } ?? false
+        }
+    }
+
     mutating func park() -> RESPValue {
         let inbox = keys[2]
         let (node, name, socket, state) = (arguments[0], arguments[1], arguments[2], arguments[3])
         let (age, how) = (number(4), arguments[5])
+        let me: ByteString = "\(node) \(socket) \(arguments[6])"
 
-        guard let found = data[hash: keys[0]][name].map({ Session($0) }),
-            let owner = Connection(found.owner), owner.node == node, owner.socket == socket
-        else { return .integer(0) }
-        if how == "checkpoint" {
-            store(Session(owner: found.owner, heir: found.heir, state: state), as: name, for: age)
-            return .integer(1)
+        guard let found = data[hash: keys[0]][name].map({ Session($0) }) else {
+            guard how != "share" else { return .integer(0) }
+            store(Session(owner: how == "park" ? "-" : me, state: state), as: name, for: age)
+            return .integer(3)
         }
         if how == "share" {
+            notify(inbox, found.owner, "shared", name)
             notify(inbox, found.heir, "shared", name)
             store(Session(owner: "shared"), as: name, for: age)
+            return .integer(1)
+        }
+        guard found.owner == me else { return .integer(0) }
+        if how == "checkpoint" {
+            store(Session(owner: found.owner, heir: found.heir, state: state), as: name, for: age)
             return .integer(1)
         }
         let hasHeir = !found.heir.isEmpty

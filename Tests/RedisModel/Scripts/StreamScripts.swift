@@ -25,11 +25,15 @@ extension ScriptRun {
     mutating func beginStream(
         _ keys: StreamKeys,
         after newest: UInt64?,
-        _ reason: ByteString
+        _ reason: ByteString,
+        following former: EntryStream.ID? = nil
     ) -> UInt64 {
         let id = max(UInt64(time), since(keys.epoch) + 1, (newest ?? 0) + 1)
         let start = EntryStream.ID(id, 0)
-        if newest == nil {
+        if let former {
+            let entry: ByteString = "! - \(time) \(former.description)"
+            data[stream: keys.messages]?.append(at: start, entry)
+        } else if newest == nil {
             data[stream: keys.messages] = EntryStream(lastID: start)
         } else {
             data[stream: keys.messages]?.setLastID(start)
@@ -48,7 +52,14 @@ extension ScriptRun {
         var position = newest ?? EntryStream.ID(0, 0)
         if position.stream <= since(keys.epoch) {
             let reason: ByteString = newest == nil ? "first" : "epoch"
-            position = EntryStream.ID(beginStream(keys, after: newest?.stream, reason), 0)
+            let isWhole = newest.map { $0.stream > base(keys.epoch) ?? .max } ?? false
+            let stream = beginStream(
+                keys,
+                after: newest?.stream,
+                reason,
+                following: isWhole ? newest : nil
+            )
+            position = EntryStream.ID(stream, 0)
         }
         data.expire(keys.messages, after: Self.lifetime)
         return position

@@ -153,8 +153,8 @@ import Testing
             "trim": "none 0 1", "attach": "1 9 FENCED", "detach": "0 1 FENCED MEMBERS",
             "count": "0 1", "join": "0 1 2 FENCED DETACHED", "leave": "0 1 2 FENCED",
             "reap": "0 1 ALIVE", "user": "0 1 FENCED ALIVE", "watch": "0 1", "terminate": "9",
-            "offline": "0 1", "claim": "new resumed checkpoint awaited superseded shared",
-            "park": "0 1 2", "settle": "0 1",
+            "offline": "0 1", "claim": "new full resumed checkpoint awaited superseded shared",
+            "park": "0 1 2 3", "settle": "0 1",
         ].flatMap { name, outcomes in outcomes.split(separator: " ").map { "\(name) \($0)" } }
     )
 }

@@ -180,7 +180,13 @@ import Testing
                 age: 1,
                 sessionsMax: 1
             ),
-            calls.park(session, of: "1.1", [], age: 1, .park), calls.timers(after: nil),
+            calls.park(
+                session,
+                of: .init(socketID: "1.1", openedAt: 1),
+                [],
+                age: 1,
+                .park
+            ), calls.timers(after: nil),
             calls.announceCount(of: channel, .init()), calls.trim(channel, age: 1, interval: 1),
             calls.announceOffline(user), calls.settle(delivered: []),
         ]

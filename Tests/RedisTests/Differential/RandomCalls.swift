@@ -281,6 +281,7 @@ struct RandomCalls {
                 for: .init(socketID: socket, openedAt: Int64(number(0..<3))),
                 age: 600_000,
                 sessionsMax: isTrue(90) ? 4 : number(1..<4),
+                openFor: number(0..<1_000),
                 takes: isTrue(10)
             )
         }
@@ -291,10 +292,18 @@ struct RandomCalls {
         let owner = sessions["\(session.app):\(session.token)"]?.parts(2, by: "\n")[0]
         let words = owner?.description.split(separator: " ") ?? []
         guard isTrue(90), words.count == 3 else {
-            return calls.park(session, of: socket, state, age: 600_000, parking)
+            let connection = ClusterSession.Connection(
+                socketID: socket,
+                openedAt: Int64(number(0..<3))
+            )
+            return calls.park(session, of: connection, state, age: 600_000, parking)
         }
+        let connection = ClusterSession.Connection(
+            socketID: String(words[1]),
+            openedAt: Int64(words[2]) ?? 0
+        )
         return PartitionCalls(node: String(words[0]), keys: keys, scripts: scripts)
-            .park(session, of: String(words[1]), state, age: 600_000, parking)
+            .park(session, of: connection, state, age: 600_000, parking)
     }
 
     private mutating func leader(_ calls: PartitionCalls, _ data: Keyspace) -> Call {

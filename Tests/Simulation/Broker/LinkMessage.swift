@@ -36,8 +36,8 @@ package struct LinkMessage {
         case .users: .user
         case .sessions(.claim): .claim
         case .sessions(.answer): .claimed
-        case .sessions(.yield): .yield
-        case .sessions(.handOver): .handover
+        case .sessions(.yield), .sessions(.requestCheckpoint): .yield
+        case .sessions(.handOver), .sessions(.checkpoint): .handover
         case .sessions(.isAlive), .sessions(.share): .life
         case .archive, .webhookSettled: .archive
         }

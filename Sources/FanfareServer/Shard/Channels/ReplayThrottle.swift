@@ -201,7 +201,8 @@ extension Grant {
         let messages: [ReplayedMessage]
         switch self {
         case .live, .cached: return 0
-        case .tracked(let replay, _, _): messages = replay.messages
+        case .tracked(let replay, _, _):
+            messages = replay.former.flatMap(\.messages) + replay.messages
         case .opened(let opened, _, _): messages = opened
         }
         return messages.reduce(0) { count, message in

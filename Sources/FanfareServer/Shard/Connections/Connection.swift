@@ -220,6 +220,10 @@ final class Connection: StreamDelegate {
             send(.subscriptionSucceeded(channel: channel, members: members))
             if let event { write(event.bytes) } else { send(.cacheMiss(channel: channel.text)) }
         case .tracked(let replay, let members, let cached):
+            for former in replay.former {
+                restarted(channel, at: former.start, members: members)
+                write(former.messages, on: channel, isTracked: true)
+            }
             send(.subscriptionSucceeded(channel: channel, members: members, start: replay.start))
             write(cached, on: channel)
             write(replay.messages, on: channel, isTracked: true)

@@ -38,10 +38,10 @@ extension Connection {
         if session.hasUnasked { delegate.connectionHasUnconfirmedGrant(self) }
     }
 
-    /// Called when a channel whose position is kept goes on in another stream: tells the client of the gap.
+    /// Called when a channel whose position is kept goes on in another stream: tells the client of a gap.
     func restartKept(_ channel: ChannelName, at start: SubscriptionStart) {
-        guard let gap = session.restart(channel, at: start) else { return }
-        send(.gap(gap, on: channel))
+        guard session.isKept(channel) else { return }
+        if let gap = session.restart(channel, at: start) { send(.gap(gap, on: channel)) }
         delegate.connectionKeepsAnotherPosition(self)
         delegate.connectionHasUnconfirmed(self)
     }
@@ -151,7 +151,7 @@ extension Connection {
 extension Replay {
     /// The frames, without the numbers of messages that exclude the client.
     fileprivate var frames: [[UInt8]] {
-        messages.compactMap { message in
+        (former.flatMap(\.messages) + messages).compactMap { message in
             if case .frame(let frame) = message { frame } else { nil }
         }
     }

@@ -5,6 +5,8 @@ import PusherProtocol
 /// Writes the sessions that have changed to the archive, so that a crash makes clients repeat little: every second, or
 /// every five if there are many.
 ///
+/// In a cluster they go to their homes, which pass them on to Redis, every five seconds.
+///
 /// The connection that owns a session knows its cursors; its home knows the sessions without a connection. All shards
 /// begin a round at the same moments, so that a session that goes from one to another between two rounds is written by
 /// one of them. One portion is under way at a time: while the archive cannot write, sessions change without being noted
@@ -12,7 +14,6 @@ import PusherProtocol
 final class SessionCheckpoints: TimerTarget {
     private let context: ShardContext
     private unowned let sessions: SessionService
-    private let archive: any MessageArchive
     /// The connections whose sessions have changed since the last round.
     private var connections: [SocketID: Connection] = [:]
     /// Those of this round that are not posted yet, and the number of sessions at their home.
@@ -26,11 +27,14 @@ final class SessionCheckpoints: TimerTarget {
     private static var longInterval: Int64 { 5 }
     /// The maximum number of sessions and of cursors in one portion, which delays messages of stored channels.
     private static var portionMax: (sessions: Int, cursors: Int) { (256, 2_048) }
+    /// The time between two portions of a round in a cluster.
+    private static var portionDelay: Duration { .milliseconds(20) }
 
-    init(_ context: ShardContext, _ sessions: SessionService, _ archive: any MessageArchive) {
+    private enum Task: Int { case round, portion }
+
+    init(_ context: ShardContext, _ sessions: SessionService) {
         self.context = context
         self.sessions = sessions
-        self.archive = archive
     }
 
     /// Whether nothing is noted or under way, and no timer is running.
@@ -49,15 +53,17 @@ final class SessionCheckpoints: TimerTarget {
     func homeChanged() { if sessions.home.changeCount > 0 { startTimer() } }
 
     func timerFired(tag: Int) {
+        if tag == Task.portion.rawValue { return written() }
         isTimerRunning = false
         let count = connections.count + sessions.home.changeCount
-        guard count <= Self.portionMax.sessions || isLongIntervalOver else { return startTimer() }
+        let isShort = count <= Self.portionMax.sessions && context.archive != nil
+        guard isShort || isLongIntervalOver else { return startTimer() }
         due = (Array(connections.values), sessions.home.changeCount)
         connections = [:]
         post()
     }
 
-    /// Called when the archive has written the last portion.
+    /// Called when the last portion is written.
     func written() {
         isUnderWay = false
         post()
@@ -82,7 +88,12 @@ final class SessionCheckpoints: TimerTarget {
             return
         }
         isUnderWay = true
-        archive.post(.sessions(changes, shard: context.shard))
+        if let archive = context.archive {
+            archive.post(.sessions(changes, shard: context.shard))
+        } else {
+            sessions.sendCheckpoints(changes)
+            context.reactor.schedule(after: Self.portionDelay, self, tag: Task.portion.rawValue)
+        }
     }
 
     /// Whether this is the beginning of a long interval, the same for all shards.
@@ -95,6 +106,6 @@ final class SessionCheckpoints: TimerTarget {
         guard !isTimerRunning, !isUnderWay else { return }
         isTimerRunning = true
         let delay = Self.interval - context.milliseconds % Self.interval
-        context.reactor.schedule(after: .milliseconds(delay), self)
+        context.reactor.schedule(after: .milliseconds(delay), self, tag: Task.round.rawValue)
     }
 }

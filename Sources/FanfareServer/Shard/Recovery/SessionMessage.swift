@@ -9,10 +9,14 @@ package enum SessionMessage: Sendable {
     case handOver(SessionHandover)
     /// To the session's home: a superseded connection has answered a ping.
     case isAlive(SessionAddress, SocketID)
+    /// To the session's home in a cluster: the session as its owner has it.
+    case checkpoint(StoredSession)
     /// From the home: the answer to a claim.
     case answer(SessionAnswer, SessionAddress, to: SocketID)
     /// From the home: the owner is to hand its cursors over, as they were at this time in nanoseconds.
     case yield(SessionAddress, from: SocketID, openedAt: Int64)
+    /// From the home in a cluster: the owner is to send the session as it is.
+    case requestCheckpoint(SessionAddress, SocketID)
     /// From the home: two living clients use the token.
     case share(SessionAddress, SocketID)
 }

@@ -5,12 +5,14 @@ import PusherProtocol
 /// The sessions of stock clients with a token: the connections of this shard that claim them, and the sessions whose home
 /// it is.
 ///
-/// `SessionHome` decides; this class performs its effects.
+/// `SessionHome` decides, and this class performs its effects; in a cluster Redis decides for all nodes.
 final class SessionService: TimerTarget {
     private let context: ShardContext
     private let connections: Connections
     private(set) var home: SessionHome
-    /// What writes sessions to the archive; `nil` without an archive.
+    /// What takes the place of ``home`` in a cluster.
+    var cluster: (any SharedHome)?
+    /// What keeps sessions over a crash, in the archive or in the cluster; `nil` without either.
     private(set) var checkpoints: SessionCheckpoints?
     /// The connections of this shard that others have superseded, in the order in which it happened.
     private var superseded: [Superseded] = []
@@ -41,9 +43,9 @@ final class SessionService: TimerTarget {
             shardCount: context.shardCount,
             start: context.reactor.unixMilliseconds
         )
-        guard let archive = context.archive else { return }
-        home.noteChanges()
-        checkpoints = SessionCheckpoints(context, self, archive)
+        guard context.archive != nil || context.settings.cluster != nil else { return }
+        if context.archive != nil { home.noteChanges() }
+        checkpoints = SessionCheckpoints(context, self)
     }
 
     /// Whether no session is remembered, no superseded connection is awaited, and no timer is running.
@@ -126,13 +128,21 @@ final class SessionService: TimerTarget {
 
     // MARK: - Messages
 
+    /// Sends what the owners of sessions keep of them to the sessions' homes in the cluster.
+    func sendCheckpoints(_ changes: [SessionChange]) {
+        for case .keep(let session) in changes {
+            send(.checkpoint(session), toHomeOf: session.address)
+        }
+    }
+
     private func send(_ message: SessionMessage, toHomeOf address: SessionAddress) {
-        let shard = address.home(among: context.shardCount)
+        let shard = context.home(of: address)
         guard shard != context.shard else { return receive(message) }
         context.links.send(.sessions(message), to: shard)
     }
 
-    private func send(_ message: SessionMessage, toShardOf socketID: SocketID) {
+    /// Sends a message from the home of a session to a connection.
+    func send(_ message: SessionMessage, toShardOf socketID: SocketID) {
         let shard = context.shard(of: socketID)
         guard shard != context.shard else { return receive(message) }
         context.links.send(.sessions(message), to: shard)
@@ -146,15 +156,21 @@ final class SessionService: TimerTarget {
                 // The connection is being closed with its app.
                 return
             }
+            if let cluster { return cluster.claim(claim) }
             perform(home.claim(claim, app.recovery, at: moment))
         case .handOver(let handover):
+            if let cluster { return cluster.park(handover) }
             perform(home.receive(handover, at: context.milliseconds))
         case .isAlive(let address, let socketID):
+            if let cluster { return cluster.share(address, socketID) }
             perform(home.isAlive(socketID, address, at: context.milliseconds))
         case .answer(let answer, let address, let socketID):
             receive(answer, address, for: socketID)
         case .yield(let address, let socketID, let openedAt):
             yield(address, socketID, openedAt: openedAt)
+        case .checkpoint(let session): cluster?.keep(session)
+        case .requestCheckpoint(_, let socketID):
+            if let connection = connections[socketID] { checkpoints?.changed(connection) }
         case .share(_, let socketID): connections[socketID]?.shareSession()
         }
     }

@@ -1,7 +1,8 @@
 -- What several scripts need.
 --
 -- A stream's ID is the time of its creation in milliseconds, and greater than the epoch's `since`. Its entries have the
--- Redis IDs STREAM-SERIAL, with serials from 1 on. Streams up to `since` are sealed: nothing is appended to them.
+-- Redis IDs STREAM-SERIAL, with serials from 1 on; an entry at place 0 says which position of a sealed stream it follows (see
+-- opening.lua). Streams up to `since` are sealed: nothing is appended to them.
 --
 -- Redis runs a script's whole text for each call, functions included, so a script has only the parts that it needs.
 

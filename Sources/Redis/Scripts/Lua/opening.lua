@@ -2,10 +2,16 @@
 
 -- Begins a stream behind the newest one (nil for none), and announces it as `0 ! - TIME ID REASON`. It is kept for a day, and
 -- renewed by `trim` from then on. Returns its ID.
-local function beginStream(keys, time, newestStream, reason)
+--
+-- With a former position, the stream goes on where that one has ended: an entry `! - TIME POSITION` at its place 0 says so, in
+-- order with the messages of both.
+local function beginStream(keys, time, newestStream, reason, former)
     local id = math.max(time, since(keys.epoch) + 1, (newestStream or 0) + 1)
     -- The place before the first message, in an empty stream or behind sealed ones.
-    if newestStream then
+    if former then
+        redis.call('XADD', keys.messages, digits(id) .. '-0', 'd',
+            '! - ' .. digits(time) .. ' ' .. former)
+    elseif newestStream then
         redis.call('XSETID', keys.messages, digits(id) .. '-0')
     else
         redis.call('XADD', keys.messages, 'MAXLEN', 0, digits(id) .. '-0', 'd', '')
@@ -22,7 +28,9 @@ local function openStream(keys, time)
     local sealed = since(keys.epoch)
     local stream, serial = newest(keys.messages, sealed)
     if not stream or stream <= sealed then
-        stream, serial = beginStream(keys, time, stream, stream and 'epoch' or 'first'), '0'
+        local base = tonumber(redis.call('HGET', keys.epoch, 'base'))
+        local former = stream and base and stream > base and digits(stream) .. '-' .. serial
+        stream, serial = beginStream(keys, time, stream, stream and 'epoch' or 'first', former), '0'
     end
     redis.call('EXPIRE', keys.messages, 86400)
     return stream, serial

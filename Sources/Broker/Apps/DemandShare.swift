@@ -1,0 +1,47 @@
+/// One node's share of a rate that an app has on all nodes of a cluster.
+///
+/// It follows the node's part of the demand of the last seconds. A node always has half of an equal share, since demand can
+/// move from one to another: so for a few seconds all of them together can exceed the rate, by half at most.
+public enum DemandShare {
+    /// The share of one node.
+    ///
+    /// - Parameters:
+    ///   - rate: The rate of all nodes, per second.
+    ///   - demand: What this node was asked for.
+    ///   - total: What all nodes were asked for, this one included.
+    ///   - nodeCount: The number of nodes.
+    /// - Returns: The rate of this node, per second: from 1 to `rate`.
+    public static func share(of rate: Int, demand: Int, total: Int, nodeCount: Int) -> Int {
+        let nodeCount = max(1, nodeCount)
+        let total = max(demand, total)
+        let part =
+            total == 0
+            ? Double(rate) / Double(nodeCount) : Double(rate) * Double(demand) / Double(total)
+        let least = Double(rate) / Double(2 * nodeCount)
+        return min(rate, max(1, Int(max(part, least).rounded(.up))))
+    }
+}
+
+/// How often something was asked for in the last seconds, from a counter that is read now and then.
+public struct DemandWindow: Sendable {
+    /// The length of the window, in milliseconds.
+    public static let length: Int64 = 5_000
+
+    private var readings: [(time: Int64, count: Int)] = []
+
+    /// Creates a window without readings.
+    public init() {}
+
+    /// Takes a reading.
+    ///
+    /// - Parameters:
+    ///   - count: The counter, which never decreases.
+    ///   - now: The time, in milliseconds of a steady clock.
+    /// - Returns: The increase within the window; since the first reading if that is later.
+    public mutating func read(_ count: Int, at now: Int64) -> Int {
+        // One reading at the beginning of the window, or before it, is the base.
+        while readings.count > 1, now - readings[1].time >= Self.length { readings.removeFirst() }
+        readings.append((now, count))
+        return max(0, count - readings[0].count)
+    }
+}

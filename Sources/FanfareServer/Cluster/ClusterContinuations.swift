@@ -1,0 +1,154 @@
+import Broker
+import Net
+import PusherProtocol
+import RESP
+import Redis
+
+/// What a subscription has missed of streams that were sealed, as far as it is read.
+struct FormerReading {
+    /// The last position that is read.
+    var continuation: StreamContinuation
+    /// The beginning of the present stream.
+    let end: StreamPosition
+    /// The messages of each stream.
+    var streams: FormerStreams
+    /// How many they are, and their size in bytes.
+    var (count, byteCount) = (0, 0)
+    /// Whether the present stream is reached, with nothing missing.
+    var isComplete: Bool { continuation.position == end }
+    /// Whether something is missing, or too much: the client is told of a gap.
+    var hasGap = false
+
+    init?(behind known: StreamPosition, upTo end: StreamPosition) {
+        guard let position = ChannelPosition(known), let start = ChannelPosition(end) else {
+            return nil
+        }
+        continuation = StreamContinuation(behind: known)
+        self.end = end
+        streams = FormerStreams([FormerStreams.Stream(behind: position)], ahead: start)
+    }
+
+    /// The streams of which something was missed; `nil` if nobody can know what.
+    var missed: FormerStreams? {
+        guard isComplete, !hasGap else { return nil }
+        var missed = streams
+        missed.streams.removeAll(where: \.messages.isEmpty)
+        return missed
+    }
+}
+
+// Positions in streams that a failover of Redis has sealed: if nothing was lost, the rest of them precedes the present stream.
+extension ClusterHome {
+    /// Reads what a subscription has missed of streams that were sealed.
+    ///
+    /// - Returns: Whether its position is in another stream than the present one, and the subscription goes on later.
+    func readFormer(
+        _ subscription: PendingSubscription,
+        on remote: RemoteChannel,
+        _ app: App
+    ) -> Bool {
+        guard subscription.former == nil, let current = remote.position,
+            let issued = subscription.position?.position,
+            let known = StreamPosition(
+                app.position(issuedAs: issued, on: remote.address.name)
+            ),
+            known.stream > 0, known.stream < current.stream,
+            let reading = FormerReading(
+                behind: known,
+                upTo: StreamPosition(stream: current.stream, serial: 0)
+            )
+        else { return false }
+        var subscription = subscription
+        subscription.attempts += 1
+        subscription.former = reading
+        readFormer(reading, subscription, on: remote)
+        return true
+    }
+
+    private func readFormer(
+        _ reading: FormerReading,
+        _ subscription: PendingSubscription,
+        on remote: RemoteChannel
+    ) {
+        var subscription = subscription
+        subscription.former = reading
+        lastReplay += 1
+        let isSent = readMessages(
+            of: remote,
+            from: "(\(reading.continuation.position)",
+            to: reading.end.description,
+            as: .replay(number: lastReplay)
+        )
+        if isSent {
+            replays[lastReplay] = (remote, subscription)
+        } else {
+            remote.waiting.append(subscription)
+        }
+    }
+
+    /// Goes on with a subscription for which sealed streams were read.
+    func readFormer(
+        _ reply: borrowing RESPView,
+        _ reading: FormerReading,
+        _ subscription: PendingSubscription,
+        on remote: RemoteChannel
+    ) {
+        var (reading, subscription) = (reading, subscription)
+        let app = context.registry.apps[remote.address.app]
+        if RedisError(reply) != nil { reading.hasGap = true }
+        reply.forEach { entry in
+            guard !reading.hasGap else { return }
+            take(entry, &reading)
+        }
+        if reading.count > app?.recovery.replayMessagesMax ?? 0
+            || reading.byteCount > app?.recovery.replayBytesMax ?? 0
+        {
+            reading.hasGap = true
+        }
+        if !reading.hasGap, !reading.isComplete, reply.count == Self.messagesMax {
+            return readFormer(reading, subscription, on: remote)
+        }
+        subscription.former = reading
+        guard remote.position?.stream == reading.end.stream else {
+            // Another stream has begun meanwhile.
+            subscription.former = nil
+            if let app, readFormer(subscription, on: remote, app) { return }
+            return resume(subscription, on: remote)
+        }
+        if !readMissing(subscription, on: remote) { resume(subscription, on: remote) }
+    }
+
+    private func take(_ entry: borrowing RESPView, _ reading: inout FormerReading) {
+        switch reading.continuation.advance(to: entry) {
+        case .gap: reading.hasGap = true
+        case .stream:
+            guard !reading.isComplete, let start = ChannelPosition(reading.continuation.position)
+            else { return }
+            reading.streams.streams.append(FormerStreams.Stream(behind: start))
+        case .message:
+            guard let message = storedMessage(entry) else {
+                reading.hasGap = true
+                return
+            }
+            reading.count += 1
+            reading.byteCount += message.frame.count
+            reading.streams.streams[reading.streams.streams.count - 1].messages.append(message)
+        }
+    }
+
+    /// Grants a subscription for which everything is read.
+    func resume(
+        _ subscription: PendingSubscription,
+        on remote: RemoteChannel,
+        behind messages: [StoredMessage] = []
+    ) {
+        channels.addSubscriber(
+            subscription.request,
+            to: remote.address,
+            as: subscription.member,
+            from: subscription.position,
+            behind: ArchivedMessages(messages, behind: subscription.former?.missed)
+        )
+        countChanged(at: remote.address)
+    }
+}

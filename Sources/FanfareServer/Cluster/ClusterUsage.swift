@@ -1,0 +1,105 @@
+import Broker
+import Net
+import PusherProtocol
+import RESP
+import Redis
+
+// The limits that an app has on all nodes together: each node tells the others every two seconds what it uses of them, and
+// takes its share of what is left. So `connections_max` can be exceeded by the arrivals of two seconds.
+extension ClusterHome {
+    /// The time after which what a node has told is removed, in heartbeats' leases.
+    private static var leasesKept: Int64 { 10 }
+
+    /// Tells the other nodes what this one uses, and asks what they do; called with each heartbeat of the first shard.
+    func exchangeUsage() {
+        let registry = context.registry
+        guard context.shard == 0, partitions[0].lastTime > 0, registry.hasSharedLimits else {
+            return
+        }
+        var own: [AppID: AppUsage] = [:]
+        for app in registry.ids { own[app] = usage(of: app, in: registry) }
+        usage = own
+        demands = demands.filter { own[$0.key] != nil }
+        let told = NodeUsage(time: partitions[0].lastTime, apps: own.filter { !$0.value.isEmpty })
+        let (key, node) = (partitions[0].calls.keys.usage, settings.node)
+        let isSent = send(to: 0, as: .report) { connection throws(RedisCallError) in
+            try connection.call(argumentCount: 4) { writer in
+                writer.argument(literal: "HSET")
+                writer.argument(key)
+                writer.argument(node)
+                writer.argument(told.text)
+            }
+        }
+        guard isSent else { return }
+        send(to: 0, as: .usage) { connection throws(RedisCallError) in
+            try connection.call(argumentCount: 2) { writer in
+                writer.argument(literal: "HGETALL")
+                writer.argument(key)
+            }
+        }
+    }
+
+    private func usage(of app: AppID, in registry: AppRegistry) -> AppUsage {
+        let counts = registry.apps[app]?.requests.askedCounts ?? []
+        var windows = demands[app] ?? counts.map { _ in DemandWindow() }
+        let now = context.milliseconds
+        let demands = counts.indices.map { windows[$0].read(counts[$0], at: now) }
+        self.demands[app] = windows
+        return AppUsage(connections: registry.quotas[app]?.takenCount ?? 0, demands: demands)
+    }
+
+    /// Divides the limits among the nodes.
+    func receiveUsage(_ reply: borrowing RESPView) {
+        guard RedisError(reply) == nil else { return }
+        let now = partitions[0].lastTime
+        var others: [AppID: AppUsage] = [:]
+        var (nodeCount, node): (Int, String?) = (1, nil)
+        var forgotten: [String] = []
+        reply.forEach { element in
+            guard let name = exchange(&node, with: nil) else {
+                node = element.text
+                return
+            }
+            guard name != settings.node else { return }
+            let told = NodeUsage(element.text)
+            let age = now - (told?.time ?? 0)
+            if age > Int64(settings.lease) * Self.leasesKept { forgotten.append(name) }
+            guard let told, age <= Int64(settings.lease) else { return }
+            nodeCount += 1
+            for (app, usage) in told.apps {
+                if others[app]?.add(usage) == nil { others[app] = usage }
+            }
+        }
+        for app in context.registry.ids { share(app, others[app], among: nodeCount) }
+        forgetUsage(of: forgotten)
+    }
+
+    private func share(_ id: AppID, _ others: AppUsage?, among nodeCount: Int) {
+        let registry = context.registry
+        if let limit = registry.connectionsMax(of: id) {
+            registry.quotas[id]?.resize(to: max(0, limit - (others?.connections ?? 0)))
+        }
+        guard let requests = registry.apps[id]?.requests, let own = usage[id] else { return }
+        requests.divide { index, rate in
+            DemandShare.share(
+                of: rate,
+                demand: own.demands[index],
+                total: own.demands[index] + (others?.demands[index] ?? 0),
+                nodeCount: nodeCount
+            )
+        }
+    }
+
+    /// Removes what nodes have told that have ended, or this one when it stops.
+    func forgetUsage(of nodes: [String]) {
+        guard context.shard == 0, context.registry.hasSharedLimits, !nodes.isEmpty else { return }
+        let key = partitions[0].calls.keys.usage
+        send(to: 0, as: .report) { connection throws(RedisCallError) in
+            try connection.call(argumentCount: 2 + nodes.count) { writer in
+                writer.argument(literal: "HDEL")
+                writer.argument(key)
+                for node in nodes { writer.argument(node) }
+            }
+        }
+    }
+}

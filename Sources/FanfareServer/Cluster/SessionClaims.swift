@@ -1,0 +1,218 @@
+import Broker
+import Net
+import PusherProtocol
+import RESP
+import Redis
+
+// Claims: a connection becomes the owner of its session, wherever the former owner was connected.
+//
+// The node of a living owner is asked through its inbox to yield, and parks the cursors, which Redis passes on. An owner that
+// does not answer is taken over from its last checkpoint: more is repeated then, and nothing is skipped.
+extension ClusterHome {
+    /// The time in which the node of an owner has to answer.
+    private static var yieldTimeout: Duration { .seconds(2) }
+    /// The time between two looks at claims that wait.
+    private static var retryInterval: Duration { .milliseconds(250) }
+    /// How late another node may know of a claim, in nanoseconds: twice the time in which Redis has to answer.
+    private static var yieldDelayMax: Int64 { 6_000_000_000 }
+
+    /// Makes a connection the owner of its session.
+    func claim(_ claim: SessionClaim) {
+        let store = partitions[partition(of: claim.address)].store
+        guard store.isolation != .closed else { return close(claim.socketID) }
+        sessions.claims[claim.socketID] = ClusterSessions.Claim(claim: claim)
+        sendClaim(of: claim.socketID)
+    }
+
+    func sendClaim(of id: SocketID, takes: Bool = false) {
+        guard let claim = sessions.claims[id]?.claim,
+            let app = context.registry.apps[claim.address.app]
+        else { return }
+        let index = partition(of: claim.address)
+        guard partitions[index].store.isOpen else { return }
+        sessions.claims[id]?.awaitedSince = nil
+        sessions.claims[id]?.refusedAt = nil
+        followInbox(of: index)
+        let count = settings.partitionCount
+        let openFor = context.reactor.now.nanoseconds - claim.openedAt
+        let call = partitions[index].calls.claim(
+            claim.address.clusterSession,
+            for: claim.connection,
+            age: sessionAge(of: app),
+            sessionsMax: max(1, (app.recovery.sessionsMax + count - 1) / count),
+            openFor: Int(max(0, openFor / 1_000_000)),
+            takes: takes
+        )
+        send(call, to: index, as: .session(.claim(id)))
+    }
+
+    func claimed(_ reply: borrowing RESPView, by id: SocketID) {
+        // Another message has answered it already, or the client was closed.
+        guard let pending = sessions.claims[id] else { return }
+        let claim = pending.claim
+        guard let answer = ClaimedSession(reply), let app = context.registry.apps[claim.address.app]
+        else {
+            sessions.claims[id]?.refusedAt = context.reactor.now
+            return startTimer(.claims, after: Self.retryInterval)
+        }
+        for _ in 0..<answer.forgottenCount { context.limitMet(.recoverySessions) }
+        switch answer.outcome {
+        case .new:
+            let mayLackCursors = !isNew(claim, answer, app)
+            own(claim, SessionResumption(mayLackCursors: mayLackCursors))
+        case .full:
+            context.limitMet(.recoverySessions)
+            let full = SessionAnswer.full(
+                sessionsMax: app.recovery.sessionsMax,
+                mayLackCursors: !isNew(claim, answer, app)
+            )
+            self.answer(claim, full)
+        case .resumed: own(claim, resumption(from: answer.state, claim, pending.isUncertain))
+        case .checkpoint: own(claim, resumption(from: answer.state, claim, true))
+        case .awaited:
+            sessions.claims[id]?.awaitedSince = context.reactor.now
+            startTimer(.claims, after: Self.retryInterval)
+        case .superseded: self.answer(claim, .superseded)
+        case .shared: self.answer(claim, .shared)
+        }
+    }
+
+    /// Whether the token of a session that Redis does not know was certainly never used.
+    private func isNew(_ claim: SessionClaim, _ answer: ClaimedSession, _ app: App) -> Bool {
+        // Of before an epoch that was not clean, sessions may be lost.
+        let base = Int64(clamping: partitions[partition(of: claim.address)].base)
+        return claim.isNew(
+            behind: max(base, answer.lastForgottenAt ?? 0),
+            sessionAge: app.recovery.sessionAge,
+            at: context.reactor.unixMilliseconds
+        )
+    }
+
+    /// What a session goes on with.
+    ///
+    /// - Parameters:
+    ///   - bytes: What Redis has stored.
+    ///   - claim: The claim.
+    ///   - isOld: Whether the former owner may have known more.
+    /// - Returns: The cursors, and whether others may be missing.
+    private func resumption(
+        from bytes: [UInt8],
+        _ claim: SessionClaim,
+        _ isOld: Bool
+    ) -> SessionResumption {
+        guard let state = SessionState(bytes, of: claim.address) else {
+            return SessionResumption(mayLackCursors: true)
+        }
+        let base = partitions[partition(of: claim.address)].base
+        return SessionResumption(
+            state.session.cursors,
+            formerSocketIDs: state.session.socketIDs,
+            mayLackCursors: state.session.mayLackCursors || isOld || state.since < base,
+            answersPings: state.session.answersPings
+        )
+    }
+
+    private func own(_ claim: SessionClaim, _ resumption: SessionResumption) {
+        if let former = sessions.owned[claim.address]?.claim.socketID, former != claim.socketID {
+            // It has not answered; what it hands over now is out of date.
+            sessions.send(.yield(claim.address, from: former, openedAt: 0), former)
+        }
+        sessions.owned[claim.address] = ClusterSessions.Ownership(
+            claim: claim,
+            formerSocketIDs: resumption.formerSocketIDs,
+            renewedAt: context.reactor.now,
+            since: since(of: claim.address)
+        )
+        startTimer(.sessions, after: Self.renewalInterval)
+        answer(claim, .owned(resumption))
+    }
+
+    private func answer(_ claim: SessionClaim, _ answer: SessionAnswer) {
+        sessions.claims[claim.socketID] = nil
+        sessions.send(.answer(answer, claim.address, to: claim.socketID), claim.socketID)
+    }
+
+    // MARK: - The inbox
+
+    /// Follows this node's inbox in a partition: `SUBSCRIBE` precedes the first claim there.
+    func followInbox(of index: Int) {
+        let calls = partitions[index].calls
+        let topic = "\(calls.keys.inbox(of: calls.node))"
+        guard partitions[index].store.isOpen, sessions.inboxes[topic] == nil else { return }
+        sessions.inboxes[topic] = index
+        send(to: index, as: .topics) { connection throws(RedisCallError) in
+            try connection.subscribe(to: [topic])
+        }
+    }
+
+    func receive(_ message: InboxMessage?) {
+        guard let message, let address = SessionAddress(message.session),
+            let id = SocketID(message.socketID)
+        else { return }
+        switch message.content {
+        case .yield(let openFor): yield(address, id, to: openFor)
+        case .yielded(let state):
+            guard let claim = sessions.claims[id]?.claim else { return }
+            own(claim, resumption(from: state, claim, false))
+        case .superseded:
+            guard let claim = sessions.claims[id]?.claim else { return }
+            answer(claim, .superseded)
+        case .shared:
+            if let claim = sessions.claims[id]?.claim {
+                answer(claim, .shared)
+            } else if sessions.owned[address]?.claim.socketID == id {
+                sessions.owned[address] = nil
+                sessions.send(.share(address, id), id)
+            }
+        }
+    }
+
+    /// Asks the owner of a session for its cursors.
+    ///
+    /// - Parameters:
+    ///   - address: The session.
+    ///   - id: The owner.
+    ///   - openFor: For how long the connection has been open that claims it, in milliseconds.
+    private func yield(_ address: SessionAddress, _ id: SocketID, to openFor: Int64) {
+        guard sessions.owned[address]?.claim.socketID == id else { return }
+        // Confirmations count as they were when that connection was opened, by this node's clock.
+        let own = sessions.claims.values.filter { $0.claim.address == address }
+        let openedAt =
+            own.map(\.claim.openedAt).max()
+            ?? context.reactor.now.nanoseconds - openFor * 1_000_000 - Self.yieldDelayMax
+        sessions.send(.yield(address, from: id, openedAt: openedAt), id)
+    }
+
+    // MARK: - Claims that wait
+
+    /// Takes sessions over from owners that do not answer, and repeats what Redis has refused.
+    func retryClaims() {
+        let now = context.reactor.now
+        func isOver(_ time: MonotonicTime?) -> Bool {
+            time.map { $0.duration(to: now) >= Self.yieldTimeout } ?? false
+        }
+        for (id, claim) in sessions.claims {
+            if isOver(claim.awaitedSince) {
+                sendClaim(of: id, takes: true)
+            } else if isOver(claim.refusedAt) {
+                sendClaim(of: id)
+            }
+        }
+        let waits = sessions.claims.values.contains {
+            $0.awaitedSince != nil || $0.refusedAt != nil
+        }
+        if waits { startTimer(.claims, after: Self.retryInterval) }
+    }
+
+    /// Closes the clients whose claims cannot be decided, so that they reconnect to another node.
+    func closeClaimants(of store: ClusterStore) {
+        for (id, claim) in sessions.claims where self.store(of: claim.claim.address) === store {
+            sessions.claims[id] = nil
+            close(id)
+        }
+    }
+
+    private func close(_ id: SocketID) {
+        close(SubscriptionRequest(shard: context.shard(of: id), socketID: id, number: 0))
+    }
+}

@@ -1,0 +1,196 @@
+import Broker
+import Net
+import PusherProtocol
+import RESP
+import Redis
+
+// What is stored of sessions: when their connections end or yield, and while they last.
+extension ClusterHome {
+    /// The time between two looks for sessions whose checkpoints are due.
+    static var renewalInterval: Duration { .seconds(5) }
+
+    /// The index of a session's partition among those of this shard.
+    func partition(of address: SessionAddress) -> Int {
+        address.home(among: settings.partitionCount) / context.shardCount
+    }
+
+    /// The store that has a session's partition.
+    func store(of address: SessionAddress) -> ClusterStore {
+        partitions[partition(of: address)].store
+    }
+
+    /// The present epoch of a session's partition.
+    func since(of address: SessionAddress) -> UInt64 {
+        partitions[partition(of: address)].epoch?.since ?? 0
+    }
+
+    /// How long Redis keeps a session, in milliseconds: until its token cannot be taken for a new one.
+    func sessionAge(of app: App?) -> Int {
+        (app?.recovery.sessionAge ?? 0) * 1_000 + Int(SessionHome.clockTolerance)
+    }
+
+    /// Stores the cursors of a connection that has ended, or yields.
+    func park(_ handover: SessionHandover) {
+        let address = handover.address
+        guard let owned = sessions.owned[address], owned.claim.socketID == handover.socketID else {
+            // Another one has taken it over meanwhile.
+            return
+        }
+        sessions.owned[address] = nil
+        // Redis may have forgotten the session since, and another node have begun it anew.
+        let idle = owned.renewedAt.duration(to: context.reactor.now)
+        let isOld = idle >= .milliseconds(sessionAge(of: context.registry.apps[address.app]))
+        let session = StoredSession(
+            address,
+            parkedAt: nil,
+            handover.cursors,
+            socketIDs: owned.formerSocketIDs.suffix(SessionHome.socketIDCountMax - 1)
+                + [handover.socketID],
+            mayLackCursors: handover.mayLackCursors || isOld,
+            answersPings: handover.answersPings
+        )
+        write(
+            ClusterSessions.Write(
+                address: address,
+                connection: owned.claim.connection,
+                parking: .park,
+                session: session
+            )
+        )
+    }
+
+    /// Called when a connection that another one has superseded has answered a ping: two living clients use the token.
+    func share(_ address: SessionAddress, _ id: SocketID) {
+        sessions.send(.share(address, id), id)
+        write(
+            ClusterSessions.Write(
+                address: address,
+                connection: ClusterSession.Connection(socketID: "\(id)", openedAt: 0),
+                parking: .share,
+                session: nil
+            )
+        )
+    }
+
+    private func write(_ write: ClusterSessions.Write) {
+        let index = partition(of: write.address)
+        let state = write.session.map { SessionState($0, since: since(of: write.address)).bytes }
+        let call = partitions[index].calls.park(
+            write.address.clusterSession,
+            of: write.connection,
+            state ?? [],
+            age: sessionAge(of: context.registry.apps[write.address.app]),
+            write.parking
+        )
+        if send(call, to: index, as: .session(.write(write))) {
+            sessions.unansweredWrites += 1
+        } else {
+            sessions.writes.append(write)
+        }
+    }
+
+    // MARK: - Checkpoints
+
+    /// Stores a session as its owner has it, which goes on.
+    func keep(_ session: StoredSession) {
+        let address = session.address
+        guard let owned = sessions.owned[address], owned.claim.socketID == session.socketIDs.last
+        else { return }
+        sessions.owned[address]?.since = since(of: address)
+        let call = partitions[partition(of: address)].calls.park(
+            address.clusterSession,
+            of: owned.claim.connection,
+            SessionState(session, since: since(of: address)).bytes,
+            age: sessionAge(of: context.registry.apps[address.app]),
+            .checkpoint
+        )
+        let isSent = send(
+            call,
+            to: partition(of: address),
+            as: .session(.checkpoint(address, owned.claim.socketID))
+        )
+        sessions.owned[address]?.isDue = !isSent
+    }
+
+    /// Asks the owners of sessions for checkpoints that are due: because one was lost, Redis has begun another epoch since, or
+    /// would forget the session.
+    func renewSessions() {
+        let now = context.reactor.now
+        guard !isLeaving else { return }
+        for (address, owned) in sessions.owned where store(of: address).isOpen {
+            let age = sessionAge(of: context.registry.apps[address.app])
+            let isOld = owned.renewedAt.duration(to: now) >= .milliseconds(age / 3)
+            guard owned.isDue || isOld || owned.since != since(of: address) else { continue }
+            sessions.send(.requestCheckpoint(address, owned.claim.socketID), owned.claim.socketID)
+        }
+        writeWaitingSessions()
+        if !sessions.owned.isEmpty { startTimer(.sessions, after: Self.renewalInterval) }
+    }
+
+    // MARK: - Replies
+
+    func receive(_ reply: borrowing RESPView, to call: ClusterSessions.Call) {
+        switch call {
+        case .claim(let id): claimed(reply, by: id)
+        case .checkpoint(let address, let id): kept(reply, address, of: id)
+        case .write(let write):
+            sessions.unansweredWrites -= 1
+            // Redis has no memory: until it has, the last checkpoint stays.
+            guard SessionParking(reply) == nil else { return }
+            sessions.writes.append(write)
+            startTimer(.sessions, after: Self.renewalInterval)
+        }
+    }
+
+    private func kept(_ reply: borrowing RESPView, _ address: SessionAddress, of id: SocketID) {
+        guard sessions.owned[address]?.claim.socketID == id else { return }
+        switch SessionParking(reply) {
+        case .outdated:
+            // Another node has not waited for an answer.
+            sessions.owned[address] = nil
+            sessions.send(.yield(address, from: id, openedAt: 0), id)
+        case .stored, .passedOn, .restored:
+            sessions.owned[address]?.renewedAt = context.reactor.now
+        case nil: sessions.owned[address]?.isDue = true
+        }
+    }
+
+    // MARK: - The connection to Redis
+
+    /// Called when the connection to a store has ended.
+    func loseSessions(in store: ClusterStore, _ unanswered: [Call]) {
+        var writes: [ClusterSessions.Write] = []
+        for case .session(let call) in unanswered {
+            switch call {
+            case .claim(let id): sessions.claims[id]?.isUncertain = true
+            case .checkpoint(let address, _): sessions.owned[address]?.isDue = true
+            case .write(let write): writes.append(write)
+            }
+        }
+        sessions.writes = writes + sessions.writes
+        sessions.unansweredWrites -= writes.count
+        sessions.inboxes = sessions.inboxes.filter { partitions[$0.value].store !== store }
+        for (id, claim) in sessions.claims where self.store(of: claim.claim.address) === store {
+            sessions.claims[id]?.awaitedSince = nil
+        }
+    }
+
+    /// Called when there is a connection again.
+    func resumeSessions(in store: ClusterStore) {
+        for address in sessions.owned.keys where self.store(of: address) === store {
+            followInbox(of: partition(of: address))
+        }
+        writeWaitingSessions()
+        // The later one of two connections of a client is to own the session.
+        let claims = sessions.claims.values.sorted { $0.claim.openedAt < $1.claim.openedAt }
+        for claim in claims where self.store(of: claim.claim.address) === store {
+            sendClaim(of: claim.claim.socketID)
+        }
+        if !sessions.owned.isEmpty { startTimer(.sessions, after: Self.renewalInterval) }
+    }
+
+    /// Stores what Redis was not there for, or has refused.
+    func writeWaitingSessions() {
+        for write in exchange(&sessions.writes, with: []) { self.write(write) }
+    }
+}
