@@ -6,7 +6,7 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Cluster: limits of apps") struct ClusterLimitTests {
+@Suite("Cluster: limits of apps") struct SharedLimitTests {
     @Test("Connections count on all nodes; those of a node that stops are free again")
     func connections() async throws {
         try await TestCluster.run {
