@@ -90,6 +90,13 @@ extension ClusterHome {
         if interests.contains(.cachedEvent) {
             remote.cached = attachment.cachedEvent.flatMap { cachedEvent($0, remote, attachment) }
         }
+        if remote.isCurrent, let newest = attachment.newest, newest != remote.position,
+            interests.contains(.stream) || hasStream(remote)
+        {
+            // Everything that is published ahead of the reply was received.
+            counts.divergences += 1
+            remote.fellBehind(at: partitions[remote.partition].counter)
+        }
         if remote.isBehind {
             if remote.address.name.kind.isPresence {
                 guard remote.hasJoinedAgain, interests.contains(.members) else {
@@ -104,13 +111,6 @@ extension ClusterHome {
             if interests.contains(.members) { replaceMembers(remote, by: attachment) }
             setPosition(attachment.newest, of: remote)
             remote.becameCurrent(since: partitions[remote.partition].epoch?.since ?? 0)
-        } else if let newest = attachment.newest, newest != remote.position,
-            interests.contains(.stream) || hasStream(remote)
-        {
-            // Everything that is published ahead of the reply was received.
-            counts.divergences += 1
-            remote.fellBehind(at: partitions[remote.partition].counter)
-            catchUp(remote, attachment)
         }
         remote.totalSubscriptions = Int(attachment.subscriptionCount)
         if remote.isCurrent { grantWaiting(on: remote, interests) }

@@ -36,7 +36,7 @@ final class ClusterHome: SharedHome {
         case register(partition: Int)
         case heartbeat(partition: Int)
         case claimNumber
-        /// What the node says of itself.
+        /// What the node says of itself, and what else nobody waits for.
         case report
         /// What Redis has of this node.
         case items(partition: Int)

@@ -9,7 +9,8 @@ extension ClusterStore {
     /// Registers the node over a connection that was opened.
     func registerAll(with server: RedisServer) {
         let isSameRun = server.runID != nil && server.runID == lastRun
-        lastRun = server.runID
+        if isSameRun, let lastClientID { kill(lastClientID) }
+        (lastRun, lastClientID) = (server.runID, server.clientID)
         identity = ServerIdentity(
             server,
             connection: "\(settings.node)/\(context.shard)/\(server.clientID)"
@@ -21,6 +22,14 @@ extension ClusterStore {
             register(index, known: isSameRun ? 0 : home.newestStream(in: index))
         }
         if home.claimsNumber(at: self) { claimNumber() }
+    }
+
+    /// Ends the former connection at the server, which may not know yet that it has ended: what the node has sent over it must
+    /// not be executed behind what it sends from now on.
+    private func kill(_ clientID: Int64) {
+        send(as: .report) { connection throws(RedisCallError) in
+            try connection.call("CLIENT", "KILL", "ID", "\(clientID)")
+        }
     }
 
     /// How publishes are acknowledged.

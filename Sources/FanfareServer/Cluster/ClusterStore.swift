@@ -42,6 +42,8 @@ final class ClusterStore {
     var backoff = ReconnectBackoff()
     /// The process behind the last connection.
     var lastRun: RunID?
+    /// The number of the last connection there.
+    var lastClientID: Int64?
     /// What the server of the present connection has said of itself.
     var identity: ServerIdentity?
     /// How far a loss of the connection has gone.

@@ -55,11 +55,11 @@ extension ModelServer {
         func index(_ number: Int64) -> Int {
             Int(number < 0 ? Int64(entries.count) + number : number)
         }
-        let range = max(index(first), 0)..<max(min(index(last) + 1, entries.count), 0)
-        guard range.lowerBound < range.upperBound else { return .array([]) }
+        let (start, end) = (max(index(first), 0), min(index(last) + 1, entries.count))
+        guard start < end else { return .array([]) }
         let isScored = arguments.contains("WITHSCORES")
         return .array(
-            entries[range].map { entry in
+            entries[start..<end].map { entry in
                 isScored
                     ? .array([.bulk(entry.member), .bulk(ByteString(entry.score))])
                     : .bulk(entry.member)

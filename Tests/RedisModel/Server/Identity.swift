@@ -72,6 +72,12 @@ extension ModelServer {
         case ("CLIENT", "SETNAME"):
             connections[connection]?.name = arguments.count > 1 ? arguments[1] : ""
             return .ok
+        case ("CLIENT", "KILL"):
+            guard arguments.count == 3, let id = arguments[2].integer,
+                let other = connections.keys.first(where: { $0 == id })
+            else { return .integer(0) }
+            killed.append(other)
+            return .integer(1)
         case ("SCRIPT", "LOAD"): return load(arguments.count > 1 ? arguments[1] : "")
         case ("SCRIPT", "FLUSH"):
             loaded = []

@@ -59,6 +59,8 @@ package struct ModelServer: Sendable {
     var log = ReplicationLog()
     /// What the current command sends.
     var outputs: [Output] = []
+    /// The connections that others have ended.
+    var killed: [Connection] = []
 
     /// Makes a server without data.
     package init(scripts: Scripts, identity: Identity, time: Int64 = 1_700_000_000_000) {
@@ -87,6 +89,12 @@ package struct ModelServer: Sendable {
         connectionCount += 1
         connections[connectionCount] = ModelConnection()
         return connectionCount
+    }
+
+    /// Returns the connections that others have ended by `CLIENT KILL`, to be closed.
+    package mutating func takeKilled() -> [Connection] {
+        defer { killed = [] }
+        return killed
     }
 
     /// Forgets a connection, which is closed.

@@ -172,6 +172,7 @@ final class SimulatedRedis {
             executed += 1
             if reapsTwice { reapFirst(command, of: process) }
             let outputs = process.model.execute(command, of: link.connection)
+            for killed in process.model.takeKilled() { process.links[killed]?.close() }
             try route(outputs, of: process, for: link)
         }
         return executed
