@@ -177,6 +177,8 @@ extension ClusterInspector {
             layout: replies[2].isError || replies[2] == .null ? nil : replies[2].text,
             clock: time - exchange.endedAt,
             for: StoreAssessment.Needs(
+                replicaCount: configuration.redis.acknowledge == .replica
+                    ? configuration.redis.replicas : 0,
                 hasSentinels: !configuration.redis.sentinels.isEmpty,
                 layout: layout
             )
