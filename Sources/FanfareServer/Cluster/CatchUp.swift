@@ -61,8 +61,13 @@ extension ClusterHome {
 
     /// Finds out what was missed on a channel whose next message is not the one that follows the last.
     func lookForMissed(on remote: RemoteChannel) {
-        remote.fellBehind(at: partitions[remote.partition].counter)
         counts.divergences += 1
+        attachAgain(remote)
+    }
+
+    /// Attaches the node to a channel again, and finds out what it has missed.
+    func attachAgain(_ remote: RemoteChannel) {
+        remote.fellBehind(at: partitions[remote.partition].counter)
         guard remote.attaching == nil else { return }
         let store = store(of: remote)
         store.behind.append(remote)

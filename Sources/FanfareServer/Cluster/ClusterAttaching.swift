@@ -82,6 +82,8 @@ extension ClusterHome {
             guard RedisError(reply)?.code == .fenced else {
                 return countChanged(at: remote.address)
             }
+            // Redis has refused the node's users, too.
+            remote.hasJoinedAgain = false
             store(of: remote).registerAgain(remote.partition)
             return sendAttach(remote, interests)
         }

@@ -122,6 +122,8 @@ extension ClusterHome {
     }
 
     func memberLeft(_ user: UserID, _ remote: RemoteChannel) {
+        // Another node has taken this one for dead, and removed what it had.
+        guard !remote.joined.contains(user) else { return attachAgain(remote) }
         guard remote.members.remove(user) else { return }
         let channel = remote.address.name.text
         announce(.memberRemoved(channel: channel, userID: user.text), on: remote, isOfMembers: true)

@@ -25,12 +25,13 @@ extension ClusterHome {
         as member: Member?,
         from position: PositionRequest?
     ) -> Bool {
-        guard partitions[partition(of: address)].store.isolation != .closed else {
+        let remote = remotes[address] ?? follow(address)
+        let subscription = PendingSubscription(request: request, member: member, position: position)
+        guard store(of: remote).isolation != .closed else {
+            remote.waiting.append(subscription)
             close(request)
             return true
         }
-        let remote = remotes[address] ?? follow(address)
-        let subscription = PendingSubscription(request: request, member: member, position: position)
         guard remote.isGranting || isReady(remote, for: subscription) else {
             remote.waiting.append(subscription)
             attach(remote)

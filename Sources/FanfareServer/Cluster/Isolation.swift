@@ -60,9 +60,8 @@ extension ClusterHome {
     fileprivate func closeClients(of store: ClusterStore) {
         for remote in remotes(in: store) {
             endSubscriptions(to: remote, nil)
-            for subscription in exchange(&remote.waiting, with: []) {
-                close(subscription.request)
-            }
+            // They wait until their connections have ended: each withdraws its own.
+            for subscription in remote.waiting { close(subscription.request) }
         }
         closeClaimants(of: store)
     }
