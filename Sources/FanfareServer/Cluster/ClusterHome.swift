@@ -191,8 +191,8 @@ final class ClusterHome: SharedHome {
 
     /// Ends the connections, with the shard.
     func shutDown() {
+        // What waits is withdrawn by the connections, which end afterwards.
         for store in stores { store.shutDown() }
-        (remotes, topics, replays) = ([:], [:], [:])
         (queries, lists) = ([:], [:])
         sessions.removeAll()
     }
