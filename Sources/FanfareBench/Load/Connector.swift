@@ -53,7 +53,9 @@ final class Connector {
         on reactor: Reactor,
         delegate: any StreamDelegate
     ) throws(BenchError) -> Stream {
-        guard let backend = target.backend else { return try connect(on: reactor, delegate: delegate) }
+        guard let backend = target.backend else {
+            return try connect(on: reactor, delegate: delegate)
+        }
         return try connect(to: backend, on: reactor, delegate: delegate)
     }
 

@@ -188,7 +188,8 @@ import Testing
                 .park
             ), calls.timers(after: nil),
             calls.announceCount(of: channel, .init()), calls.trim(channel, age: 1, interval: 1),
-            calls.announceOffline(user), calls.settle(delivered: []), calls.beginStream(of: channel),
+            calls.announceOffline(user), calls.settle(delivered: []),
+            calls.beginStream(of: channel),
         ]
         #expect(Set(all.map(\.script)) == Set(Self.scripts.all))
         for call in all {
