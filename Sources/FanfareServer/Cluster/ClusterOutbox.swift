@@ -75,13 +75,9 @@ struct ClusterOutbox {
     }
 
     /// Adds a message behind all others of its channel.
-    ///
-    /// - Parameters:
-    ///   - message: The message.
-    ///   - overtakesStale: Injected fault: whether it goes ahead of those whose stream has ended.
-    mutating func append(_ message: OutgoingMessage, overtakesStale: Bool = false) {
+    mutating func append(_ message: OutgoingMessage) {
         byteCount += message.length
-        guard reopening.isEmpty || reopening[message.address] == nil || overtakesStale else {
+        guard reopening.isEmpty || reopening[message.address] == nil else {
             reopening[message.address]?.waiting.append(message)
             return
         }
@@ -133,10 +129,18 @@ struct ClusterOutbox {
     }
 
     /// Sends the messages of channels of which no message is unanswered any more to their current streams.
-    mutating func sendReopened(isUnanswered: (ChannelAddress) -> Bool) {
+    ///
+    /// - Parameters:
+    ///   - isReordered: Injected fault: whether those that were refused are sent in another order.
+    ///   - isUnanswered: Whether a message of a channel is unanswered.
+    mutating func sendReopened(
+        isReordered: Bool = false,
+        isUnanswered: (ChannelAddress) -> Bool
+    ) {
         for (address, messages) in reopening where !isUnanswered(address) {
             reopening[address] = nil
-            for var message in messages.stale + messages.waiting {
+            let stale = isReordered ? messages.stale.reversed() : messages.stale
+            for var message in stale + messages.waiting {
                 // A message without a position waits only for its place.
                 message.opens = message.message.stream != .none
                 enqueue(message)

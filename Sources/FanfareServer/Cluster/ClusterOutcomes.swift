@@ -27,7 +27,8 @@ extension ClusterHome {
             for message in messages.dropFirst(index) { refuse(message, .unanswered) }
         }
         if store.outbox.isReopening {
-            store.outbox.sendReopened { address in store.isUnanswered(address) }
+            let isReordered = context.faults.contains(.reordersStale)
+            store.outbox.sendReopened(isReordered: isReordered) { store.isUnanswered($0) }
         }
     }
 

@@ -50,7 +50,7 @@ extension ClusterHome {
         )
         let needsStream = rule?.keep == .always || publication.needsPosition
         outgoing.opens = needsStream && stream == .unknown
-        enqueue(outgoing, in: store)
+        store.outbox.append(outgoing)
         return nil
     }
 
@@ -85,11 +85,7 @@ extension ClusterHome {
         outgoing.opens = rule?.keep == .always && stream == .unknown
         let store = partitions[outgoing.partition].store
         if let refusal = refusal(of: length, by: store) { return refuse(outgoing, refusal) }
-        enqueue(outgoing, in: store)
-    }
-
-    private func enqueue(_ message: OutgoingMessage, in store: ClusterStore) {
-        store.outbox.append(message, overtakesStale: context.faults.contains(.overtakesStale))
+        store.outbox.append(outgoing)
     }
 
     /// Why a message cannot even wait.

@@ -15,11 +15,11 @@ extension ClusterStore {
             server,
             connection: "\(settings.node)/\(context.shard)/\(server.clientID)"
         )
-        if context.faults.contains(.ignoresEpochs) {
-            identity = ServerIdentity(run: "always the same")
-        }
+        let ignoresEpochs = context.faults.contains(.ignoresEpochs)
+        if ignoresEpochs { identity = ServerIdentity(run: "always the same") }
         for index in partitions {
-            register(index, known: isSameRun ? 0 : home.newestStream(in: index))
+            let isKnown = isSameRun || ignoresEpochs
+            register(index, known: isKnown ? 0 : home.newestStream(in: index))
         }
         if home.claimsNumber(at: self) { claimNumber() }
     }

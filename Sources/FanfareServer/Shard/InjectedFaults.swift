@@ -18,8 +18,8 @@ package struct InjectedFaults: OptionSet, Sendable {
 
     /// Every server passes for the same process, so none begins an epoch.
     package static let ignoresEpochs = InjectedFaults(rawValue: 8)
-    /// A message overtakes those of its channel that Redis has refused because their stream has ended.
-    package static let overtakesStale = InjectedFaults(rawValue: 16)
+    /// Messages that Redis has refused because their stream has ended are sent again in another order.
+    package static let reordersStale = InjectedFaults(rawValue: 16)
     /// What is published ahead of the reply to `attach` is delivered behind the grants.
     package static let deliversEarly = InjectedFaults(rawValue: 32)
     /// A new member is granted before its own arrival is announced.

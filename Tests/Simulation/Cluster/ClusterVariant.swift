@@ -25,7 +25,7 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
     var faults: InjectedFaults {
         switch self {
         case .epochIgnored: .ignoresEpochs
-        case .staleReordered: .overtakesStale
+        case .staleReordered: .reordersStale
         case .deliveredEarly: .deliversEarly
         case .grantBeforeArrival: .grantsBeforeArrival
         case .catchUpOffByOne: .skipsFirstMissed
