@@ -8,7 +8,6 @@ machine as the nodes and the load. Each round starts every server anew; the tabl
 misses what must hold.
 """
 
-import argparse
 import asyncio
 import base64
 import hashlib
@@ -22,10 +21,9 @@ import sys
 import tempfile
 import time
 import urllib.request
-from pathlib import Path
 
 from local_broker import Broker
-from recovery import Row, report
+from rows import Row, main
 
 FIRST_PORT, REDIS_PORT, METRICS_PORT = 18151, 18160, 18161
 APP = {"APPS_0_ID": "1", "APPS_0_KEY": "app-key", "APPS_0_SECRET": "app-secret", "APPS_0_MEMBERS_MAX": "100000"}
@@ -230,20 +228,5 @@ ROWS = [
 ]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", nargs="?", default=str(Path(__file__).parent.parent / ".build/release/fanfare"))
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", nargs="+", default=[], help="rows with one of these words")
-    options = parser.parse_args()
-    rows = [row for row in ROWS if not options.only or any(word in row.work for word in options.only)]
-    values: dict[str, list[float]] = {row.work: [] for row in rows}
-    for round_ in range(1, options.rounds + 1):
-        for row in rows:
-            values[row.work].append(row.measure(options.program))
-            print(f"round {round_}/{options.rounds}: {row.work}: {values[row.work][-1]:.3f} {row.unit}", file=sys.stderr)
-    return report(rows, values)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, ROWS, rounds=3))

@@ -7,35 +7,19 @@ PROGRAM is the broker, `fanfare`; the release build unless given. Each round sta
 medians. Needs 20,000 descriptors (ulimit -Hn). Exits with 1 when a row misses what must hold.
 """
 
-import argparse
 import functools
-import statistics
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Callable
 
 from local_broker import CPU, Broker
+from rows import Row, main
 
 CLIENTS, RESTARTED, PACED = 10_000, 19_000, 5_000
 RETAINED = 100_000
 APP = {"APPS_0_ID": "1", "APPS_0_KEY": "app-key", "APPS_0_SECRET": "app-secret"}
-
-
-@dataclass(frozen=True)
-class Row:
-    """One figure, and what it must be at most."""
-
-    work: str
-    unit: str
-    must: float | None
-    aim: float | None
-    #: Returns the figure of one round.
-    measure: Callable[[str], float]
-    #: Shown behind the figure.
-    decimals: int = 2
 
 
 def all_delivered(run: dict) -> dict:
@@ -222,43 +206,5 @@ ROWS = [
 ]
 
 
-def judge(value: float, row: Row) -> str:
-    if row.must is None:
-        return "stated"
-    if row.aim is not None and value <= row.aim:
-        return "met, aim too"
-    return "met" if value <= row.must else "**missed**"
-
-
-def report(rows: list[Row], values: dict[str, list[float]]) -> int:
-    """Prints the table; returns the exit status."""
-    print("| work | median | least–greatest | must | aim |  |\n| --- | --- | --- | --- | --- | --- |")
-    verdicts = []
-    for row in rows:
-        found = values[row.work]
-        median = statistics.median(found)
-        verdicts.append(judge(median, row))
-        cells = [f"{value:,.{row.decimals}f}" for value in (median, min(found), max(found))]
-        bounds = [f"≤ {bound:g}" if bound is not None else "" for bound in (row.must, row.aim)]
-        print(f"| {row.work} | {cells[0]} {row.unit} | {cells[1]}–{cells[2]} | {' | '.join(bounds)} | {verdicts[-1]} |")
-    return 1 if "**missed**" in verdicts else 0
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", nargs="?", default=str(Path(__file__).parent.parent / ".build/release/fanfare"))
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="+", default=[], help="rows with one of these words")
-    options = parser.parse_args()
-    rows = [row for row in ROWS if not options.only or any(word in row.work for word in options.only)]
-    values: dict[str, list[float]] = {row.work: [] for row in rows}
-    for round_ in range(1, options.rounds + 1):
-        file_cost.cache_clear()
-        for row in rows:
-            values[row.work].append(row.measure(options.program))
-            print(f"round {round_}/{options.rounds}: {row.work}: {values[row.work][-1]:.3f} {row.unit}", file=sys.stderr)
-    return report(rows, values)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, ROWS, rounds=5, begin_round=file_cost.cache_clear))
