@@ -13,11 +13,12 @@ import pusher
 import pytest
 import websocket
 
-from cluster.servers import RedisServer, Sentinels, free_port
+from cluster.servers import RedisServer, Sentinels
 from programs import BUILD, ROOT, Program, await_true
+from web_server import free_port
 
 EXAMPLE = ROOT / "config" / "cluster"
-KEY, SECRET = "replace-this-key", "a secret from the environment"
+KEY, SECRET = "replace-this-key", "a-secret-from-the-environment"
 
 
 class ExampleNode(Program):
@@ -29,7 +30,7 @@ class ExampleNode(Program):
         settings = {
             "FANFARE_LISTEN_HOST": "127.0.0.1",
             "FANFARE_LISTEN_PORT": self.port,
-            "FANFARE_APPS_0_SECRET": SECRET.replace(" ", "-"),
+            "FANFARE_APPS_0_SECRET": SECRET,
             "FANFARE_CLUSTER_NODE": self.name_in_cluster,
             **{
                 f"FANFARE_CLUSTER_REDIS_SENTINELS_{index}": f"redis://127.0.0.1:{port}"
@@ -126,7 +127,7 @@ def subscriber(port):
 
 
 def test_clients_and_backends_meet_behind_it(balancer, nodes):
-    backend = pusher.Pusher("1", KEY, SECRET.replace(" ", "-"), ssl=False, host="127.0.0.1", port=balancer)
+    backend = pusher.Pusher("1", KEY, SECRET, ssl=False, host="127.0.0.1", port=balancer)
     # Enough that both nodes have some.
     subscribers = [subscriber(balancer) for _ in range(6)]
     for number in range(4):

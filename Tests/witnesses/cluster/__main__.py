@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 from browser import Page
 from recovery.clients import PROMISED, PYSHER, SDK, STOCK, Site
+from recovery.progress import Progress
 from recovery.table import grouped, summary, table
 
 from .faults import FAULTS
@@ -44,11 +45,11 @@ def main():
                 counts, channels=10, rate=options.rate, deliveries=options.deliveries // len(chosen),
                 faults=options.faults_count // len(chosen), members=20,
             )
-            progress = Progress(f"{number + 1} of {len(chosen)}: {fault.name}", size)
+            progress = Progress(f"{number + 1} of {len(chosen)}: {fault.name}", size, "faults")
             run = ClusterRun(fault, size, options.seed + number, site, pages, progress.show)
             outcomes += run.outcomes()
             ghosts[fault.name] = run.ghosts
-            progress.end(run)
+            progress.end(f", {grouped(run.unanswered)} batches repeated")
     print(f"\n{summary(outcomes)}, in {(time.monotonic() - begin) / 60:.1f} minutes.")
     violations = [text for outcome in outcomes for text in outcome.violations]
     violations += [f"{name}: {who} believes in {users}" for name, found in ghosts.items() for who, users in found.items()]
@@ -75,33 +76,6 @@ def parse():
     options = parser.parse_args()
     print(f"Seed {options.seed}")
     return options
-
-
-class Progress:
-    """One line of a terminal, or a line now and then."""
-
-    def __init__(self, title, size):
-        self._title = title
-        self._size = size
-        self._shown_at = 0
-
-    def _line(self, run):
-        return (
-            f"{self._title}: {grouped(run.deliveries)} of {grouped(self._size.deliveries)} deliveries, "
-            f"{grouped(run.faults)} of {grouped(self._size.faults)} faults"
-        )
-
-    def show(self, run):
-        is_terminal = sys.stdout.isatty()
-        if time.monotonic() - self._shown_at < (0.2 if is_terminal else 10):
-            return
-        self._shown_at = time.monotonic()
-        line = self._line(run)
-        print(f"\r\x1b[K{line}" if is_terminal else line, end="" if is_terminal else "\n", flush=True)
-
-    def end(self, run):
-        start = "\r\x1b[K" if sys.stdout.isatty() else ""
-        print(f"{start}{self._line(run)}, {grouped(run.unanswered)} batches repeated", flush=True)
 
 
 if __name__ == "__main__":

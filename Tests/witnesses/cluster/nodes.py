@@ -6,9 +6,10 @@ import signal
 import time
 
 from programs import Broker
-from recovery.relay import NetworkFaults, Relay
+from recovery.relay import Relay
+from web_server import free_port
 
-from .servers import PRIMARY_NAME, free_port
+from .servers import PRIMARY_NAME
 
 #: Seconds without a heartbeat after which a node is dead.
 LEASE = 4
@@ -105,5 +106,3 @@ class Backends:
             time.sleep(0.05)
         return random.choice(ports)
 
-
-__all__ = ["Backends", "Balancer", "NetworkFaults", "Node"]

@@ -12,18 +12,18 @@ import pusher
 
 from programs import await_true
 from recovery.checker import Findings, check
-from recovery.clients import PYSHER, SDK, STOCK, BrowserClients, pysher_clients, sdk_clients
+from recovery.clients import start_clients
 from recovery.faults import Outcome
 from recovery.ledger import Ledger
 from recovery.publisher import Publisher
-from recovery.relay import Relay
+from recovery.relay import NetworkFaults, Relay
+from recovery.run import await_last
 
 from .members import CHANNEL, Room
-from .nodes import LEASE, Backends, Balancer, NetworkFaults, Node
+from .nodes import LEASE, Backends, Balancer, Node
 from .servers import RedisServer, Sentinels
 
 # Seconds.
-ROUND = 3
 #: Until all clients have the last message: who was closed may pause before it connects again.
 DELIVERY_TIME_MAX = 90
 #: Until nobody believes in a member that has gone: the lease, two seconds to notice, and some to reconnect.
@@ -105,7 +105,13 @@ class ClusterRun:
             balancer = Balancer(self.nodes, self._seed)
             stack.callback(balancer.close)
             port = balancer.listen("clients")
-            clients = {kind: self._start(kind, port, count) for kind, count in self._size.clients.items()}
+            scripts = f"http://127.0.0.1:{self.nodes[0].port}"
+            clients = {
+                kind: start_clients(
+                    kind, port, self._ledger.channels, count, self._pages.get(kind), self._site, scripts
+                )
+                for kind, count in self._size.clients.items()
+            }
             for each in clients.values():
                 stack.callback(each.end)
             backends = Backends(self.nodes)
@@ -117,7 +123,7 @@ class ClusterRun:
             self._let_fail(publisher)
             publisher.stop()
             self.unanswered = publisher.unanswered
-            self._await_last(clients.values(), publisher)
+            await_last(clients.values(), publisher, self._ledger, DELIVERY_TIME_MAX)
             self._check_members(room)
             return [self._outcome(kind, each.report) for kind, each in clients.items()]
 
@@ -143,15 +149,6 @@ class ClusterRun:
             node.start()
             self.nodes.append(node)
 
-    def _start(self, kind, port, count):
-        channels = self._ledger.channels
-        if kind == SDK:
-            return sdk_clients(port, channels, count)
-        if kind in (PYSHER, STOCK):
-            return pysher_clients(port, channels, count, has_token=kind == PYSHER)
-        scripts = f"http://127.0.0.1:{self.nodes[0].port}"
-        return BrowserClients(self._pages[kind], self._site, kind, port, channels, count, scripts)
-
     def _let_fail(self, publisher):
         begin = time.monotonic()
         self._set(NetworkFaults(self.fault.network, self._size.lifetime))
@@ -173,18 +170,6 @@ class ClusterRun:
         for node in self.nodes:
             if not self.fault.has_sentinels:
                 self._relay.set(node.name, faults)
-
-    def _await_last(self, clients, publisher):
-        """Publishes on each channel until every client has the last message; what it misses before that is a finding."""
-        deadline = time.monotonic() + DELIVERY_TIME_MAX
-        while time.monotonic() < deadline:
-            publisher.publish_everywhere()
-            lasts = {channel: self._ledger.last(channel) for channel in self._ledger.channels}
-            again = time.monotonic() + ROUND
-            while time.monotonic() < again:
-                if all(each.lasts == lasts for each in clients):
-                    return
-                time.sleep(0.1)
 
     def _check_members(self, room):
         """Lets half of the members go; then every node and every member must know who is left."""

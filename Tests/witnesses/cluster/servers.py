@@ -1,13 +1,13 @@
 """Redis servers, replicas and Sentinels on loopback."""
 
-import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
+
+from web_server import free_port
 
 #: Seconds until a server listens, or a replica has the data of its primary.
 START_TIME_MAX = 20
@@ -20,12 +20,6 @@ def program(name):
     found = shutil.which(name) or shutil.which("redis-check-rdb")
     assert found, f"{name} is missing: config/scripts/install.sh test installs it"
     return found
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class RedisServer:

@@ -10,6 +10,7 @@ from browser import Page
 
 from .clients import PROMISED, PYSHER, SDK, STOCK, Site
 from .faults import broker_faults, network_faults
+from .progress import Progress
 from .run import NOTICED, Run, Size, damaged
 from .table import grouped, summary, table
 
@@ -65,7 +66,7 @@ def main():
                 counts, options.channels, options.rate, int(options.deliveries * part), int(options.cuts * part),
                 restarts=max(2, options.cuts // 500),
             )
-            progress = Progress(f"{number + 1} of {len(chosen)}: {fault.name}", size)
+            progress = Progress(f"{number + 1} of {len(chosen)}: {fault.name}", size, "cuts, stops and kills")
             outcomes += Run(fault, size, site, pages, options.seed + number, progress.show).outcomes()
             progress.end()
     print(f"\n{summary(outcomes)}, in {(time.monotonic() - begin) / 60:.1f} minutes.")
@@ -98,30 +99,6 @@ def parse():
     options = parser.parse_args()
     print(f"Seed {options.seed}")
     return options
-
-
-class Progress:
-    """One line of a terminal, or a line now and then."""
-
-    def __init__(self, title, size):
-        self._title = title
-        self._size = size
-        self._is_terminal = sys.stdout.isatty()
-        self._shown_at = 0
-        self._line = ""
-
-    def show(self, run):
-        self._line = (
-            f"{self._title}: {grouped(run.deliveries)} of {grouped(self._size.deliveries)} deliveries, "
-            f"{grouped(run.faults)} of {grouped(self._size.faults)} cuts, stops and kills"
-        )
-        if time.monotonic() - self._shown_at < (0.2 if self._is_terminal else 10):
-            return
-        self._shown_at = time.monotonic()
-        print(f"\r\x1b[K{self._line}" if self._is_terminal else self._line, end="" if self._is_terminal else "\n", flush=True)
-
-    def end(self):
-        print(f"\r\x1b[K{self._line}" if self._is_terminal else self._line, flush=True)
 
 
 if __name__ == "__main__":

@@ -131,6 +131,16 @@ class BrowserClients:
         self._page.open("about:blank")
 
 
+def start_clients(kind, port, channels, count, page=None, site=None, scripts=None):
+    """Clients of any kind. For those in a browser `page` is one, and `site` and `scripts` as above."""
+    if kind == SDK:
+        return sdk_clients(port, channels, count)
+    if kind in (PYSHER, STOCK):
+        return pysher_clients(port, channels, count, has_token=kind == PYSHER)
+    assert kind in (FANFARE_JS, ADD_ON, TOKEN)
+    return BrowserClients(page, site, kind, port, channels, count, scripts)
+
+
 class Site:
     """Serves the page of an app, on an origin of its own, with pusher-js or without."""
 

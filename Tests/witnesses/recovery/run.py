@@ -11,7 +11,7 @@ from pathlib import Path
 from programs import Broker
 
 from .checker import Findings, check
-from .clients import ADD_ON, FANFARE_JS, PYSHER, SDK, STOCK, TOKEN, BrowserClients, pysher_clients, sdk_clients
+from .clients import BrowserClients, start_clients
 from .faults import SPOOL, SQLITE, Fault, Outcome
 from .ledger import Ledger
 from .publisher import Publisher
@@ -86,7 +86,9 @@ class Run:
             clients = {}
             for kind, count in self._size.clients.items():
                 port = self._relay.listen(kind, self._damage)
-                clients[kind] = self._start(kind, port, count)
+                clients[kind] = start_clients(
+                    kind, port, self._ledger.channels, count, self._pages.get(kind), self._site, self._broker.url
+                )
                 stack.callback(clients[kind].end)
             self._publisher = Publisher(
                 self._broker, self._ledger, self._size.rate, self.fault.store == SQLITE, self._seed
@@ -99,17 +101,8 @@ class Run:
             self._let_fail([each for each in clients.values() if isinstance(each, BrowserClients)])
             self._set(NetworkFaults())
             self._publisher.stop()
-            self._await_last(clients.values())
+            await_last(clients.values(), self._publisher, self._ledger, DELIVERY_TIME_MAX)
             return [self._outcome(kind, each.report) for kind, each in clients.items()]
-
-    def _start(self, kind, port, count):
-        channels = self._ledger.channels
-        if kind == SDK:
-            return sdk_clients(port, channels, count)
-        if kind in (PYSHER, STOCK):
-            return pysher_clients(port, channels, count, has_token=kind == PYSHER)
-        assert kind in (FANFARE_JS, ADD_ON, TOKEN)
-        return BrowserClients(self._pages[kind], self._site, kind, port, channels, count, self._broker.url)
 
     def _start_broker(self, port=0):
         file = self._folder / "fanfare.json"  # JSON is YAML as well.
@@ -162,21 +155,6 @@ class Run:
         for kind in self._size.clients:
             self._relay.set(kind, faults)
 
-    def _await_last(self, clients):
-        """Publishes on each channel until every client has the last message; what it misses before that is a finding.
-
-        Once is enough, except for who comes back later and is told of a gap.
-        """
-        deadline = time.monotonic() + DELIVERY_TIME_MAX
-        while time.monotonic() < deadline:
-            self._publisher.publish_everywhere()
-            lasts = {channel: self._ledger.last(channel) for channel in self._ledger.channels}
-            again = time.monotonic() + ROUND
-            while time.monotonic() < again:
-                if all(each.lasts == lasts for each in clients):
-                    return
-                time.sleep(0.1)
-
     def _outcome(self, kind, reports):
         findings = Findings()
         for report in reports:
@@ -184,6 +162,22 @@ class Run:
                 findings += check(log, channel, self._ledger)
         cuts = sum(count for (group, _), count in self._relay.faults.items() if group == kind)
         return Outcome(kind, self.fault, cuts, self._relay.ended_by_broker[kind], self.restarts, findings)
+
+
+def await_last(clients, publisher, ledger, seconds):
+    """Publishes on each channel until every client has the last message; what it misses before that is a finding.
+
+    Once is enough, except for who comes back later and is told of a gap.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        publisher.publish_everywhere()
+        lasts = {channel: ledger.last(channel) for channel in ledger.channels}
+        again = time.monotonic() + ROUND
+        while time.monotonic() < again:
+            if all(each.lasts == lasts for each in clients):
+                return
+            time.sleep(0.1)
 
 
 def damaged(damage, counts):
