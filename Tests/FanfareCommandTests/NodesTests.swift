@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import TestProgram
 import TestRedis
@@ -74,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")])
-    func numbersAreGrouped(number: Int, text: String) { #expect(NodesText.grouped(number) == text) }
+    func numbersAreGrouped(number: Int, text: String) { #expect(grouped(number) == text) }
 
     @Test func itListsTheNodesOfAServer() async throws {
         let redis = try RedisProcess()

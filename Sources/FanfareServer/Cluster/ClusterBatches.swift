@@ -7,7 +7,9 @@ import Redis
 // Publishing: the messages of a turn, in batches of one partition each.
 extension ClusterStore {
     /// The size of what waits to be sent, and of what is not answered, in bytes.
-    var waitingByteCount: Int { outbox.byteCount + (connection?.unansweredBytes ?? 0) }
+    var waitingByteCount: Int { outbox.byteCount + unansweredByteCount }
+
+    private var unansweredByteCount: Int { connection?.unansweredBytes ?? 0 }
 
     /// Sends the messages of a turn.
     ///
@@ -15,7 +17,7 @@ extension ClusterStore {
     @discardableResult
     func sendMessages() -> Bool {
         guard isOpen, !outbox.isEmpty else { return false }
-        while waitingByteCount - outbox.byteCount < settings.queuedBytesMax / 2,
+        while unansweredByteCount < settings.queuedBytesMax / 2,
             let batch = outbox.nextBatch()
         {
             let isSent = batch[0].isPlain ? sendPlainly(batch) : sendScript(batch)

@@ -36,22 +36,18 @@ final class ClusterHome: SharedHome {
         case register(partition: Int)
         case heartbeat(partition: Int)
         case claimNumber
-        /// What the node says of itself, and what else nobody waits for.
-        case report
+        /// What nobody waits for.
+        case unawaited
         /// What Redis has of this node.
         case items(partition: Int)
         /// Who is a member of a channel on this node, as far as Redis knows.
         case members(ChannelAddress, ClusterChannel)
-        /// The end of what has ended while Redis could not be told.
-        case reconciled
         case publish([OutgoingMessage])
         case plainPart(PlainBatch)
         case plainEnd(PlainBatch)
         case attach(RemoteChannel, PartitionCalls.Interests, count: Int)
         case detach(RemoteChannel)
         case join(RemoteChannel, Member)
-        /// `join` of a user that is a member already, as far as this node knows.
-        case rejoin
         case leave(RemoteChannel, UserID)
         case user(String, behind: Int64?)
         case condemn(EndedNode)
@@ -61,8 +57,6 @@ final class ClusterHome: SharedHome {
         case catchUp(RemoteChannel)
         case replay(number: UInt64)
         case timers(partition: Int)
-        /// The execution of something that was due.
-        case due
         case settle(partition: Int, [StreamPosition])
         case watch([UserAddress])
         case session(ClusterSessions.Call)
@@ -180,6 +174,12 @@ final class ClusterHome: SharedHome {
         partitions[partition].store.send(as: purpose, send)
     }
 
+    /// Sends a command that is sent seldom on a partition; hot ones are written without strings.
+    @discardableResult
+    func send(_ command: [String], to partition: Int, as purpose: Call) -> Bool {
+        partitions[partition].store.send(command, as: purpose)
+    }
+
     /// Connects for the first time.
     func connect() {
         guard !stores.isEmpty else {
@@ -250,7 +250,7 @@ final class ClusterHome: SharedHome {
             attached(reply, remote, interests, count: count)
         case .detach(let remote): detached(reply, remote)
         case .join(let remote, let member): joined(reply, remote, member)
-        case .rejoin, .report, .reconciled: break
+        case .unawaited: break
         case .items(let partition): receive(reply, ofItemsIn: partition)
         case .members(let address, let channel):
             receive(reply, ofMembersOf: address, channel)
@@ -264,7 +264,6 @@ final class ClusterHome: SharedHome {
         case .catchUp(let remote): readMissed(reply, remote)
         case .replay(let number): readReplay(reply, number)
         case .timers(let partition): executed(reply, in: partition)
-        case .due: break
         case .settle(let partition, let ids): settled(reply, ids, in: partition)
         case .watch(let users): receive(reply, of: users)
         case .session(let call): receive(reply, to: call)

@@ -143,7 +143,7 @@ extension ClusterHome {
         for member in channels.table[remote.address]?.home.presence.members ?? [] {
             remote.joined.insert(member.id)
             let call = arrival(of: member, on: remote, membersMax: membersMax)
-            send(call, to: remote.partition, as: .rejoin)
+            send(call, to: remote.partition, as: .unawaited)
         }
     }
 

@@ -96,20 +96,14 @@ extension ClusterHome {
                 read(query, .cachedExpiry, of: address, "ZSCORE", expiries, name)
             }
             guard case .state = query.query, channels.keepsMessages(at: address) else { return }
-            read(query, .position, in: partition(of: address)) {
-                connection throws(RedisCallError) in
-                try connection.send(calls.beginStream(of: channel))
-            }
+            readPosition(query, of: address)
         case .history:
             guard channels.keepsMessages(at: address) else {
                 return query.counts[0].failure = .keepsNothing
             }
             let messages = keys.messages(channel)
             read(query, .oldest, of: address, "XRANGE", messages, "-", "+", "COUNT", "1")
-            read(query, .position, in: partition(of: address)) {
-                connection throws(RedisCallError) in
-                try connection.send(calls.beginStream(of: channel))
-            }
+            readPosition(query, of: address)
         case .trace:
             guard channels.keepsMessages(at: address) else {
                 return query.counts[0].failure = .keepsNothing
@@ -139,16 +133,20 @@ extension ClusterHome {
         _ query: ClusterQuery,
         _ part: ClusterQuery.Part,
         of address: ChannelAddress,
-        _ command: StaticString,
+        _ command: String,
         _ key: RedisKey,
         _ arguments: String...
     ) {
         read(query, part, in: partition(of: address)) { connection throws(RedisCallError) in
-            try connection.call(argumentCount: 2 + arguments.count) { writer in
-                writer.argument(literal: command)
-                writer.argument(key)
-                for argument in arguments { writer.argument(argument) }
-            }
+            try connection.call([command, "\(key)"] + arguments)
+        }
+    }
+
+    /// Reads the newest position of a channel, whose stream begins if there is none.
+    private func readPosition(_ query: ClusterQuery, of address: ChannelAddress) {
+        let (partition, (_, channel)) = (partition(of: address), keys(of: address))
+        read(query, .position, in: partition) { connection throws(RedisCallError) in
+            try connection.send(partitions[partition].calls.beginStream(of: channel))
         }
     }
 

@@ -10,16 +10,7 @@ extension ClusterHome {
     /// Called when the node is registered again. What has begun meanwhile is attached by ``catchUpAll(in:)``.
     func reconcile(_ index: Int) {
         let items = partitions[index].calls.keys.items(of: settings.node)
-        sendMembers(of: items, in: index, as: .items(partition: index))
-    }
-
-    private func sendMembers(of set: RedisKey, in index: Int, as purpose: Call) {
-        send(to: index, as: purpose) { connection throws(RedisCallError) in
-            try connection.call(argumentCount: 2) { writer in
-                writer.argument(literal: "SMEMBERS")
-                writer.argument(set)
-            }
-        }
+        send(["SMEMBERS", "\(items)"], to: index, as: .items(partition: index))
     }
 
     func receive(_ reply: borrowing RESPView, ofItemsIn index: Int) {
@@ -29,7 +20,8 @@ extension ClusterHome {
                 guard let address = address(of: channel) else { return }
                 if address.name.kind.isPresence {
                     let users = partitions[index].calls.keys.users(of: settings.node, on: channel)
-                    sendMembers(of: users, in: index, as: .members(address, channel))
+                    let purpose = Call.members(address, channel)
+                    send(["SMEMBERS", "\(users)"], to: index, as: purpose)
                 } else {
                     detachIfVacant(address, channel)
                 }
@@ -52,7 +44,7 @@ extension ClusterHome {
             if let remote, isPresent(user, on: remote) { return }
             remote?.joined.remove(user)
             let call = partitions[index].calls.leave(channel, as: user.text, rules(of: address))
-            send(call, to: index, as: .reconciled)
+            send(call, to: index, as: .unawaited)
         }
         detachIfVacant(address, channel)
     }
@@ -61,13 +53,13 @@ extension ClusterHome {
         if let remote = remotes[address], subscriptionCount(of: remote) > 0 { return }
         let index = partition(of: address)
         let call = partitions[index].calls.detach(from: channel, rules(of: address))
-        send(call, to: index, as: .reconciled)
+        send(call, to: index, as: .unawaited)
     }
 
     private func signOutIfAbsent(_ user: ClusterUser, in index: Int) {
         let calls = partitions[index].calls
         let known = users["\(calls.keys.announcements(user))"]
         guard known?.connectionCount ?? 0 == 0 else { return }
-        send(calls.setConnections(of: user, to: 0), to: index, as: .reconciled)
+        send(calls.setConnections(of: user, to: 0), to: index, as: .unawaited)
     }
 }

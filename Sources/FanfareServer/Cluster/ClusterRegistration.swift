@@ -27,9 +27,7 @@ extension ClusterStore {
     /// Ends the former connection at the server, which may not know yet that it has ended: what the node has sent over it must
     /// not be executed behind what it sends from now on.
     private func kill(_ clientID: Int64) {
-        send(as: .report) { connection throws(RedisCallError) in
-            try connection.call("CLIENT", "KILL", "ID", "\(clientID)")
-        }
+        send(["CLIENT", "KILL", "ID", "\(clientID)"], as: .unawaited)
     }
 
     /// How publishes are acknowledged.

@@ -66,17 +66,9 @@ package final class ClusterSettings: Sendable {
         node = "\(name)-\(String(life, radix: 36))"
         keys = PartitionKeys.all(prefix: configuration.prefix, count: configuration.partitions)
         scripts = ClusterScripts(isSharded: false)
-        let sentinels = redis.sentinels.compactMap { try? RedisURL($0) }
-        stores = redis.urls.compactMap { try? RedisURL($0) }
-            .map { url in
-                guard case .host(let name, _) = url.location, !sentinels.isEmpty else {
-                    return StoreAddress(url: url, sentinels: nil)
-                }
-                return StoreAddress(url: url, sentinels: .init(name: name, sentinels: sentinels))
-            }
+        stores = redis.stores
         precondition(!stores.isEmpty, "the configuration was validated")
-        let isSecure = (stores.map(\.url) + sentinels).contains(where: \.isSecure)
-        tls = isSecure ? try .client(trust: redis.trust.map { .file($0) } ?? .system) : nil
+        tls = try redis.tls()
         queuedBytesMax = redis.queuedBytesMax / shardCount
         connection = RedisSettings(
             username: redis.username,
@@ -112,4 +104,28 @@ struct StoreAddress: Sendable {
     let url: RedisURL
     /// What the Sentinels are asked; `nil` without any.
     let sentinels: SentinelWatch.Settings?
+}
+
+extension ClusterConfiguration.Redis {
+    /// The addresses of the stores, in their order.
+    var stores: [StoreAddress] {
+        let sentinels = sentinelURLs
+        return storeURLs.map { url in
+            guard case .host(let name, _) = url.location, !sentinels.isEmpty else {
+                return StoreAddress(url: url, sentinels: nil)
+            }
+            return StoreAddress(url: url, sentinels: .init(name: name, sentinels: sentinels))
+        }
+    }
+
+    /// The certificates to accept; `nil` if no address is secure.
+    ///
+    /// - Throws: The reason why the file of certificates cannot be used.
+    func tls() throws(TLSError) -> TLSContext? {
+        guard (storeURLs + sentinelURLs).contains(where: \.isSecure) else { return nil }
+        return try .client(trust: trust.map { .file($0) } ?? .system)
+    }
+
+    private var storeURLs: [RedisURL] { urls.compactMap { try? RedisURL($0) } }
+    private var sentinelURLs: [RedisURL] { sentinels.compactMap { try? RedisURL($0) } }
 }

@@ -94,6 +94,12 @@ final class ClusterStore {
         }
     }
 
+    /// Sends a command that is sent seldom; hot ones are written without strings.
+    @discardableResult
+    func send(_ command: [String], as purpose: ClusterHome.Call) -> Bool {
+        send(as: purpose) { connection throws(RedisCallError) in try connection.call(command) }
+    }
+
     // MARK: - Timers
 
     /// Starts a timer, unless it is running.

@@ -21,22 +21,9 @@ extension ClusterHome {
         usage = own
         demands = demands.filter { own[$0.key] != nil }
         let told = NodeUsage(time: partitions[0].lastTime, apps: own.filter { !$0.value.isEmpty })
-        let (key, node) = (partitions[0].calls.keys.usage, settings.node)
-        let isSent = send(to: 0, as: .report) { connection throws(RedisCallError) in
-            try connection.call(argumentCount: 4) { writer in
-                writer.argument(literal: "HSET")
-                writer.argument(key)
-                writer.argument(node)
-                writer.argument(told.text)
-            }
-        }
-        guard isSent else { return }
-        send(to: 0, as: .usage) { connection throws(RedisCallError) in
-            try connection.call(argumentCount: 2) { writer in
-                writer.argument(literal: "HGETALL")
-                writer.argument(key)
-            }
-        }
+        let (key, node) = ("\(partitions[0].calls.keys.usage)", settings.node)
+        guard send(["HSET", key, node, told.text], to: 0, as: .unawaited) else { return }
+        send(["HGETALL", key], to: 0, as: .usage)
     }
 
     private func usage(of app: AppID, in registry: AppRegistry) -> AppUsage {
@@ -93,13 +80,7 @@ extension ClusterHome {
     /// Removes what nodes have told that have ended, or this one when it stops.
     func forgetUsage(of nodes: [String]) {
         guard context.shard == 0, context.registry.hasSharedLimits, !nodes.isEmpty else { return }
-        let key = partitions[0].calls.keys.usage
-        send(to: 0, as: .report) { connection throws(RedisCallError) in
-            try connection.call(argumentCount: 2 + nodes.count) { writer in
-                writer.argument(literal: "HDEL")
-                writer.argument(key)
-                for node in nodes { writer.argument(node) }
-            }
-        }
+        let key = "\(partitions[0].calls.keys.usage)"
+        send(["HDEL", key] + nodes, to: 0, as: .unawaited)
     }
 }

@@ -117,7 +117,7 @@ extension ClusterHome {
             case .trim(let channel):
                 calls.trim(channel, age: age(of: channel), interval: Self.trimInterval)
             }
-        send(call, to: index, as: .due)
+        send(call, to: index, as: .unawaited)
     }
 
     private func age(of channel: ClusterChannel) -> Int {

@@ -33,6 +33,12 @@ extension RedisConnection {
     /// Sends a command with arguments in UTF-8.
     @discardableResult
     public func call(_ arguments: String...) throws(RedisCallError) -> CallID {
+        try call(arguments)
+    }
+
+    /// Sends a command with arguments in UTF-8.
+    @discardableResult
+    package func call(_ arguments: [String]) throws(RedisCallError) -> CallID {
         try call(argumentCount: arguments.count) { writer in
             for argument in arguments { writer.argument(argument) }
         }

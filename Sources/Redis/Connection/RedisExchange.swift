@@ -99,9 +99,7 @@ private final class Conversation: RedisConnectionDelegate {
         self.server = server
         for command in commands {
             do throws(RedisCallError) {
-                try connection.call(argumentCount: command.count) { writer in
-                    for argument in command { writer.argument(argument) }
-                }
+                try connection.call(command)
             } catch {
                 return connection.close()
             }

@@ -1,3 +1,4 @@
+import CommandSupport
 import FanfareServer
 import PusherProtocol
 
@@ -40,7 +41,7 @@ struct NodesText {
         let roundTrip = report.map { "  \(Self.milliseconds($0.roundTripMicroseconds))" } ?? ""
         let isHealthy = node.state == .serving || node.state == .draining
         return [
-            node.name, node.state.rawValue, report.map { Self.grouped($0.clientCount) } ?? "",
+            node.name, node.state.rawValue, report.map { grouped($0.clientCount) } ?? "",
             Self.age(node.heartbeatAge), isHealthy ? stores + roundTrip : stores,
             (report?.apps ?? "") + (listing.hasOtherApps(node) ? " !" : ""), report?.version ?? "",
         ]
@@ -83,17 +84,6 @@ struct NodesText {
             case .isolated, .lost: "31"
             }
         return code.map { "\u{1B}[\($0)m\(line)\u{1B}[0m" } ?? line
-    }
-
-    /// `41,204`.
-    static func grouped(_ count: Int) -> String {
-        var groups: [Substring] = []
-        var digits = Substring("\(count)")
-        while digits.count > 3 {
-            groups.insert(digits.suffix(3), at: 0)
-            digits = digits.dropLast(3)
-        }
-        return ([digits] + groups).joined(separator: ",")
     }
 
     /// `0.8 s`, or `4 min` from 100 seconds on.

@@ -21,6 +21,23 @@ import Testing
         replay.map { #"{"recovered":true,"replay":\#($0)}"# } ?? #"{"recovered":false}"#
     }
 
+    /// A client that has confirmed event 1 of a node, and has got event 2 of its own.
+    private func subscriber(
+        of node: TestBroker,
+        _ token: String,
+        to channel: String,
+        from other: TestBroker
+    ) async throws -> StockWire {
+        let client = try await StockWire(node, token)
+        #expect(try await client.subscribe(to: channel) == "{}")
+        try await trigger(other, "1", on: channel)
+        #expect(try await client.events(1) == ["1"])
+        try await client.confirm()
+        try await trigger(node, "2", on: channel)
+        #expect(try await client.events(1) == ["2"])
+        return client
+    }
+
     /// A digest of what Redis has stored of all sessions.
     private func stored(_ redis: RedisProcess) throws -> String {
         let script = """
@@ -52,13 +69,7 @@ import Testing
             let (here, there) = (cluster.nodes[0], cluster.nodes[1])
             for channel in ["a", "b", "private-c"] {
                 let token = token()
-                let first = try await StockWire(here, token)
-                #expect(try await first.subscribe(to: channel) == "{}")
-                try await trigger(there, "1", on: channel)
-                #expect(try await first.events(1) == ["1"])
-                try await first.confirm()
-                try await trigger(here, "2", on: channel)
-                #expect(try await first.events(1) == ["2"])
+                let first = try await subscriber(of: here, token, to: channel, from: there)
                 try await first.cut(here)
                 try await trigger(here, "3", on: channel)
                 let second = try await StockWire(there, token)
@@ -85,13 +96,7 @@ import Testing
         try await TestCluster.run(loops: loops) { cluster in
             let (here, there) = (cluster.nodes[0], cluster.nodes[1])
             let token = token()
-            let first = try await StockWire(here, token)
-            #expect(try await first.subscribe(to: "a") == "{}")
-            try await trigger(here, "1")
-            #expect(try await first.events(1) == ["1"])
-            try await first.confirm()
-            try await trigger(here, "2")
-            #expect(try await first.events(1) == ["2"])
+            let first = try await subscriber(of: here, token, to: "a", from: here)
             let second = try await StockWire(there, token)
             #expect(try await second.subscribe(to: "a") == acknowledgement(replay: 1))
             #expect(try await second.events(1) == ["2"])

@@ -7,8 +7,7 @@ package struct ClusterInspector: Sendable {
     /// The keys of each partition.
     let keys: [PartitionKeys]
     let configuration: ClusterConfiguration
-    private let urls: [RedisURL]
-    private let sentinels: [RedisURL]
+    private let stores: [StoreAddress]
     private let tls: TLSContext?
     private let settings: RedisSettings
 
@@ -30,10 +29,8 @@ package struct ClusterInspector: Sendable {
         let redis = configuration.redis
         self.configuration = configuration
         keys = PartitionKeys.all(prefix: configuration.prefix, count: configuration.partitions)
-        urls = redis.urls.compactMap { try? RedisURL($0) }
-        sentinels = redis.sentinels.compactMap { try? RedisURL($0) }
-        let isSecure = (urls + sentinels).contains(where: \.isSecure)
-        tls = isSecure ? try .client(trust: redis.trust.map { .file($0) } ?? .system) : nil
+        stores = redis.stores
+        tls = try redis.tls()
         settings = RedisSettings(
             username: redis.username,
             password: redis.password,
@@ -43,7 +40,7 @@ package struct ClusterInspector: Sendable {
     }
 
     /// The number of servers.
-    package var storeCount: Int { urls.count }
+    package var storeCount: Int { stores.count }
 
     /// The partitions of a server.
     func partitions(of store: Int) -> StrideTo<Int> {
@@ -51,7 +48,7 @@ package struct ClusterInspector: Sendable {
     }
 
     /// The name of a server, without its password.
-    package func name(of store: Int) -> String { "\(urls[store])" }
+    package func name(of store: Int) -> String { "\(stores[store].url)" }
 
     /// Sends commands to a server, and waits for all replies.
     func ask(_ store: Int, _ commands: [[String]]) async throws(Failure) -> RedisExchange {
@@ -73,8 +70,9 @@ package struct ClusterInspector: Sendable {
 
     /// The address of a primary, which more than half of the Sentinels name if there are any.
     private func primary(of store: Int) async throws(Failure) -> RedisURL {
-        var url = urls[store]
-        guard case .host(let name, _) = url.location, !sentinels.isEmpty else { return url }
+        var url = stores[store].url
+        guard let watch = stores[store].sentinels else { return url }
+        let (name, sentinels) = (watch.name, watch.sentinels)
         var settings = settings
         settings.requiresPrimary = false
         var votes: [RedisURL.Location: Int] = [:]

@@ -1,6 +1,5 @@
 import Broker
 import Digests
-import RESP
 import Redis
 import Synchronization
 
@@ -72,8 +71,6 @@ extension ClusterHome {
     ///
     /// Without a script: nothing is decided by it.
     func sendReport() {
-        let store = partitions[0].store
-        let key = partitions[0].calls.keys.report(of: settings.node)
         let report = NodeReport(
             name: settings.displayName,
             state: settings.status.isDraining.load(ordering: .relaxed) ? .draining : .serving,
@@ -83,35 +80,13 @@ extension ClusterHome {
             version: BrokerServer.version,
             time: partitions[0].lastTime
         )
-        let fields = report.fields
-        store.send(as: .report) { connection throws(RedisCallError) in
-            try connection.call(argumentCount: 2 + 2 * fields.count) { writer in
-                writer.argument("HSET")
-                writer.argument(key)
-                for (name, value) in fields {
-                    writer.argument(name)
-                    writer.argument(value)
-                }
-            }
-        }
-        store.send(as: .report) { connection throws(RedisCallError) in
-            try connection.call(argumentCount: 3) { writer in
-                writer.argument("PEXPIRE")
-                writer.argument(key)
-                writer.argument("\(NodeReport.lifetime)")
-            }
-        }
+        let fields = report.fields.flatMap { [$0, $1] }
+        send(["HSET", reportKey] + fields, to: 0, as: .unawaited)
+        send(["PEXPIRE", reportKey, "\(NodeReport.lifetime)"], to: 0, as: .unawaited)
     }
 
     /// Removes the report of a node that stops.
-    func removeReport() {
-        let store = partitions[0].store
-        let key = partitions[0].calls.keys.report(of: settings.node)
-        store.send(as: .report) { connection throws(RedisCallError) in
-            try connection.call(argumentCount: 2) { writer in
-                writer.argument("DEL")
-                writer.argument(key)
-            }
-        }
-    }
+    func removeReport() { send(["DEL", reportKey], to: 0, as: .unawaited) }
+
+    private var reportKey: String { "\(partitions[0].calls.keys.report(of: settings.node))" }
 }
