@@ -21,6 +21,8 @@ import Testing
             let (other, _) = try await node.subscribed(to: "private-a")
             try await relay.set(.cut)
             let start = ContinuousClock.now
+            // What is sent before the node has noticed may have been published.
+            try await eventually { await node.metric("fanfare_cluster_connections") == 0 }
             let answer = try await node.trigger("e", "1", on: "private-a")
             #expect(answer.status == 503 && answer.head.contains("Retry-After: 1\r\n"))
             #expect(answer.body.contains("Redis cannot be reached"), "\(answer.body)")
