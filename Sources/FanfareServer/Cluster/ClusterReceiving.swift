@@ -8,8 +8,9 @@ extension ClusterHome {
     /// Receives what is published for a channel.
     func receive(_ announcement: ChannelAnnouncement, on remote: RemoteChannel) {
         if case .count(let count) = announcement.content { remote.totalSubscriptions = count }
-        // What is published before the node knows where it stands is part of what it will read.
-        guard remote.isCurrent else {
+        // What is published before the node knows where it stands is part of what it will read; what is read behind the
+        // list of members says nothing of them.
+        guard remote.isCurrent || remote.isReading && announcement.content.isOfMembers else {
             if context.faults.contains(.deliversEarly) { remote.early.append(announcement) }
             return
         }
