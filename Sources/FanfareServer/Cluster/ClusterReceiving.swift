@@ -86,12 +86,14 @@ extension ClusterHome {
     }
 
     /// Continues a channel in a stream that begins.
-    private func begin(
+    func begin(
         _ id: UInt64,
         _ reason: ChannelAnnouncement.Beginning,
         on remote: RemoteChannel
     ) {
         let former = remote.position
+        // The reply to the call that has begun it may precede its announcement.
+        guard former?.stream != id else { return }
         let start = StreamPosition(stream: id, serial: 0)
         switch reason {
         case .epoch where hasStream(remote):
