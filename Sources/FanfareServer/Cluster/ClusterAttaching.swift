@@ -67,7 +67,7 @@ extension ClusterHome {
         )
         let purpose = Call.attach(remote, interests, count: count)
         if send(call, to: remote.partition, as: purpose) { remote.attaching = interests }
-        remote.vacantSince = nil
+        (remote.vacantSince, remote.isDetachRefused) = (nil, false)
     }
 
     func attached(

@@ -61,17 +61,26 @@ extension ClusterHome {
     private func detach(_ remote: RemoteChannel) {
         if remote.countedSubscriptions > 0 {
             remote.countedSubscriptions = 0
-            send(
-                calls(of: remote).detach(from: remote.channel, rules(of: remote)),
-                to: remote.partition,
-                as: .detach(remote)
-            )
+            sendDetach(remote)
         }
         if remote.vacantSince == nil { remote.vacantSince = context.reactor.now }
         startTimer(.vacancies, after: Self.vacancyTime)
     }
 
+    private func sendDetach(_ remote: RemoteChannel) {
+        let call = calls(of: remote).detach(from: remote.channel, rules(of: remote))
+        send(call, to: remote.partition, as: .detach(remote))
+    }
+
+    /// Detaches the node when the user has left who was a member still; its call to join had been on its way.
+    func detachIfRefused(_ remote: RemoteChannel) {
+        guard remote.isDetachRefused, subscriptionCount(of: remote) == 0 else { return }
+        remote.isDetachRefused = false
+        sendDetach(remote)
+    }
+
     func detached(_ reply: borrowing RESPView, _ remote: RemoteChannel) {
+        remote.isDetachRefused = RedisError(reply)?.code == .members
         // A node that is not registered has nothing to be detached from.
         guard let detachment = ChannelDetachment(reply), detachment.becameVacant else { return }
         context.notify(.occupancy, on: remote.address, .vacated)

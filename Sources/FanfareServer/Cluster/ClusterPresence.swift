@@ -108,6 +108,7 @@ extension ClusterHome {
     }
 
     func left(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ user: UserID) {
+        detachIfRefused(remote)
         guard let departure = MemberDeparture(reply), departure == .memberLeft else { return }
         context.notify(.members, on: remote.address, .memberRemoved(user))
     }

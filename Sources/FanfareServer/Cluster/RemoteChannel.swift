@@ -66,6 +66,8 @@ final class RemoteChannel {
     var joining: [UserID: [PendingSubscription]] = [:]
     /// The new members whose arrival is about to be announced.
     var announced: Set<UserID> = []
+    /// Whether Redis has refused to detach the node, since a user of it was a member still.
+    var isDetachRefused = false
     /// Whether the node's users were made members again, behind a loss of the connection.
     var hasJoinedAgain = false
     /// Injected fault: what was published ahead of the reply to `attach`.
