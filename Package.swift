@@ -426,6 +426,7 @@ let package = Package(
             dependencies: [
                 "FanfareServer", "Archive", "Broker", "HTTPServer", "Net", "CLinux", "WebSocket",
                 "PusherProtocol", "Digests", "TestRandom", "Redis", "RESP", "RedisModel",
+                "Webhooks",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/Simulation",

@@ -21,6 +21,7 @@ package enum Invariant: String, CaseIterable, Sendable {
     case budgets = "budgets: what is kept stays within its limits, and is counted"
     case isolation = "isolation: a client that a message cannot reach is told, or closed"
     case identity = "identity: no two connections of all nodes have one socket ID"
+    case webhooks = "webhooks: each transition is told once, by whichever node leads"
     case memory = "memory: no state is left without connections"
 }
 

@@ -59,6 +59,9 @@ package struct Situation: Hashable, CustomStringConvertible, Sendable {
     /// The broker was stopped, or killed, and started again.
     package static let stop = Situation("stop of the broker")
     package static let kill = Situation("kill of the broker")
+    /// An endpoint was told of a transition, or again.
+    package static let webhook = Situation("webhook")
+    package static let repeatedWebhook = Situation("repeated webhook")
     package static let settlement = Situation("settlement")
     /// Something happened to a node, a connection to Redis or a Redis server.
     package static func fault(_ name: String) -> Situation { Situation("fault \(name)") }

@@ -99,10 +99,12 @@ extension ClusterHome {
         }
         leadership.droppedCount = work.droppedCount
         leadership.waitingCount = Int(work.waitingCount)
+        let isForgotten =
+            leadership.lastWebhook == nil && context.faults.contains(.forgetsWebhooks)
         leadership.lastWebhook = work.webhooks.last?.id ?? leadership.lastWebhook
         partitions[index].leadership = leadership
         for item in work.items { execute(item, in: index) }
-        send(work.webhooks, of: index)
+        if !isForgotten { send(work.webhooks, of: index) }
         if work.items.count == Self.portion || work.webhooks.count == Self.portion {
             askTimers(of: index)
         }

@@ -30,4 +30,6 @@ package struct InjectedFaults: OptionSet, Sendable {
     package static let trustsPublish = InjectedFaults(rawValue: 256)
     /// A node that was taken for dead does not register again.
     package static let ignoresFence = InjectedFaults(rawValue: 512)
+    /// A node that becomes the leader of a partition takes no notice of the webhooks that wait.
+    package static let forgetsWebhooks = InjectedFaults(rawValue: 1_024)
 }

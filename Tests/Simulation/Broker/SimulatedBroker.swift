@@ -3,6 +3,7 @@ package import Broker
 package import FanfareServer
 import HTTPServer
 package import Net
+package import Webhooks
 
 /// A broker without threads: shards take turns, and messages between them are delivered, only on request.
 ///
@@ -34,7 +35,7 @@ package final class SimulatedBroker {
     /// Creates a broker without connections.
     ///
     /// - Parameters:
-    ///   - configuration: The configuration; listeners and webhooks are ignored.
+    ///   - configuration: The configuration; listeners are ignored, and webhooks but for a cluster's.
     ///   - clocks: The clock of each shard; their number is that of the shards.
     ///   - random: The random numbers for socket IDs.
     ///   - batchLengthMax: The maximum size of a fan-out, in bytes; `nil` for the default.
@@ -158,6 +159,11 @@ package final class SimulatedBroker {
 
     /// Connects the homes of all shards to the cluster.
     package func joinCluster() { for stage in stages { stage.core.joinCluster() } }
+
+    /// Reports that the webhook of an event was delivered.
+    package func settle(_ id: QueuedEvent.ID) {
+        inboxes[id.queue % shardCount].post(.webhookSettled(id, isDelivered: true))
+    }
 
     /// Removes the node from the cluster, as a stopping broker does.
     package func leaveCluster() { for stage in stages { stage.core.leaveCluster() } }

@@ -6,6 +6,7 @@ final class ClusterNode {
     let number: Int
     let broker: SimulatedBroker
     let dialer: NodeDialer
+    let dispatcher = NodeDispatcher()
     let shardCount: Int
     /// Whether its process stands still.
     var isPaused = false
@@ -34,7 +35,8 @@ final class ClusterNode {
             port: nil,
             shardCount: shardCount,
             life: UInt32(number),
-            log: ClusterScenario.silence
+            log: ClusterScenario.silence,
+            webhooks: dispatcher
         )
         dialer = NodeDialer(number, redis, environment)
         let clock = LoopClock(

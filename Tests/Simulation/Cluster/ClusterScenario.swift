@@ -63,6 +63,7 @@ enum ClusterScenario {
             app.features.subscriptionCount = true
             app.presenceNoticeDelay = 0
             app.clientEventsPerSecondMax = 1_000
+            app.webhooks = [WebhookConfiguration(url: "http://127.0.0.1:1")]
             app.recovery.isEnabled = app.id == Scenario.appIDs[0]
             app.recovery.messagesMax = messagesMax
             app.recovery.ageMax = messageAgeMax

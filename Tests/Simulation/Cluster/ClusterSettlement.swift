@@ -63,6 +63,7 @@ extension ClusterWorld {
         reach(.settlement)
         try checkDeliveries()
         try checkState()
+        try checkWebhooks()
         settledCount = events.count
     }
 

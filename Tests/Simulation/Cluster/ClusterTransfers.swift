@@ -291,6 +291,10 @@ extension ClusterWorld {
             }
             node.turn()
         }
+        // Most answers come in time.
+        for node in nodes where random.happens(80) {
+            moved += try sendWebhook(of: node, losesAnswer: random.happens(5))
+        }
         for device in devices { moved += try transfer(device, .max) }
         return moved > 0 || nodes.contains { !$0.isPaused && $0.broker.hasWork }
     }

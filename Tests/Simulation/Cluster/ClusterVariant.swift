@@ -18,6 +18,10 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
     case pausedNotFenced
     /// The members of a dead node are removed twice.
     case doubleReap
+    /// Who comes back in time has left all the same.
+    case departureKept
+    /// A new leader does not send what waits.
+    case webhooksForgotten
     /// All nodes have one number.
     case duplicateSocketID
 
@@ -31,7 +35,8 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         case .catchUpOffByOne: .skipsFirstMissed
         case .demotedPublish: .trustsPublish
         case .pausedNotFenced: .ignoresFence
-        case .doubleReap, .duplicateSocketID: []
+        case .webhooksForgotten: .forgetsWebhooks
+        case .doubleReap, .departureKept, .duplicateSocketID: []
         }
     }
 
@@ -45,7 +50,8 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         case .catchUpOffByOne: [.recovery, .once]
         case .demotedPublish: [.durability]
         case .pausedNotFenced: [.presence, .counts, .answers]
-        case .doubleReap: [.presence]
+        case .doubleReap: [.presence, .webhooks]
+        case .departureKept, .webhooksForgotten: [.webhooks]
         case .duplicateSocketID: [.identity]
         }
     }

@@ -35,6 +35,7 @@ final class ClusterWorld {
     /// The requests in progress, with the IDs of their events.
     var exchanges: [(exchange: Exchange, events: [Int], node: Int)] = []
     var lastRequest = 0
+    var endpoint = ClusterEndpoint()
     private(set) var situations: [Situation: Int] = [:]
 
     var now: Int { environment.milliseconds }
@@ -61,6 +62,7 @@ final class ClusterWorld {
         hotChannel =
             random.happens(60) ? random.number(ClusterScenario.channels.count) : nil
         redis.reapsTwice = variant == .doubleReap
+        redis.keepsDepartures = variant == .departureKept
         redis.published = { [unowned self] text, process, link in
             try executed(text, by: process, for: link)
         }
@@ -101,7 +103,7 @@ final class ClusterWorld {
 
     private enum StepKind {
         case connect, follow, unfollow, leave, publish, clientEvent, transfer, turn, deliver, redis
-        case volley, round, wait, advance, settle
+        case volley, round, wait, advance, settle, webhook
         case cut, halfCut, stall, heal, cutOff, kill, start, pause, resume, hold, failover, empty
     }
 
@@ -109,7 +111,7 @@ final class ClusterWorld {
         (12, .connect), (14, .follow), (3, .unfollow), (3, .leave), (22, .publish),
         (12, .clientEvent), (6, .transfer), (10, .turn), (8, .deliver), (22, .redis), (24, .round),
         (5, .volley),
-        (14, .wait), (4, .advance), (1, .settle),
+        (14, .wait), (4, .advance), (1, .settle), (6, .webhook),
         (3, .cut), (2, .halfCut), (1, .stall), (3, .heal), (2, .cutOff), (1, .kill), (2, .start),
         (1, .pause), (2, .resume), (2, .hold), (2, .failover), (1, .empty),
     ]
@@ -137,6 +139,7 @@ final class ClusterWorld {
         case .wait: try wait(random.pick([(3, random.number(60)), (1, 100 + random.number(900))]))
         case .advance: try advance(1 + random.number(6))
         case .settle: try settle()
+        case .webhook: try sendSomeWebhook()
         default: try injectFault(kind)
         }
         try checkIsolation()

@@ -38,6 +38,8 @@ final class SimulatedRedis {
     private let pushesFollowReply: Bool
     /// Injected fault: whether each member of a dead node is removed twice.
     var reapsTwice = false
+    /// Injected fault: whether a departure is told though its channel or member has come back.
+    var keepsDepartures = false
     private let scripts = ClusterScripts(isSharded: false).all
     private let topics: [String]
     private var processCount = 1
@@ -171,7 +173,11 @@ final class SimulatedRedis {
             let command = link.commands.removeFirst()
             executed += 1
             if reapsTwice { reapFirst(command, of: process) }
+            let kept = keepsDepartures ? departures(at: process, before: command) : nil
             let outputs = process.model.execute(command, of: link.connection)
+            for (due, departure, time) in kept ?? [] {
+                process.model.data[sorted: due][departure] = time
+            }
             for killed in process.model.takeKilled() { process.links[killed]?.close() }
             try route(outputs, of: process, for: link)
         }
@@ -194,11 +200,32 @@ final class SimulatedRedis {
         }
     }
 
+    private func isCall(_ command: [ByteString], of name: String) -> Bool {
+        guard command.count > 3, command[0] == "EVALSHA" else { return false }
+        return scripts.contains { $0.name == name && command[1] == ByteString($0.digest) }
+    }
+
+    /// Injected fault: the departures that an arrival would end.
+    private func departures(
+        at process: Process,
+        before command: [ByteString]
+    ) -> [(due: ByteString, departure: ByteString, time: Int64)] {
+        let due: ByteString
+        if isCall(command, of: "join") {
+            due = command[3 + 4]
+        } else if isCall(command, of: "attach") {
+            due = command[3 + 9]
+        } else {
+            return []
+        }
+        return process.model.data[sorted: due].entries
+            .filter { ["v", "m"].contains($0.member.parts(2, by: ":")[0]) }
+            .map { (due, $0.member, $0.score) }
+    }
+
     /// Injected fault: takes a node from the members of a dead node, which its removal takes again.
     private func reapFirst(_ command: [ByteString], of process: Process) {
-        guard command.count > 13, command[0] == "EVALSHA",
-            scripts.contains(where: { $0.name == "reap" && command[1] == ByteString($0.digest) })
-        else { return }
+        guard isCall(command, of: "reap") else { return }
         let (users, members) = (command[3 + 8], command[3 + 9])
         for user in process.model.data[set: users] {
             guard let count = process.model.data[hash: members][user]?.integer, count > 1 else {
