@@ -26,7 +26,7 @@ import Testing
             faults.map { .fault($0) } + [
                 .grant, .event, .tracked, .recovered, .recoveredNothing, .arrival, .departure,
                 .gap("unknown_stream"), .close(4200), .answer(200), .answer(503),
-                .settlement,
+                .settlement, .webhook, .repeatedWebhook,
             ]
         for situation in expected { #expect(situations[situation] ?? 0 > 0, "\(situation)") }
     }
