@@ -18,11 +18,15 @@ package protocol RedisDialer: AnyObject {
 extension ClusterStore {
     /// Connects to the server, whose answer comes later.
     func dial(_ url: RedisURL) -> RedisConnection {
+        var connectionSettings = settings.connection
+        connectionSettings.scripts = home.scripts.all
+        // Any server of a Redis Cluster knows the others, so the first one may be a replica.
+        connectionSettings.requiresPrimary = home.isReady || home.slots != nil
         guard let dialer = context.dialer else {
             return RedisConnection.connect(
                 to: url,
                 tls: settings.tls,
-                settings: settings.connection,
+                settings: connectionSettings,
                 on: context.reactor,
                 delegate: self
             )
@@ -30,7 +34,7 @@ extension ClusterStore {
         do throws(SystemError) {
             return try RedisConnection.adopt(
                 dialer.dial(shard: context.shard),
-                settings: settings.connection,
+                settings: connectionSettings,
                 on: context.reactor,
                 delegate: self
             )
