@@ -94,7 +94,10 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
     }
 
     func received(_ reply: borrowing RESPView, to call: CallID, on connection: RedisConnection) {
-        guard let call = calls.removeValue(forKey: call) else { return }
+        guard let call = calls.removeValue(forKey: call) else {
+            if let error = RedisError(reply) { home.subscriptionRefused(error, by: self) }
+            return
+        }
         guard home.slots != nil else { return home.received(reply, to: call.purpose, on: self) }
         home.received(reply, to: call, inRedisCluster: self)
     }

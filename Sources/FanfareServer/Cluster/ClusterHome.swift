@@ -64,8 +64,6 @@ final class ClusterHome: SharedHome {
         case session(ClusterSessions.Call)
         case compare([RemoteChannel])
         case usage
-        /// `SUBSCRIBE` and `UNSUBSCRIBE`, which are answered by announcements; only errors come here.
-        case topics
     }
 
     let context: ShardContext
@@ -168,11 +166,11 @@ final class ClusterHome: SharedHome {
         partitions[partition].store.send(call, to: partition, as: purpose)
     }
 
-    /// Sends a call on a partition.
+    /// Sends a call on a partition; without a purpose only an error would be a reply.
     @discardableResult
     func send(
         to partition: Int,
-        as purpose: Call,
+        as purpose: Call?,
         _ send: (RedisConnection) throws(RedisCallError) -> CallID
     ) -> Bool {
         partitions[partition].store.send(to: partition, as: purpose, send)
@@ -294,8 +292,6 @@ final class ClusterHome: SharedHome {
         case .session(let call): receive(reply, to: call)
         case .compare(let channels): compared(reply, channels)
         case .usage: receiveUsage(reply)
-        case .topics:
-            if RedisError(reply) != nil { store.connection?.close() }
         }
     }
 

@@ -127,7 +127,7 @@ extension ClusterHome: RedisClusterWatchDelegate {
     @discardableResult
     func subscribe(to topics: [String], in partition: Int) -> Bool {
         let isSharded = slots != nil
-        return send(to: partition, as: .topics) { connection throws(RedisCallError) in
+        return send(to: partition, as: nil) { connection throws(RedisCallError) in
             try connection.subscribe(to: topics, isSharded: isSharded)
         }
     }
@@ -135,9 +135,19 @@ extension ClusterHome: RedisClusterWatchDelegate {
     /// Ends the subscriptions to pub/sub channels of a partition.
     func unsubscribe(from topics: [String], in partition: Int) {
         let isSharded = slots != nil
-        send(to: partition, as: .topics) { connection throws(RedisCallError) in
+        send(to: partition, as: nil) { connection throws(RedisCallError) in
             try connection.unsubscribe(from: topics, isSharded: isSharded)
         }
+    }
+
+    /// Called when a server refuses a subscription, or its end.
+    func subscriptionRefused(_ error: RedisError, by store: ClusterStore) {
+        // The call behind it is redirected, too.
+        guard slots != nil, error.isRedirection else {
+            store.connection?.close()
+            return
+        }
+        slots?.refresh()
     }
 
     /// Called when a server has ended the subscription to a pub/sub channel.

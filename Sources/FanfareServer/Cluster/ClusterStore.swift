@@ -92,16 +92,22 @@ final class ClusterStore {
     }
 
     /// Sends a call.
+    ///
+    /// - Parameters:
+    ///   - partition: The index of its partition; `nil` if it concerns several.
+    ///   - purpose: What the reply is for; `nil` for `SUBSCRIBE` and `UNSUBSCRIBE`, which pushes answer unless they are refused.
+    ///   - send: Sends it.
+    /// - Returns: Whether it was sent.
     @discardableResult
     func send(
         to partition: Int?,
-        as purpose: ClusterHome.Call,
+        as purpose: ClusterHome.Call?,
         _ send: (RedisConnection) throws(RedisCallError) -> CallID
     ) -> Bool {
         guard isOpen, let connection else { return false }
         do throws(RedisCallError) {
             let id = try send(connection)
-            calls[id] = Unanswered(purpose: purpose, partition: partition)
+            if let purpose { calls[id] = Unanswered(purpose: purpose, partition: partition) }
             return true
         } catch {
             // Redis is far behind, or gone: another connection begins with what is known by then.

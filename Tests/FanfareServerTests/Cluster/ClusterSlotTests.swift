@@ -51,13 +51,14 @@ import Testing
             $0.apps[0].recovery.isEnabled = isRecoverable
             $0.apps[0].features.subscriptionCount = true
         } _: { cluster, servers in
-            var names: [String] = []
+            var (names, clients): ([String], [WebSocketWire]) = ([], [])
             for partition in 0..<8 {
                 let channel = try channel(in: partition)
                 names.append(channel)
                 let (first, _) = try await cluster.nodes[0].subscribed(to: channel)
                 #expect(try await first.nextText().contains(#""subscription_count\":1"#))
                 let (second, _) = try await cluster.nodes[1].subscribed(to: channel)
+                clients += [first, second]
                 for client in [first, second] {
                     #expect(try await client.nextText().contains(#""subscription_count\":2"#))
                 }
@@ -78,6 +79,7 @@ import Testing
                 .ask(SignedRequest(method: "GET", path: "/apps/1/channels"))
             for name in names { #expect(list.body.contains("\"\(name)\""), "\(list.body)") }
             try await check(servers)
+            withExtendedLifetime(clients) {}
         }
     }
 
