@@ -49,7 +49,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
             status.failed("\(address.url): \(fault)")
             return connection.close()
         }
-        isOpen = true
+        (isOpen, openSince) = (true, context.reactor.now)
         backoff.reset()
         replicas?.begin(at: server)
         let isFirst = lastRun == nil

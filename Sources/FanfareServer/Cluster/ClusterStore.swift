@@ -50,6 +50,8 @@ final class ClusterStore {
     var isOpen = false
     /// Since when they are not; `nil` while they are.
     var downSince: MonotonicTime?
+    /// When the present connection was opened; `nil` before the first.
+    var openSince: MonotonicTime?
     var backoff = ReconnectBackoff()
     /// The process behind the last connection.
     var lastRun: RunID?

@@ -9,6 +9,8 @@ import Redis
 struct PartitionTransit {
     /// The store that had it; its calls there may be unanswered.
     let origin: ClusterStore
+    /// Since when.
+    let since: MonotonicTime
     /// Where it is; `nil` until that is known.
     var target: RedisURL.Location?
     /// The process that had it, if its own word is known for that the slot moves; see `register.lua`.
@@ -47,6 +49,7 @@ extension ClusterHome {
         }
         var transit = PartitionTransit(
             origin: origin,
+            since: context.reactor.now,
             target: interruption.target,
             hasMoved: interruption.hasMoved
         )
@@ -166,7 +169,7 @@ extension ClusterHome {
         let isSent = target.register(
             index,
             known: newestStream(in: index),
-            movedFrom: transit.vouchedRun
+            movedFrom: target.hasFollowedNone(before: transit.since) ? transit.vouchedRun : nil
         )
         if isSent { store.transit?.probed = target }
     }
@@ -207,6 +210,15 @@ extension ClusterHome {
 }
 
 extension ClusterStore {
+    /// Whether the server has certainly not been a replica of one that had a slot until then, whose last writes it may lack.
+    ///
+    /// A promoted server knows a former history; one that had slots at the time was a primary itself.
+    fileprivate func hasFollowedNone(before time: MonotonicTime) -> Bool {
+        guard let identity, !identity.replication.isEmpty else { return false }
+        let hadSlots = !partitions.isEmpty && openSince.map { $0 < time } ?? false
+        return identity.formerReplication.isEmpty || hadSlots
+    }
+
     /// Whether nothing is left to do here.
     fileprivate var isVacant: Bool {
         guard partitions.isEmpty else { return false }

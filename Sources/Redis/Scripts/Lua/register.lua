@@ -14,7 +14,8 @@
 --
 -- It also goes on if the epoch's own process has told the node that the partition's slot has moved, and this server has never
 -- followed that one: then all keys have come one by one (MIGRATE), up to the last write. A server that has followed the other
--- may have taken its place, and lack the last writes.
+-- may have taken its place, and lack the last writes; then the node names no process. Replication IDs alone do not tell: that of
+-- a primary changes when its first replica comes.
 --
 -- An epoch is clean if nothing acknowledged is lost: all nodes of the one before waited for all replicas, and the server
 -- was a replica of that epoch's primary until its end. A primary that has read its own file, which may be older, also
