@@ -110,6 +110,9 @@ extension ClusterHome {
 
     /// The number of messages that wait for Redis, or for its replicas.
     var waitingMessageCount: Int {
-        stores.reduce(0) { $0 + $1.outbox.count + ($1.replicas?.count ?? 0) }
+        stores.reduce(0) { count, store in
+            count + store.outbox.count + (store.replicas?.count ?? 0)
+                + (store.transit?.returned.count ?? 0)
+        }
     }
 }

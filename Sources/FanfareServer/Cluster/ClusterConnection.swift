@@ -85,6 +85,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         if wasOpen { downSince = context.reactor.now }
         var unanswered = calls.sorted { $0.key < $1.key }.map(\.value.purpose)
         calls = [:]
+        endings = [:]
         if let messages = replicas?.end(), !messages.isEmpty {
             unanswered.insert(.publish(messages), at: 0)
         }

@@ -85,10 +85,12 @@ extension ClusterHome: RedisClusterWatchDelegate {
         let present = partitions[index].store
         let isAsked = present === store || present.transit?.origin === store
         let target = follow(error, from: store)
-        if isAsked || present.transit?.probed === store, target != nil || present === store {
+        if isAsked || present.transit?.probed === store {
+            // A server that is cut off from the others does not know what becomes of its slots.
+            let isSaid = isAsked && error.code != .clusterDown
             interrupt(
                 index,
-                Interruption(target: target, isSaidByOrigin: isAsked, hasMoved: target != nil)
+                Interruption(target: target, isSaidByOrigin: isSaid, hasMoved: target != nil)
             )
         }
         switch call.purpose {
@@ -135,9 +137,12 @@ extension ClusterHome: RedisClusterWatchDelegate {
     /// Ends the subscriptions to pub/sub channels of a partition.
     func unsubscribe(from topics: [String], in partition: Int) {
         let isSharded = slots != nil
-        send(to: partition, as: nil) { connection throws(RedisCallError) in
+        let isSent = send(to: partition, as: nil) { connection throws(RedisCallError) in
             try connection.unsubscribe(from: topics, isSharded: isSharded)
         }
+        guard isSent, isSharded else { return }
+        let store = partitions[partition].store
+        for topic in topics { store.endings[topic, default: (partition, 0)].count += 1 }
     }
 
     /// Called when a server refuses a subscription, or its end.
@@ -152,7 +157,10 @@ extension ClusterHome: RedisClusterWatchDelegate {
 
     /// Called when a server has ended the subscription to a pub/sub channel.
     func subscriptionEnded(to topic: String, at store: ClusterStore) {
-        // Otherwise this node has ended it.
+        if let ending = store.endings[topic] {
+            store.endings[topic] = ending.count > 1 ? (ending.partition, ending.count - 1) : nil
+            return
+        }
         guard slots != nil,
             let index = topics[topic]?.partition ?? sessions.inboxes[topic]
                 ?? users[topic].map({ partition(of: $0.address) }),

@@ -31,6 +31,8 @@ final class ClusterStore {
     var transit: PartitionTransit?
     /// Whether it has no partitions any more, and is not used again.
     private(set) var isRetired = false
+    /// The numbers of unanswered `SUNSUBSCRIBE`, by pub/sub channel: what ends besides has moved.
+    var endings: [String: (partition: Int, count: Int)] = [:]
     /// Messages on their way to Redis.
     var outbox = ClusterOutbox()
     /// What the primary has executed, until replicas have it; `nil` if publishers do not wait for that.

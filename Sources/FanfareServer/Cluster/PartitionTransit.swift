@@ -31,14 +31,16 @@ extension ClusterHome {
     struct Interruption {
         /// Where the partition is; `nil` if that is not known.
         var target: RedisURL.Location?
-        /// Whether the store's server itself has said so.
+        /// Whether the store's server itself has said that the slot moves.
         var isSaidByOrigin = false
-        /// Whether it has said that the slot has moved, and not that it is about to.
+        /// Whether it has said that the slot has moved.
         var hasMoved = false
     }
 
-    /// The time between two attempts to find the store of a partition.
-    private static var moveInterval: Duration { .milliseconds(50) }
+    /// The time between two attempts to find the store of a partition: as long as a move takes usually, and later.
+    private static var moveIntervals: (Duration, Duration) {
+        (.milliseconds(50), .milliseconds(500))
+    }
 
     /// Takes a partition from its store.
     func interrupt(_ index: Int, _ interruption: Interruption) {
@@ -80,8 +82,8 @@ extension ClusterHome {
         let store = partitions[index].store
         guard let origin = store.transit?.origin else { return }
         if let target = interruption.target { store.transit?.target = target }
-        guard interruption.isSaidByOrigin, interruption.hasMoved else { return }
-        store.transit?.hasMoved = true
+        guard interruption.isSaidByOrigin else { return }
+        if interruption.hasMoved { store.transit?.hasMoved = true }
         if origin.isOpen, partitions[index].epoch != nil {
             store.transit?.vouchedRun = origin.lastRun?.description
         }
@@ -132,7 +134,7 @@ extension ClusterHome {
             }
         }
         slots?.refresh()
-        startTimer(.moves, after: Self.moveInterval)
+        startTimer(.moves, after: Self.moveIntervals.0)
     }
 
     /// Registers the node at the new stores of partitions, as soon as they are known and can be called.
@@ -153,9 +155,12 @@ extension ClusterHome {
         }
         for store in stores where store.isVacant { store.retire() }
         stores.removeAll(where: \.isRetired)
-        if stores.contains(where: { $0.transit != nil || $0.partitions.isEmpty }) {
-            startTimer(.moves, after: Self.moveInterval)
+        guard stores.contains(where: { $0.transit != nil || $0.partitions.isEmpty }) else { return }
+        let isRecent = stores.contains { store in
+            store.transit.map { $0.since.duration(to: context.reactor.now) < .seconds(2) } ?? false
         }
+        let (first, later) = Self.moveIntervals
+        startTimer(.moves, after: isRecent ? first : later)
     }
 
     private func continueMove(_ index: Int) {
@@ -190,9 +195,12 @@ extension ClusterHome {
     func arrived(_ index: Int, at target: ClusterStore) {
         let store = partitions[index].store
         guard let transit = store.transit, transit.probed === target else { return }
+        let hasMoved = transit.origin.address.url.location != target.address.url.location
+        if hasMoved, partitions[index].epoch != nil { counts.movedPartitions += 1 }
         (partitions[index].store, partitions[index].downSince) = (target, nil)
         store.partitions = []
         store.status.failed(nil)
+        transit.origin.endings = transit.origin.endings.filter { $0.value.partition != index }
         target.partitions.append(index)
         target.replicas?.connect()
         for message in transit.returned + store.outbox.removeAll() {

@@ -20,8 +20,9 @@ extension ClusterStore {
     func dial(_ url: RedisURL) -> RedisConnection {
         var connectionSettings = settings.connection
         connectionSettings.scripts = home.scripts.all
-        // Any server of a Redis Cluster knows the others, so the first one may be a replica.
-        connectionSettings.requiresPrimary = home.isReady || home.slots != nil
+        // Any server of a Redis Cluster names the others, so the first one may be a replica.
+        let isSeed = !home.isReady && home.slots == nil && settings.mode.joins(address)
+        connectionSettings.requiresPrimary = !isSeed
         guard let dialer = context.dialer else {
             return RedisConnection.connect(
                 to: url,

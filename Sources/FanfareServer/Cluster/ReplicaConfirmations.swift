@@ -145,7 +145,9 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
         guard refusal?.isRedirection != true else {
             // The partition of the counter has moved: that of another follows.
             executed = exchange(&rounds, with: Queue()).elements.flatMap(\.messages) + executed
-            return acknowledgements.close()
+            self.acknowledgements = nil
+            acknowledgements.close()
+            return connectLater()
         }
         while let next = rounds.first, next.round <= round {
             for executed in rounds.removeFirst().messages {
@@ -170,6 +172,10 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
         for executed in exchange(&rounds, with: Queue()).elements.flatMap(\.messages) {
             store.home.refuse(executed.message, .unanswered)
         }
+        connectLater()
+    }
+
+    private func connectLater() {
         guard !isTimerRunning else { return }
         isTimerRunning = true
         let pause = backoff.pause(random: .random(in: .min ... .max))

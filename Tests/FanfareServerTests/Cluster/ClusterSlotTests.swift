@@ -1,6 +1,7 @@
 import Broker
 import PusherProtocol
 import Redis
+import Synchronization
 import TestRedis
 import Testing
 
@@ -10,10 +11,15 @@ import Testing
     /// Runs two nodes, each of which is given another server of three.
     private func run(
         loops: Int = 2,
+        haveReplicas: Bool = false,
         _ change: @escaping (inout Configuration) -> Void = { _ in },
         _ body: (TestCluster, [RedisClusterServer]) async throws -> Void
     ) async throws {
         let servers = try await RedisClusterServer.three()
+        var replicas: [RedisClusterServer] = []
+        for server in haveReplicas ? servers : [] {
+            replicas.append(try await server.replica(knownTo: servers + replicas))
+        }
         let addresses = servers.map(\.address)
         try await TestCluster.run(loops: loops, redis: servers[0].redis) { configuration in
             let isFirst = configuration.cluster.node == "node-0"
@@ -24,7 +30,7 @@ import Testing
         } _: { cluster in
             try await body(cluster, servers)
         }
-        withExtendedLifetime(servers) {}
+        withExtendedLifetime((servers, replicas)) {}
     }
 
     /// A channel of a partition.
@@ -135,35 +141,27 @@ import Testing
 
     @Test(
         "A slot moves under load: each event comes once and in order, and nobody notices",
-        arguments: [1, 2]
+        arguments: [(loops: 1, isAcknowledgedByReplica: false), (2, false), (1, true)]
     )
-    func movesASlot(loops: Int) async throws {
-        try await run(loops: loops) { cluster, servers in
+    func movesASlot(loops: Int, isAcknowledgedByReplica: Bool) async throws {
+        try await run(loops: loops, haveReplicas: isAcknowledgedByReplica) {
+            $0.cluster.redis.acknowledge = isAcknowledgedByReplica ? .replica : .primary
+        } _: { cluster, servers in
             let (moving, staying) = (try channel(in: 0), try channel(in: 7))
             var clients: [TrackingWire] = []
             for node in cluster.nodes { clients.append(try await TrackingWire(node, moving)) }
             let kept = try await TrackingWire(cluster.nodes[0], staying)
-            let count = 60
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for (number, port) in cluster.nodes.map(\.port).enumerated() {
-                    group.addTask {
-                        for index in 0..<count {
-                            let data = "\(number) \(index)"
-                            let body =
-                                #"{"name":"e","channels":["\#(moving)"],"data":"\#(data)"}"#
-                            let answer = try await Wire(port: port)
-                                .ask(SignedRequest(path: "/apps/1/events", body: body))
-                            #expect(answer.status == 200, "\(answer.body)")
-                        }
-                    }
-                }
-                try await servers[0].move(slot(of: 0), to: servers[1])
-                try await servers[1].move(slot(of: 0), to: servers[2])
-                try await group.waitForAll()
-            }
-            let seen = try await clients[0].next(2 * count)
-            #expect(try await clients[1].next(2 * count) == seen)
-            for number in 0..<2 {
+            let publishers = cluster.nodes.enumerated()
+                .map { Publisher("\($0)", on: moving, at: $1.port) }
+            try await servers[0].move(slot(of: 0), to: servers[1])
+            try await eventually { await movedCount(of: cluster.nodes) >= 2 }
+            try await servers[1].move(slot(of: 0), to: servers[2])
+            try await eventually { await movedCount(of: cluster.nodes) >= 4 }
+            var counts: [Int] = []
+            for publisher in publishers { counts.append(try await publisher.stop()) }
+            let seen = try await clients[0].next(counts[0] + counts[1])
+            #expect(try await clients[1].next(seen.count) == seen)
+            for (number, count) in counts.enumerated() {
                 let own = seen.compactMap(\.self).filter { $0.hasPrefix("\(number) ") }
                 #expect(own == (0..<count).map { "\(number) \($0)" })
             }
@@ -171,6 +169,45 @@ import Testing
             #expect(try !servers[2].keys(in: slot(of: 0)).isEmpty)
             #expect(try await cluster.nodes[1].trigger("e", "1", on: staying).status == 200)
             #expect(try await kept.next() == "1")
+            for node in cluster.nodes {
+                for trouble in ["divergences", "gaps_reported"] {
+                    #expect(await node.metric("fanfare_cluster_\(trouble)_total") == 0)
+                }
+            }
+        }
+    }
+
+    /// The number of moves that nodes have followed, each for itself.
+    private func movedCount(of nodes: [TestBroker]) async -> Int {
+        var count = 0
+        for node in nodes {
+            count += await node.metric("fanfare_cluster_partitions_moved_total") ?? 0
+        }
+        return count
+    }
+
+    @Test("A session of a stock client goes on at another node, when its slot moves meanwhile")
+    func movesSessions() async throws {
+        try await run { cluster, servers in
+            let token = StockWire.token(in: 120)
+            let channel = try channel(in: 7)
+            let first = try await StockWire(cluster.nodes[0], token)
+            #expect(try await first.subscribe(to: channel) == "{}")
+            #expect(try await cluster.nodes[1].trigger("e", "1", on: channel).status == 200)
+            #expect(try await first.events(1) == ["1"])
+            try await first.confirm()
+            // Every slot, since the token's is unknown.
+            for partition in 0..<8 {
+                let slot = slot(of: partition)
+                let owner = RedisClusterServer.owner(of: slot)
+                try await servers[owner].move(slot, to: servers[(owner + 1) % 3])
+            }
+            try await first.cut(cluster.nodes[0])
+            #expect(try await cluster.nodes[0].trigger("e", "2", on: channel).status == 200)
+            let second = try await StockWire(cluster.nodes[1], token)
+            let start = try await second.subscribe(to: channel)
+            #expect(start == #"{"recovered":true,"replay":1}"#)
+            #expect(try await second.events(1) == ["2"])
         }
     }
 
@@ -307,5 +344,38 @@ import Testing
             }
         }
         return error?.description ?? ""
+    }
+}
+
+/// Publishes one event after the other, each of which has to be accepted.
+private final class Publisher: Sendable {
+    private let isStopping = Atomic(false)
+    private let name: String
+    private let channel: String
+    private let port: UInt16
+    private let count = Mutex<Task<Int, any Error>?>(nil)
+
+    init(_ name: String, on channel: String, at port: UInt16) {
+        (self.name, self.channel, self.port) = (name, channel, port)
+        count.withLock { $0 = Task { try await self.run() } }
+    }
+
+    /// Publishes `NAME 0`, `NAME 1` and so on, and returns their number.
+    private func run() async throws -> Int {
+        var count = 0
+        while !isStopping.load(ordering: .relaxed) {
+            let body = #"{"name":"e","channels":["\#(channel)"],"data":"\#(name) \#(count)"}"#
+            let answer = try await Wire(port: port)
+                .ask(SignedRequest(path: "/apps/1/events", body: body))
+            #expect(answer.status == 200, "\(answer.body)")
+            count += 1
+        }
+        return count
+    }
+
+    /// Stops behind the present event, and returns the number of all.
+    func stop() async throws -> Int {
+        isStopping.store(true, ordering: .relaxed)
+        return try await count.withLock { $0 }?.value ?? 0
     }
 }

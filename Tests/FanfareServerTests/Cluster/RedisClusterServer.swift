@@ -11,13 +11,18 @@ struct RedisClusterServer {
 
     /// Starts a server that knows no other and has no slots.
     init(needsAllSlots: Bool = false) throws {
-        (port, busPort) = (try freePort(), try freePort())
-        redis = try RedisProcess([
-            "--port", "\(port)", "--bind", "127.0.0.1", "--cluster-enabled", "yes",
-            "--cluster-port", "\(busPort)", "--cluster-node-timeout", "5000",
-            "--cluster-require-full-coverage", needsAllSlots ? "yes" : "no",
-            "--repl-diskless-sync-delay", "0",
-        ])
+        func start() throws -> (port: UInt16, busPort: UInt16, redis: RedisProcess) {
+            let (port, busPort) = (try freePort(), try freePort())
+            let redis = try RedisProcess([
+                "--port", "\(port)", "--bind", "127.0.0.1", "--cluster-enabled", "yes",
+                "--cluster-port", "\(busPort)", "--cluster-node-timeout", "5000",
+                "--cluster-require-full-coverage", needsAllSlots ? "yes" : "no",
+                "--repl-diskless-sync-delay", "0",
+            ])
+            return (port, busPort, redis)
+        }
+        // Something else may take a port meanwhile.
+        (port, busPort, redis) = try (try? start()) ?? start()
         id = try redis.command("CLUSTER", "MYID")
     }
 
