@@ -79,7 +79,7 @@ struct RedisClusterServer {
             .map(String.init)
     }
 
-    /// Moves a slot with its keys to another server, as `redis-cli --cluster reshard` does.
+    /// Moves a slot with its keys to another server, as `redis-cli --cluster reshard` does, but one key at a time.
     func move(_ slot: Int, to other: RedisClusterServer) async throws {
         func set(_ server: RedisClusterServer, _ state: String, _ id: String) throws {
             let reply = try server.redis.command("CLUSTER", "SETSLOT", "\(slot)", state, id)
@@ -87,10 +87,8 @@ struct RedisClusterServer {
         }
         try set(other, "IMPORTING", id)
         try set(self, "MIGRATING", other.id)
-        while case let keys = try keys(in: slot), !keys.isEmpty {
-            let reply = try redis.command(
-                ["MIGRATE", "127.0.0.1", "\(other.port)", "", "0", "5000", "KEYS"] + keys
-            )
+        while let key = try keys(in: slot).first {
+            let reply = try redis.command("MIGRATE", "127.0.0.1", "\(other.port)", key, "0", "5000")
             try #require(reply == "+OK" || reply == "+NOKEY", "\(reply)")
         }
         for server in [other, self] { try set(server, "NODE", other.id) }
