@@ -25,7 +25,7 @@ import Testing
         let expected: [Situation] =
             faults.map { .fault($0) } + [
                 .grant, .event, .tracked, .recovered, .recoveredNothing, .arrival, .departure,
-                .restart, .gap("unknown_stream"), .close(4200), .answer(200), .answer(503),
+                .gap("unknown_stream"), .close(4200), .answer(200), .answer(503),
                 .settlement,
             ]
         for situation in expected { #expect(situations[situation] ?? 0 > 0, "\(situation)") }

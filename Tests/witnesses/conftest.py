@@ -10,6 +10,7 @@ import pytest
 from browser import Page
 from programs import Broker
 from static_site import EMPTY_PAGE, StaticSite
+from two_nodes import TwoNodes
 
 # What a shell runs in the background ignores SIGINT, and what runs without a terminal SIGHUP: the programs would inherit
 # it, and they are told to stop by them.
@@ -35,9 +36,18 @@ def certificate(tmp_path_factory):
     return files
 
 
+BROKERS = {"one node": Broker, "two nodes": TwoNodes}
+
+
+def pytest_generate_tests(metafunc):
+    """What holds at one broker holds at two nodes: the modules that say so run at both."""
+    if "broker" in metafunc.fixturenames and getattr(metafunc.module, "RUNS_AT_TWO_NODES", False):
+        metafunc.parametrize("broker", BROKERS, indirect=True, scope="session")
+
+
 @pytest.fixture(scope="session")
-def broker(certificate):
-    with Broker(certificate=certificate) as broker:
+def broker(request, certificate):
+    with BROKERS[getattr(request, "param", "one node")](certificate=certificate) as broker:
         yield broker
 
 

@@ -1,4 +1,4 @@
-"""A page with pusher-js and the broker's add-on, and what it has heard."""
+"""A page with pusher-js, with the broker's add-on or without, and what it has heard."""
 
 import json
 
@@ -7,7 +7,7 @@ from programs import await_true
 # Signs in the page itself, as no app may: the secret of the development app is known to everyone.
 OPEN = """
     const [pusherJS, addOn, port, secret, { userID = "ann", sharedSecrets, ...more }] = given;
-    for (const src of [pusherJS, addOn]) {
+    for (const src of [pusherJS, addOn].filter(Boolean)) {
         await new Promise((resolve, reject) => {
             const script = Object.assign(document.createElement("script"), { src, onload: resolve, onerror: reject });
             document.head.append(script);
@@ -57,10 +57,10 @@ class PusherPage:
     The options are those of pusher-js, `userID`, and `sharedSecrets` of encrypted channels by their names.
     """
 
-    def __init__(self, page, site, pusher_js, broker, port, **options):
+    def __init__(self, page, site, pusher_js, broker, port, has_add_on=True, **options):
         self._page = page
         page.open(site)
-        add_on = f"{broker.url}/fanfare-pusher.js"
+        add_on = f"{broker.url}/fanfare-pusher.js" if has_add_on else None
         page.run(OPEN, pusher_js, add_on, port, broker.secret, options)
         await_true(lambda: self.state == "connected", "a connection")
 

@@ -16,6 +16,8 @@ def test_nothing_is_lost_untold(fault):
     outcomes = run.outcomes()
     assert [text for outcome in outcomes for text in outcome.violations] == []
     assert run.ghosts == {}
+    assert run.misreports == []
+    assert run.attendance.transitions >= SIZE.members
     assert run.faults >= SIZE.faults
     if fault.may_gap:
         # A new primary may lack messages, so nobody who missed some is told that there were none.

@@ -7,6 +7,8 @@ import pytest
 from programs import await_true
 from pysher_client import Subscriber
 
+RUNS_AT_TWO_NODES = True
+
 
 def test_trigger_is_accepted(publisher):
     assert publisher.trigger("news", "greeting", {"text": "hello"}) == {}

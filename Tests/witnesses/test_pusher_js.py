@@ -10,6 +10,8 @@ from static_site import StaticSite
 from table_page import TablePage, order, post
 from to_do_page import FIRST, ToDoPage
 
+RUNS_AT_TWO_NODES = True
+
 
 @pytest.fixture(scope="module")
 def script():

@@ -8,6 +8,8 @@ import pytest
 from programs import Broker, await_true
 from pysher_client import MEMBER_ADDED, MEMBER_REMOVED, Subscriber
 
+RUNS_AT_TWO_NODES = True
+
 
 @pytest.mark.parametrize("secure", [False, True], ids=["ws", "wss"])
 def test_receives_every_event_in_order(broker, publisher, trusting, secure):

@@ -5,6 +5,8 @@ import json
 from programs import await_true
 from pysher_session import Session
 
+RUNS_AT_TWO_NODES = True
+
 
 def test_its_signature_signs_a_user_in(publisher, broker):
     user = {"id": "ann", "user_info": {"name": "Żółć"}}

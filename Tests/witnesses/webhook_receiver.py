@@ -39,12 +39,17 @@ class Receiver:
         self.url = f"http://127.0.0.1:{self.port}/webhooks"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
-    def next(self):
-        return self._webhooks.get(timeout=START_TIME_MAX)
+    def next(self, timeout=START_TIME_MAX):
+        return self._webhooks.get(timeout=timeout)
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        # For who waits without a timeout.
+        self._webhooks.put(None)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self._server.shutdown()
-        self._server.server_close()
+        self.close()

@@ -92,9 +92,14 @@ extension ClusterHome {
         if remote.isCurrent, let newest = attachment.newest, newest != remote.position,
             interests.contains(.stream) || hasStream(remote)
         {
-            // Everything that is published ahead of the reply was received.
-            counts.divergences += 1
-            remote.fellBehind(at: partitions[remote.partition].counter)
+            if newest.serial == 0, !hasStream(remote) {
+                // The call has begun it.
+                begin(newest.stream, .epoch, on: remote)
+            } else {
+                // Everything that is published ahead of the reply was received.
+                counts.divergences += 1
+                remote.fellBehind(at: partitions[remote.partition].counter)
+            }
         }
         if remote.isBehind {
             if remote.address.name.kind.isPresence {
@@ -141,8 +146,11 @@ extension ClusterHome {
 
     /// Continues the channel's stream at a position.
     func setPosition(_ position: StreamPosition?, of remote: RemoteChannel) {
-        remote.position = position
         let address = remote.address
+        if position?.stream != remote.position?.stream {
+            store(of: remote).streamChanged(of: address)
+        }
+        remote.position = position
         let channel = channels.table[address]
         guard let position, let app = context.registry.apps[address.app], app.recovery.isEnabled,
             let known = ChannelPosition(position)

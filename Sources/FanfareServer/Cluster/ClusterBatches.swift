@@ -85,6 +85,12 @@ extension ClusterStore {
         return true
     }
 
+    /// Called when a channel goes on in another stream: what is published from now on stays behind what Redis may refuse for it.
+    func streamChanged(of address: ChannelAddress) {
+        guard outbox.contains(address) || isUnanswered(address) else { return }
+        outbox.hold(address)
+    }
+
     /// Whether a message of a channel is unanswered.
     func isUnanswered(_ address: ChannelAddress) -> Bool {
         calls.values.contains { call in

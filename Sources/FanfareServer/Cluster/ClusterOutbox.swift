@@ -142,7 +142,19 @@ struct ClusterOutbox {
         reopening[message.address, default: Reopening()].stale.append(message)
     }
 
-    /// Sends the messages of channels of which no message is unanswered any more to their current streams.
+    /// Lets the later messages of a channel wait until the earlier ones are answered, which know another stream.
+    ///
+    /// Otherwise Redis might refuse the earlier ones for it, and accept the later ones.
+    mutating func hold(_ address: ChannelAddress) {
+        reopening[address] = reopening[address] ?? Reopening()
+    }
+
+    /// Whether a message of a channel is about to be sent.
+    func contains(_ address: ChannelAddress) -> Bool {
+        queues.values.contains { $0.elements.contains { $0.address == address } }
+    }
+
+    /// Sends the messages of channels of which no earlier message is unanswered any more to their current streams.
     ///
     /// - Parameters:
     ///   - isReordered: Injected fault: whether those that were refused are sent in another order.
@@ -151,7 +163,8 @@ struct ClusterOutbox {
         isReordered: Bool = false,
         isUnanswered: (ChannelAddress) -> Bool
     ) {
-        for (address, messages) in reopening where !isUnanswered(address) {
+        for (address, messages) in reopening
+        where !isUnanswered(address) && !contains(address) {
             reopening[address] = nil
             let stale = isReordered ? messages.stale.reversed() : messages.stale
             for message in stale + messages.waiting { enqueue(message.reopened) }
@@ -183,12 +196,12 @@ struct ClusterOutbox {
             default: break
             }
         }
-        ahead += reopening.values.flatMap(\.waiting)
+        let behind = reopening.values.flatMap(\.waiting)
         reopening = [:]
-        guard !ahead.isEmpty else { return }
-        let behind = waiting
+        guard !ahead.isEmpty || !behind.isEmpty else { return }
+        let unsent = waiting
         (queues, filled) = ([:], [])
-        for message in ahead + behind { enqueue(message) }
+        for message in ahead + unsent + behind { enqueue(message) }
     }
 
     /// Removes the messages of a partition.

@@ -8,8 +8,9 @@ extension ClusterHome {
     /// Receives what is published for a channel.
     func receive(_ announcement: ChannelAnnouncement, on remote: RemoteChannel) {
         if case .count(let count) = announcement.content { remote.totalSubscriptions = count }
-        // What is published before the node knows where it stands is part of what it will read.
-        guard remote.isCurrent else {
+        // What is published before the node knows where it stands is part of what it will read; what is read behind the
+        // list of members says nothing of them.
+        guard remote.isCurrent || remote.isReading && announcement.content.isOfMembers else {
             if context.faults.contains(.deliversEarly) { remote.early.append(announcement) }
             return
         }
@@ -85,12 +86,14 @@ extension ClusterHome {
     }
 
     /// Continues a channel in a stream that begins.
-    private func begin(
+    func begin(
         _ id: UInt64,
         _ reason: ChannelAnnouncement.Beginning,
         on remote: RemoteChannel
     ) {
         let former = remote.position
+        // The reply to the call that has begun it may precede its announcement.
+        guard former?.stream != id else { return }
         let start = StreamPosition(stream: id, serial: 0)
         switch reason {
         case .epoch where hasStream(remote):

@@ -102,7 +102,23 @@ extension ClusterHome {
         let interests = interests(of: subscription, on: remote)
         // The cached event may have expired.
         guard !interests.contains(.cachedEvent) else { return false }
-        return !interests.contains(.stream) || hasStream(remote)
+        return !interests.contains(.stream) || knowsStream(of: subscription, on: remote)
+    }
+
+    /// Whether the node knows enough of the channel's stream to tell what a client has missed.
+    private func knowsStream(
+        of subscription: PendingSubscription,
+        on remote: RemoteChannel
+    ) -> Bool {
+        guard hasStream(remote), let last = remote.position else { return false }
+        guard let app = context.registry.apps[remote.address.app],
+            let issued = subscription.position?.position,
+            let position = StreamPosition(app.position(issuedAs: issued, on: remote.address.name))
+        else { return true }
+        // A client that comes from another node may have got more than this one, which has not noticed yet that nothing
+        // reaches it.
+        return position.stream == last.stream
+            ? position.serial <= last.serial : position.stream < last.stream
     }
 
     /// Whether the channel has a stream that goes on.
@@ -121,7 +137,7 @@ extension ClusterHome {
         var rest: [PendingSubscription] = []
         for subscription in remote.waiting {
             var needed = interests(of: subscription, on: remote)
-            if hasStream(remote) { needed.remove(.stream) }
+            if knowsStream(of: subscription, on: remote) { needed.remove(.stream) }
             if needed.isSubset(of: answered) {
                 granted.append(subscription)
             } else {

@@ -14,6 +14,14 @@ public struct ChannelAnnouncement: Hashable, Sendable {
         case count(Int)
         /// A stream that begins (`!`), and why.
         case stream(UInt64, Beginning)
+
+        /// Whether it changes the list of members.
+        public var isOfMembers: Bool {
+            switch self {
+            case .memberAdded, .memberRemoved: true
+            case .event, .clientEvent, .count, .stream: false
+            }
+        }
     }
 
     /// Why a stream begins.

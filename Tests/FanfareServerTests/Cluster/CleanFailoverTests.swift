@@ -151,8 +151,6 @@ import Testing
                 #expect(text.contains(#""data":"\#(number)""#), "\(text)")
             }
             #expect(try await kept.events(7) == texts(1...7))
-            // The broker has asked for the first ones.
-            try await kept.pong()
             try await kept.confirm()
             try await kept.cut(here)
             try await trigger(here, 8...8)

@@ -7,8 +7,16 @@ import Testing
 
 /// A stock client with a session token, which answers `pusher:ping` when the test says so.
 struct StockWire {
+    /// Whether the broker has asked for a confirmation.
+    private final class Question {
+        var isOpen = false
+        /// Whether messages were received since, which the answer does not confirm.
+        var isOld = false
+    }
+
     let client: WebSocketWire
     let socketID: String
+    private let question = Question()
 
     /// A token that is created now, or some seconds from now.
     static func token(in seconds: Int = 0) -> String {
@@ -39,9 +47,20 @@ struct StockWire {
     /// The next message, whatever the broker asks meanwhile.
     func next() async throws -> String {
         while true {
-            let frame = try await client.next()
-            if frame.opcode == 1, !frame.text.contains(#""pusher:ping""#) { return frame.text }
+            if let text = try await read() { return text }
         }
+    }
+
+    /// Reads the next frame, and returns its text unless it asks for a confirmation.
+    private func read() async throws -> String? {
+        let frame = try await client.next()
+        guard frame.opcode == 1 else { return nil }
+        if frame.text.contains(#""pusher:ping""#) {
+            (question.isOpen, question.isOld) = (true, false)
+            return nil
+        }
+        if !frame.text.contains(#""pusher:pong""#) { question.isOld = true }
+        return frame.text
     }
 
     /// The data of the next events.
@@ -58,22 +77,27 @@ struct StockWire {
         return all
     }
 
-    /// Waits to be asked, and confirms.
+    /// Confirms everything that was received, and what comes until the broker asks.
     func confirm() async throws {
-        try await waitForPing()
-        try await pong()
+        var isPartial = true
+        while isPartial {
+            try await waitForPing()
+            isPartial = question.isOld
+            try await pong()
+        }
     }
 
     /// Waits to be asked for a confirmation.
     func waitForPing() async throws {
-        while try await client.next().text.contains(#""pusher:ping""#) == false {}
+        while !question.isOpen { _ = try await read() }
     }
 
     /// Answers `pusher:ping`, and returns when the broker has read that.
     func pong() async throws {
+        question.isOpen = false
         try client.send(#"{"event":"pusher:pong","data":{}}"#)
         try client.send(#"{"event":"pusher:ping","data":{}}"#)
-        while try await client.next().text.contains(#""pusher:pong""#) == false {}
+        while try await read()?.contains(#""pusher:pong""#) != true {}
     }
 
     /// Loses the connection, and returns when the broker knows.

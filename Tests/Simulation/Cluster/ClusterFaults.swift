@@ -80,6 +80,11 @@ extension ClusterWorld {
 
     /// Ends all faults of connections.
     func heal() {
+        // What a node had sent before it ended arrives only now, its heartbeats as well.
+        let living = Set(nodes.map(\.number))
+        if redis.links.contains(where: { $0.isDeaf && !living.contains($0.node) }) {
+            lastDeathAt = now
+        }
         for link in redis.links { (link.isDeaf, link.isMute) = (false, false) }
         for node in nodes {
             node.dialer.isCutOff = false

@@ -16,9 +16,9 @@ from .run import ClusterRun, Size
 
 DESCRIPTION = """\
 Runs three nodes on Redis with real clients, publishes over all of them, and lets one thing after the other fail. Compares what
-each client got with what a node has acknowledged, and the members of a presence channel with those who are there. Prints a
-table by client and fault. The exit status is 1 if a message is lost untold, out of order, or repeated where it must not be, or
-if anybody believes in a member that is not there.
+each client got with what a node has acknowledged, and the members of a presence channel, and what webhooks tell of them, with
+those who are there. Prints a table by client and fault. The exit status is 1 if a message is lost untold, out of order, or
+repeated where it must not be, if anybody believes in a member that is not there, or if a webhook tells of a transition twice.
 
 With PUSHER_JS, the file of an unmodified bundle of pusher-js, also with pusher-js in Chromium.
 """
@@ -30,7 +30,7 @@ def main():
     pusher_js = os.environ.get("PUSHER_JS")
     kinds = [kind for kind in (*PROMISED, STOCK) if pusher_js or not kind.needs_pusher_js]
     counts = {kind: options.sdk_clients if kind == SDK else options.other_clients for kind in kinds}
-    outcomes, ghosts, begin = [], {}, time.monotonic()
+    outcomes, violations, begin = [], [], time.monotonic()
     with ExitStack() as stack:
         stack.callback(lambda: print(f"\n{table(outcomes)}"))
         site = Site(pusher_js)
@@ -48,11 +48,14 @@ def main():
             progress = Progress(f"{number + 1} of {len(chosen)}: {fault.name}", size, "faults")
             run = ClusterRun(fault, size, options.seed + number, site, pages, progress.show)
             outcomes += run.outcomes()
-            ghosts[fault.name] = run.ghosts
-            progress.end(f", {grouped(run.unanswered)} batches repeated")
+            violations += [f"{fault.name}: {who} believes in {users}" for who, users in run.ghosts.items()]
+            violations += [f"{fault.name}: {text}" for text in run.misreports]
+            told = run.attendance
+            progress.end(
+                f", {grouped(run.unanswered)} batches repeated, {grouped(told.transitions)} webhooks and {told.repeats} again"
+            )
     print(f"\n{summary(outcomes)}, in {(time.monotonic() - begin) / 60:.1f} minutes.")
-    violations = [text for outcome in outcomes for text in outcome.violations]
-    violations += [f"{name}: {who} believes in {users}" for name, found in ghosts.items() for who, users in found.items()]
+    violations += [text for outcome in outcomes for text in outcome.violations]
     for text in violations:
         print(f"BROKEN: {text}")
     print("FAILED" if violations else "Every promise held.")

@@ -84,6 +84,16 @@ def exhaust_memory(world):
     world.primary.command("CONFIG", "SET", "maxmemory", "0")
 
 
+def overflow_output(world):
+    """Redis ends the connections that get more at once than it keeps for them."""
+    server = world.primary
+    server.command("CONFIG", "SET", "client-output-buffer-limit", "normal 1mb 1mb 0 pubsub 1mb 1mb 0")
+    topics = server.command("PUBSUB", "CHANNELS", "*:m:*:channel-*").split()
+    # Nothing that a node understands.
+    script = "for _ = 1, 8 do redis.call('PUBLISH', ARGV[1], string.rep('x', 262144)) end"
+    server.command("EVAL", script, 0, random.choice(topics))
+
+
 def flush_all(world):
     world.primary.command("FLUSHALL")
 
@@ -113,6 +123,7 @@ FAULTS = [
     ClusterFault("Redis paused for 2 s", pause_redis(2)),
     ClusterFault("scripts flushed", flush_scripts, pause=(0.2, 0.6)),
     ClusterFault("memory exhausted", exhaust_memory),
+    ClusterFault("output limit of 1 MB", overflow_output),
     ClusterFault("Redis killed", kill_redis, may_gap=True),
     ClusterFault("Redis emptied", flush_all, pause=(2, 4), may_gap=True),
     ClusterFault("failover", fail_over, pause=(2, 4), may_gap=True, has_sentinels=True),

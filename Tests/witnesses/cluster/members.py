@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import random
 import threading
 import time
 
@@ -71,8 +72,33 @@ class Member:
 class Room:
     """A channel whose members come and go."""
 
+    #: Seconds for which a member is away: long enough to have left, which three seconds are not.
+    AWAY_TIME = 4
+
     def __init__(self, balancer_port, app, count):
-        self.members = {f"user-{number}": Member(f"user-{number}", balancer_port, app) for number in range(count)}
+        self._port, self._app = balancer_port, app
+        self.members = {}
+        for number in range(count):
+            self._enter(f"user-{number}")
+        self._is_settling = threading.Event()
+        self._visitor = threading.Thread(target=self._come_and_go, daemon=True)
+        self._visitor.start()
+
+    def _enter(self, user):
+        self.members[user] = Member(user, self._port, self._app)
+
+    def _come_and_go(self):
+        while not self._is_settling.is_set():
+            user = random.choice(list(self.members))
+            self.members.pop(user).leave()
+            self._is_settling.wait(self.AWAY_TIME)
+            self._enter(user)
+            self._is_settling.wait(1)
+
+    def settle(self):
+        """From here on nobody comes or goes by himself."""
+        self._is_settling.set()
+        self._visitor.join()
 
     def disagreements(self):
         """Who believes in other members than there are."""
@@ -87,4 +113,5 @@ class Room:
             self.members.pop(user).leave()
 
     def end(self):
+        self.settle()
         self.leave(len(self.members))

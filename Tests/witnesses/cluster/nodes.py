@@ -34,7 +34,7 @@ class Balancer(Relay):
 class Node:
     """One broker of the cluster, behind a relay of its own to Redis, or with the Sentinels' addresses."""
 
-    def __init__(self, number, folder, relay=None, sentinels=None, **cluster):
+    def __init__(self, number, folder, webhook, relay=None, sentinels=None, **cluster):
         self.name = f"node-{number}"
         self.port = free_port()
         self.is_running = False
@@ -48,6 +48,7 @@ class Node:
         rules = [{"channel_prefix": "channel-", "keep": "always"}]
         recovery = {"rules": rules, "messages_max": 10_000, "bytes_max": 16 << 20, "replay_bytes_max": 16 << 20}
         app = {"id": Broker.app_id, "key": Broker.key, "secret": Broker.secret, "recovery": recovery}
+        app["webhooks"] = [webhook]
         self._file.write_text(
             json.dumps(
                 {
@@ -56,6 +57,7 @@ class Node:
                     "shutdown": {"deadline": 3},
                     "log": {"level": "warning"},
                     "apps": [app],
+                    "webhooks": {"database": str(folder / f"{self.name}.sqlite")},
                     "cluster": {
                         **{"engine": "redis", "node": self.name, "partitions": 16, "lease": LEASE},
                         **{"close_after": 6, "redis": redis}, **cluster,

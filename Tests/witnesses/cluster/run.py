@@ -22,12 +22,15 @@ from recovery.run import await_last
 from .members import CHANNEL, Room
 from .nodes import LEASE, Backends, Balancer, Node
 from .servers import RedisServer, Sentinels
+from .webhooks import Attendance
 
 # Seconds.
 #: Until all clients have the last message: who was closed may pause before it connects again.
 DELIVERY_TIME_MAX = 90
 #: Until nobody believes in a member that has gone: the lease, two seconds to notice, and some to reconnect.
 GHOST_TIME_MAX = LEASE + 8
+#: Until a backend is told who has left: the lease of the leader, three seconds for a return, one of the timer, and attempts.
+WEBHOOK_TIME_MAX = LEASE + 16
 CONFIRMATION_TIME = 4
 
 
@@ -65,6 +68,10 @@ class ClusterRun:
         self._occurred = 0
         #: What members believed at the end though it was not so; empty if all agreed.
         self.ghosts = {}
+        #: What webhooks have told wrongly.
+        self.misreports = []
+        #: What webhooks have told.
+        self.attendance = Attendance()
         #: Batches that were not acknowledged at once.
         self.unanswered = 0
 
@@ -99,6 +106,7 @@ class ClusterRun:
     def outcomes(self):
         """Runs it; returns the outcome of each kind of client."""
         with ExitStack() as stack:
+            stack.callback(self.attendance.close)
             self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             self._start_servers(stack)
             self._start_nodes(stack)
@@ -125,6 +133,7 @@ class ClusterRun:
             self.unanswered = publisher.unanswered
             await_last(clients.values(), publisher, self._ledger, DELIVERY_TIME_MAX)
             self._check_members(room)
+            self._check_webhooks(room)
             return [self._outcome(kind, each.report) for kind, each in clients.items()]
 
     def _start_servers(self, stack):
@@ -144,7 +153,9 @@ class ClusterRun:
         self.nodes = []
         for number in range(1, self._size.nodes + 1):
             settings = copy.deepcopy(self.fault.settings)
-            node = Node(number, self._folder, self._relay, self.sentinels, **settings)
+            node = Node(
+                number, self._folder, self.attendance.endpoint, self._relay, self.sentinels, **settings
+            )
             stack.callback(node.end)
             node.start()
             self.nodes.append(node)
@@ -173,11 +184,24 @@ class ClusterRun:
 
     def _check_members(self, room):
         """Lets half of the members go; then every node and every member must know who is left."""
+        room.settle()
         room.leave(self._size.members // 2)
         deadline = time.monotonic() + GHOST_TIME_MAX
         while (ghosts := self._ghosts(room)) and time.monotonic() < deadline:
             time.sleep(0.1)
         self.ghosts = ghosts
+
+    def _check_webhooks(self, room):
+        """In the end a backend knows who is there, and was told of each who came or left once."""
+        deadline = time.monotonic() + WEBHOOK_TIME_MAX
+        while (present := self.attendance.present) != set(room.members) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        if self.fault.may_gap:
+            # A lost primary takes with it what was not told yet.
+            return
+        if wrong := present ^ set(room.members):
+            self.misreports.append(f"webhooks: not as they tell: {sorted(wrong)}")
+        self.misreports += [f"webhooks: {text}" for text in self.attendance.violations]
 
     def _ghosts(self, room):
         ghosts = room.disagreements()
