@@ -206,22 +206,21 @@ struct ClusterOutbox {
 
     /// Removes the messages of a partition.
     ///
+    /// - Parameters:
+    ///   - partition: The index of the partition.
+    ///   - isThere: Whether a channel belongs to it.
     /// - Returns: Those that Redis has refused, which precede the unanswered ones of their channels, and those that were not
     ///   sent; all in the order of each channel.
     mutating func removeAll(
-        of partition: Int
+        of partition: Int,
+        _ isThere: (ChannelAddress) -> Bool
     ) -> (refused: [OutgoingMessage], unsent: [OutgoingMessage]) {
-        var (refused, unsent): ([OutgoingMessage], [OutgoingMessage]) = ([], [])
-        for (address, messages) in reopening {
-            let stale = messages.stale.filter { $0.partition == partition }
-            let waiting = messages.waiting.filter { $0.partition == partition }
-            guard !stale.isEmpty || !waiting.isEmpty else { continue }
-            // They go to whichever stream is current by then.
-            refused += stale.map(\.reopened)
-            unsent += waiting.map(\.reopened)
-            reopening[address] = nil
-        }
-        unsent += queues.removeValue(forKey: partition)?.elements ?? []
+        let reopened = reopening.filter { isThere($0.key) }
+        for address in reopened.keys { reopening[address] = nil }
+        // They go to whichever stream is current by then.
+        let refused = reopened.values.flatMap(\.stale).map(\.reopened)
+        let queued = Array(queues.removeValue(forKey: partition)?.elements ?? [])
+        let unsent = queued + reopened.values.flatMap(\.waiting).map(\.reopened)
         filled.removeAll { $0 == partition }
         byteCount -= (refused + unsent).reduce(0) { $0 + $1.length }
         return (refused, unsent)

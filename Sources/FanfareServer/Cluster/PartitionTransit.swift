@@ -62,7 +62,7 @@ extension ClusterHome {
             remote.isCatchingUp = false
             origin.catchingUpCount -= 1
         }
-        let messages = origin.outbox.removeAll(of: index)
+        let messages = origin.outbox.removeAll(of: index) { partition(of: $0) == index }
         transit.returned = messages.refused
         let store = ClusterStore(origin.address, of: self, transit)
         for message in messages.unsent { store.outbox.append(message) }
@@ -203,7 +203,8 @@ extension ClusterHome {
         transit.origin.endings = transit.origin.endings.filter { $0.value.partition != index }
         target.partitions.append(index)
         target.replicas?.connect()
-        for message in transit.returned + store.outbox.removeAll() {
+        let waiting = store.outbox.removeAll(of: index) { _ in true }
+        for message in transit.returned + waiting.refused + waiting.unsent {
             target.outbox.append(message)
         }
         loseSessions(transit.sessionCalls)
