@@ -59,15 +59,17 @@ extension BrokerServer {
         do { inspector = try ClusterInspector(configuration.cluster) } catch {
             throw .cluster("\(error)")
         }
-        for store in 0..<inspector.storeCount {
+        let servers: ClusterServers
+        do { servers = try await inspector.servers() } catch { throw .cluster("\(error)") }
+        if let fault = servers.fault { throw .cluster("\(fault)") }
+        for server in servers.all {
             // Who joins finds out, and waits for a server that is about to start.
-            guard let assessment = try? await inspector.assess(store, claims: true) else {
+            guard let assessment = try? await inspector.assess(server, claims: true) else {
                 continue
             }
-            let name = inspector.name(of: store)
-            if let fault = assessment.faults.first { throw .cluster("\(name): \(fault)") }
+            if let fault = assessment.faults.first { throw .cluster("\(server.name): \(fault)") }
             for warning in assessment.warnings {
-                log.warning("Redis: \(warning)", metadata: ["server": "\(name)"])
+                log.warning("Redis: \(warning)", metadata: ["server": "\(server.name)"])
             }
         }
     }

@@ -46,6 +46,16 @@ package indirect enum RESPTree: Equatable, Sendable {
         return fields
     }
 
+    /// The value of a key of a map, or of a list of keys and values by turns; null if there is none.
+    package subscript(name: String) -> RESPTree {
+        let elements = elements
+        for index in stride(from: 0, to: elements.count - 1, by: 2)
+        where elements[index].text == name {
+            return elements[index + 1]
+        }
+        return .null
+    }
+
     /// An integer.
     package static func integer(_ number: Int) -> RESPTree { .text(.integer, "\(number)") }
 

@@ -55,12 +55,23 @@ struct Check: AsyncParsableCommand {
         } catch {
             throw CommandError("The servers of the cluster cannot be checked: \(error)")
         }
-        var isUsable = true
-        for store in 0..<inspector.storeCount {
+        let servers: ClusterServers
+        do throws(ClusterInspector.Failure) {
+            servers = try await inspector.servers()
+        } catch {
+            servers = ClusterServers(fault: error)
+        }
+        var isUsable = servers.fault == nil
+        if let fault = servers.fault {
+            Console.print("")
+            Console.print("\(fault.server):")
+            Console.print("  fault    \(fault.reason)")
+        }
+        for server in servers.all {
             Console.print("")
             do {
-                let assessment = try await inspector.assess(store)
-                Console.print("\(inspector.name(of: store)) (\(assessment.server)):")
+                let assessment = try await inspector.assess(server)
+                Console.print("\(server.name) (\(assessment.server)):")
                 for fault in assessment.faults { Console.print("  fault    \(fault)") }
                 for warning in assessment.warnings { Console.print("  warning  \(warning)") }
                 if assessment.faults.isEmpty, assessment.warnings.isEmpty {
@@ -68,7 +79,7 @@ struct Check: AsyncParsableCommand {
                 }
                 if !assessment.faults.isEmpty { isUsable = false }
             } catch {
-                Console.print("\(inspector.name(of: store)):")
+                Console.print("\(server.name):")
                 Console.print("  fault    it cannot be asked: \(error.reason)")
                 isUsable = false
             }

@@ -16,6 +16,7 @@ import Testing
               redis:
                 urls: ["rediss://redis.example:6380"]
                 sentinels: ["redis://sentinel.example:26379"]
+                mode: sentinel
                 username: fanfare
                 password: swordfish
                 trust: /etc/fanfare/redis.pem
@@ -32,6 +33,7 @@ import Testing
         (expected.partitions, expected.prefix) = (64, "live")
         expected.redis.urls = ["rediss://redis.example:6380"]
         expected.redis.sentinels = ["redis://sentinel.example:26379"]
+        expected.redis.mode = .sentinel
         (expected.redis.username, expected.redis.password) = ("fanfare", "swordfish")
         expected.redis.trust = "/etc/fanfare/redis.pem"
         (expected.redis.acknowledge, expected.redis.replicas) = (.replica, 2)
@@ -39,6 +41,36 @@ import Testing
         (expected.lease, expected.closeAfter) = (20, 30)
         #expect(cluster == expected)
         #expect(try Configuration.load(file: nil).cluster == ClusterConfiguration())
+    }
+
+    @Test(
+        "The mode fits the addresses",
+        arguments: [
+            (
+                "urls: ['redis://a'], mode: sentinel",
+                "mode is sentinel: name all of them in cluster.redis.sentinels"
+            ),
+            (
+                "urls: ['redis://a'], sentinels: ['redis://b'], mode: cluster",
+                "mode is cluster, but there are cluster.redis.sentinels: leave one of the two out"
+            ),
+            (
+                "urls: ['redis://a'], sentinels: ['redis://b'], mode: single",
+                "mode is single, but there are cluster.redis.sentinels: leave one of the two out"
+            ),
+            (
+                "urls: ['redis+unix:///a'], mode: cluster",
+                "urls.0 is a path, but cluster.redis.mode is cluster: name the server"
+            ),
+        ]
+    )
+    func modes(redis: String, fault: String) throws {
+        let yaml = "cluster: {engine: redis, redis: {\(redis)}}" + Self.app
+        let error = #expect(throws: ConfigurationError.self) {
+            try Configuration.load(yaml: yaml, file: "f.yaml")
+        }
+        let text = try #require(error?.description)
+        #expect(text.hasPrefix("f.yaml:1: cluster.redis.\(fault)"), "\(text)")
     }
 
     @Test(arguments: [

@@ -178,4 +178,46 @@ import Testing
         #expect(try store.refusal(of: call)?.code == .outOfMemory)
         #expect(try store.detach().becameVacant)
     }
+
+    @Test("An epoch goes on at a server to which the slot has moved")
+    func movedSlot() throws {
+        let store = try ClusterStore()
+        let first = try store.register()
+        func register(_ node: String, at run: Character, from origin: Character?, known: UInt64 = 0)
+            throws -> Registration
+        {
+            let call = store.calls(of: node).register(
+                with: ClusterStore.server(run),
+                known: known,
+                .primary,
+                in: first.epoch,
+                movedFrom: origin.map { ClusterStore.server($0).run }
+            )
+            return try store.send(call) { Registration($0) }
+        }
+        // A newer stream of the same epoch does not end it.
+        let known = first.epoch.since + 5
+        #expect(try register("a", at: "2", from: "1", known: known).epoch == first.epoch)
+        #expect(try register("b", at: "2", from: "1", known: known).epoch == first.epoch)
+        #expect(try register("c", at: "2", from: nil, known: known).epoch == first.epoch)
+        // Another process than that of the epoch, and none.
+        let second = try register("a", at: "3", from: "1").epoch
+        #expect(second.since > first.epoch.since)
+        #expect(try register("a", at: "4", from: nil).epoch.since > second.since)
+    }
+
+    @Test("A server that has followed the one that had the slot may lack its last writes")
+    func replacedServer() throws {
+        let store = try ClusterStore()
+        let epoch = try store.register().epoch
+        let call = store.calls(of: "a").register(
+            with: ClusterStore.server("2", after: "1"),
+            known: 0,
+            .primary,
+            in: epoch,
+            movedFrom: ClusterStore.server("1").run
+        )
+        let next = try store.send(call) { Registration($0) }.epoch
+        #expect(next.since > epoch.since && !next.isClean)
+    }
 }

@@ -16,14 +16,21 @@ extension ClusterHome {
             remote.isSubscribed = false
             remote.attaching = nil
             remote.countedSubscriptions = 0
+            remote.isCatchingUp = false
         }
         (store.behind, store.catchingUpCount) = ([], 0)
     }
 
     /// Attaches the node to all its channels of a store again.
-    func catchUpAll(in store: ClusterStore) {
+    ///
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - partition: The index of the partition that has come there; `nil` for all.
+    func catchUpAll(in store: ClusterStore, partition: Int? = nil) {
         var vacant: [RemoteChannel] = []
-        for remote in remotes.values where self.store(of: remote) === store {
+        for remote in remotes.values
+        where self.store(of: remote) === store && remote.partition == partition ?? remote.partition
+        {
             let hasSubscribers = channels.table[remote.address]?.home.isVacant == false
             if hasSubscribers || !remote.waiting.isEmpty {
                 store.behind.append(remote)
@@ -39,9 +46,12 @@ extension ClusterHome {
         while store.isOpen, store.catchingUpCount < Self.catchingUpMax,
             let remote = store.behind.popLast()
         {
-            guard remotes[remote.address] === remote, remote.attaching == nil else { continue }
+            guard remotes[remote.address] === remote, remote.attaching == nil,
+                self.store(of: remote) === store
+            else { continue }
             if remote.isBehind {
                 store.catchingUpCount += 1
+                remote.isCatchingUp = true
                 var interests: PartitionCalls.Interests = remote.position == nil ? [] : .stream
                 if remote.address.name.kind.isPresence { interests.insert(.members) }
                 if remote.address.name.kind.isCache { interests.insert(.cachedEvent) }
@@ -55,7 +65,7 @@ extension ClusterHome {
     /// Called when a channel has found out what it has missed.
     func caughtUp(_ remote: RemoteChannel) {
         let store = store(of: remote)
-        store.catchingUpCount = max(0, store.catchingUpCount - 1)
+        if exchange(&remote.isCatchingUp, with: false) { store.catchingUpCount -= 1 }
         catchUpNext(in: store)
     }
 

@@ -53,10 +53,7 @@ extension ClusterHome {
 
     func sendAttach(_ remote: RemoteChannel, _ interests: PartitionCalls.Interests) {
         if !remote.isSubscribed {
-            remote.isSubscribed = send(to: remote.partition, as: .topics) {
-                connection throws(RedisCallError) in
-                try connection.subscribe(to: [remote.topic])
-            }
+            remote.isSubscribed = subscribe(to: [remote.topic], in: remote.partition)
         }
         let count = max(1, subscriptionCount(of: remote))
         let call = calls(of: remote).attach(

@@ -33,6 +33,7 @@ extension ClusterStore {
         let calls = home.partitions[batch[0].partition].calls
         return send(
             calls.publish(batch.map(\.message), opens: batch[0].opens),
+            to: batch[0].partition,
             as: .publish(batch)
         )
     }
@@ -42,9 +43,11 @@ extension ClusterStore {
     /// A demoted server still publishes, so a write behind the messages has to prove that it is the primary.
     private func sendPlainly(_ messages: [OutgoingMessage]) -> Bool {
         let batch = PlainBatch(messages)
+        let partition = messages[0].partition
+        let command: StaticString = home.slots == nil ? "PUBLISH" : "SPUBLISH"
         let keys = home.partitions[messages[0].partition].calls.keys
         func count(_ number: Int, _ purpose: ClusterHome.Call) -> Bool {
-            send(as: purpose) { connection throws(RedisCallError) in
+            send(to: partition, as: purpose) { connection throws(RedisCallError) in
                 try connection.call(argumentCount: 3) { writer in
                     writer.argument(literal: "INCRBY")
                     writer.argument(keys.counter)
@@ -54,9 +57,10 @@ extension ClusterStore {
         }
         guard count(messages.count, .plainPart(batch)) else { return false }
         for message in messages {
-            let isSent = send(as: .plainPart(batch)) { connection throws(RedisCallError) in
+            let isSent = send(to: partition, as: .plainPart(batch)) {
+                connection throws(RedisCallError) in
                 try connection.call(argumentCount: 3) { writer in
-                    writer.argument(literal: "PUBLISH")
+                    writer.argument(literal: command)
                     writer.argument(keys.announcements(message.message.channel))
                     writer.argument(length: message.message.entry.count + 2) { bytes in
                         bytes.append("0 ")
@@ -72,7 +76,7 @@ extension ClusterStore {
 
     /// Injected fault: a call that any server answers.
     private func ping(_ purpose: ClusterHome.Call) -> Bool {
-        send(as: purpose) { connection throws(RedisCallError) in try connection.call("PING") }
+        send(["PING"], to: nil, as: purpose)
     }
 
     /// Called when the connection ends between the parts of a batch, of which some may be on their way.
@@ -90,7 +94,7 @@ extension ClusterStore {
     /// Whether a message of a channel is unanswered.
     func isUnanswered(_ address: ChannelAddress) -> Bool {
         calls.values.contains { call in
-            guard case .publish(let messages) = call else { return false }
+            guard case .publish(let messages) = call.purpose else { return false }
             return messages.contains { $0.address == address }
         }
     }
@@ -112,6 +116,9 @@ extension ClusterHome {
 
     /// The number of messages that wait for Redis, or for its replicas.
     var waitingMessageCount: Int {
-        stores.reduce(0) { $0 + $1.outbox.count + ($1.replicas?.count ?? 0) }
+        stores.reduce(0) { count, store in
+            count + store.outbox.count + (store.replicas?.count ?? 0)
+                + (store.transit?.returned.count ?? 0)
+        }
     }
 }

@@ -6,7 +6,7 @@ import Redis
 extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
     /// Connects for the first time, or again.
     func connect() {
-        guard connection == nil else { return }
+        guard connection == nil, transit == nil else { return }
         if downSince == nil { downSince = context.reactor.now }
         var url = address.url
         if let sentinels = address.sentinels {
@@ -42,11 +42,14 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
     }
 
     func opened(_ connection: RedisConnection, server: RedisServer) {
+        if home.slots == nil, server.mode == .cluster, settings.mode.joins(address) {
+            return home.joinRedisCluster()
+        }
         if let fault = fault(of: server) {
             status.failed("\(address.url): \(fault)")
             return connection.close()
         }
-        isOpen = true
+        (isOpen, openSince) = (true, context.reactor.now)
         backoff.reset()
         replicas?.begin(at: server)
         let isFirst = lastRun == nil
@@ -60,6 +63,8 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
 
     /// Why the node cannot start with a server; `nil` if it can, or has started.
     private func fault(of server: RedisServer) -> String? {
+        if home.slots == nil, let fault = settings.mode.fault(of: server) { return fault }
+        guard server.isPrimary else { return "\(RedisFault.replica)" }
         guard let count = settings.replicaCount, !home.isReady else { return nil }
         if server.runID == nil {
             return "the server hides its run ID (INFO), without which cluster.redis.acknowledge "
@@ -78,8 +83,9 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         let wasOpen = isOpen
         isOpen = false
         if wasOpen { downSince = context.reactor.now }
-        var unanswered = calls.sorted { $0.key < $1.key }.map(\.value)
+        var unanswered = calls.sorted { $0.key < $1.key }.map(\.value.purpose)
         calls = [:]
+        endings = [:]
         if let messages = replicas?.end(), !messages.isEmpty {
             unanswered.insert(.publish(messages), at: 0)
         }
@@ -89,13 +95,20 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
     }
 
     func received(_ reply: borrowing RESPView, to call: CallID, on connection: RedisConnection) {
-        guard let purpose = calls.removeValue(forKey: call) else { return }
-        home.received(reply, to: purpose, on: self)
+        guard let call = calls.removeValue(forKey: call) else {
+            if let error = RedisError(reply) { home.subscriptionRefused(error, by: self) }
+            return
+        }
+        guard home.slots != nil else { return home.received(reply, to: call.purpose, on: self) }
+        home.received(reply, to: call, inRedisCluster: self)
     }
 
     func received(push: borrowing RESPView, on connection: RedisConnection) {
-        guard push[0].equals("message") else { return }
-        home.received(push[2], at: push[1].text)
+        if push[0].equals("message") || push[0].equals("smessage") {
+            home.received(push[2], at: push[1].text)
+        } else if push[0].equals("sunsubscribe") {
+            home.subscriptionEnded(to: push[1].text, at: self)
+        }
     }
 
     // MARK: - Sentinels

@@ -12,11 +12,16 @@ struct ClusterCounts: Sendable {
     var (reapedNodes, reapedMembers) = (0, 0)
     /// Channels whose position was not that of Redis though nothing was missed; must stay 0.
     var divergences = 0
+    /// Partitions that have moved to another server of a Redis Cluster.
+    var movedPartitions = 0
     /// Webhooks that were dropped from the queues of partitions that this shard leads, since they were full.
     var droppedWebhooks = 0
 
     private static var numbers: [WritableKeyPath<ClusterCounts, Int>] {
-        [\.caughtUp, \.gaps, \.divergences, \.reapedNodes, \.reapedMembers, \.droppedWebhooks]
+        [
+            \.caughtUp, \.gaps, \.divergences, \.reapedNodes, \.reapedMembers, \.movedPartitions,
+            \.droppedWebhooks,
+        ]
     }
 
     /// Replaces each count by a later one.

@@ -100,15 +100,11 @@ extension ClusterHome {
             }
         }
         for remote in left { forget(remote) }
-        for store in stores {
-            let topics = left.filter { $0.isSubscribed && self.store(of: $0) === store }.map(
-                \.topic
-            )
-            for start in stride(from: 0, to: topics.count, by: 256) {
-                let portion = Array(topics[start..<min(start + 256, topics.count)])
-                store.send(as: .topics) { connection throws(RedisCallError) in
-                    try connection.unsubscribe(from: portion)
-                }
+        let subscribed = Dictionary(grouping: left.filter(\.isSubscribed), by: \.partition)
+        for (partition, remotes) in subscribed {
+            for start in stride(from: 0, to: remotes.count, by: 256) {
+                let portion = remotes[start..<min(start + 256, remotes.count)]
+                unsubscribe(from: portion.map(\.topic), in: partition)
             }
         }
         if areLeft { startTimer(.vacancies, after: .seconds(1)) }

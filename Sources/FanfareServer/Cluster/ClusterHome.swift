@@ -14,7 +14,7 @@ import Synchronization
 final class ClusterHome: SharedHome {
     /// A partition whose channels have their home on this shard.
     struct Partition {
-        let calls: PartitionCalls
+        var calls: PartitionCalls
         /// Where it is.
         var store: ClusterStore
         /// The epoch of the last registration; `nil` before the first.
@@ -29,6 +29,8 @@ final class ClusterHome: SharedHome {
         var leadership: Leadership?
         /// Webhooks that are done with, and still in the queue, and whether each was delivered.
         var settled: [StreamPosition: Bool] = [:]
+        /// Since when no store is known to have it; `nil` while one has it.
+        var downSince: MonotonicTime?
     }
 
     /// What the reply to a call is for.
@@ -62,8 +64,6 @@ final class ClusterHome: SharedHome {
         case session(ClusterSessions.Call)
         case compare([RemoteChannel])
         case usage
-        /// `SUBSCRIBE` and `UNSUBSCRIBE`, which are answered by announcements; only errors come here.
-        case topics
     }
 
     let context: ShardContext
@@ -107,6 +107,8 @@ final class ClusterHome: SharedHome {
     var isLeaving = false
     /// When the leaderships are given up, since the broker is about to stop; `nil` before that.
     var resignation: MonotonicTime?
+    /// Follows which server has which partition; `nil` without a Redis Cluster.
+    var slots: RedisClusterWatch?
     /// Whether all partitions were registered once.
     var isReady = false
     var counts = ClusterCounts()
@@ -114,7 +116,7 @@ final class ClusterHome: SharedHome {
 
     /// The purpose of a timer.
     enum Alarm: Int {
-        case counts, vacancies, timers, settling, claims, sessions
+        case counts, vacancies, timers, settling, claims, sessions, moves
     }
 
     /// Creates the home of a shard's channels, which is not connected yet.
@@ -161,23 +163,23 @@ final class ClusterHome: SharedHome {
     ///   then everything starts again.
     @discardableResult
     func send(_ call: ScriptCall, to partition: Int, as purpose: Call) -> Bool {
-        partitions[partition].store.send(call, as: purpose)
+        partitions[partition].store.send(call, to: partition, as: purpose)
     }
 
-    /// Sends a call on a partition.
+    /// Sends a call on a partition; without a purpose only an error would be a reply.
     @discardableResult
     func send(
         to partition: Int,
-        as purpose: Call,
+        as purpose: Call?,
         _ send: (RedisConnection) throws(RedisCallError) -> CallID
     ) -> Bool {
-        partitions[partition].store.send(as: purpose, send)
+        partitions[partition].store.send(to: partition, as: purpose, send)
     }
 
     /// Sends a command that is sent seldom on a partition; hot ones are written without strings.
     @discardableResult
     func send(_ command: [String], to partition: Int, as purpose: Call) -> Bool {
-        partitions[partition].store.send(command, as: purpose)
+        partitions[partition].store.send(command, to: partition, as: purpose)
     }
 
     /// Connects for the first time.
@@ -186,12 +188,15 @@ final class ClusterHome: SharedHome {
             settings.status.readyCount.add(1, ordering: .relaxed)
             return
         }
+        guard settings.mode != .cluster else { return joinRedisCluster() }
         for store in stores { store.connect() }
     }
 
     /// Ends the connections, with the shard.
     func shutDown() {
         // What waits is withdrawn by the connections, which end afterwards.
+        slots?.stop()
+        slots = nil
         for store in stores { store.shutDown() }
         (queries, lists) = ([:], [:])
         sessions.removeAll()
@@ -201,11 +206,21 @@ final class ClusterHome: SharedHome {
 
     /// Called when calls on a store's partitions are possible: everything that waits for it goes on.
     func opened(_ store: ClusterStore) {
-        catchUpAll(in: store)
+        goOn(in: store)
+        continueMoves()
+    }
+
+    /// Continues everything that waits for a store, or for one partition of it.
+    ///
+    /// - Parameters:
+    ///   - store: The store, whose connection is open.
+    ///   - index: The index of the partition that has come there; `nil` for all.
+    func goOn(in store: ClusterStore, partition index: Int? = nil) {
+        catchUpAll(in: store, partition: index)
         store.sendMessages()
-        followUsers(in: store)
+        followUsers(in: store, partition: index)
         startTimer(.settling, after: .zero)
-        resumeSessions(in: store)
+        resumeSessions(in: store, partition: index)
         for query in queries.values where query.isWaiting { ask(query) }
         for listing in lists.values where listing.isWaiting { ask(listing) }
     }
@@ -216,25 +231,33 @@ final class ClusterHome: SharedHome {
     ///   - store: The store.
     ///   - unanswered: The calls that Redis may have executed or not, in their order.
     func lost(_ store: ClusterStore, _ unanswered: [Call]) {
+        cutOff(store)
+        store.outbox.lost(unanswered.map { own($0, of: store) }) { refuse($0, .unanswered) }
+        loseSessions(unanswered)
+        for call in unanswered { giveUp(call) }
+        connectionEnded(of: store)
+    }
+
+    /// Called when nothing of a store's partitions is received any more, and other nodes may take over what this one did.
+    func cutOff(_ store: ClusterStore) {
         fallBehind(in: store)
         loseLeaderships(in: store)
         forgetStates(in: store)
+        forgetInboxes(in: store)
         reapings = reapings.filter { partitions[$0.key.partition].store !== store }
-        store.outbox.lost(unanswered) { refuse($0, .unanswered) }
-        loseSessions(in: store, unanswered)
-        for call in unanswered {
-            switch call {
-            case .replay(let number):
-                guard let (remote, subscription) = replays.removeValue(forKey: number) else {
-                    continue
-                }
-                remote.waiting.append(subscription)
-            case .query(let query, _, let attempt) where attempt == query.attempt:
-                query.isWaiting = true
-            case .list(let listing, let attempt) where attempt == listing.attempt:
-                listing.isWaiting = true
-            default: break
-            }
+    }
+
+    /// Called with a call that is not repeated as it was: what it was for goes on when there is a connection.
+    func giveUp(_ call: Call) {
+        switch call {
+        case .replay(let number):
+            guard let (remote, subscription) = replays.removeValue(forKey: number) else { return }
+            remote.waiting.append(subscription)
+        case .query(let query, _, let attempt) where attempt == query.attempt:
+            query.isWaiting = true
+        case .list(let listing, let attempt) where attempt == listing.attempt:
+            listing.isWaiting = true
+        default: break
         }
     }
 
@@ -269,8 +292,6 @@ final class ClusterHome: SharedHome {
         case .session(let call): receive(reply, to: call)
         case .compare(let channels): compared(reply, channels)
         case .usage: receiveUsage(reply)
-        case .topics:
-            if RedisError(reply) != nil { store.connection?.close() }
         }
     }
 
@@ -305,6 +326,7 @@ extension ClusterHome: TimerTarget {
         case .settling: sendSettled()
         case .claims: retryClaims()
         case .sessions: renewSessions()
+        case .moves: continueMoves()
         }
     }
 }

@@ -47,7 +47,7 @@ extension ClusterHome {
 
     /// Asks Redis, also again behind a loss of the connection.
     func ask(_ listing: ClusterListing) {
-        listing.isWaiting = !stores.allSatisfy(\.isOpen)
+        listing.isWaiting = !partitions.allSatisfy(\.store.isOpen)
         guard !listing.isWaiting else { return }
         (listing.names, listing.missing, listing.hasMore) = ([], 0, false)
         listing.attempt += 1

@@ -32,6 +32,13 @@ struct OutgoingMessage {
     /// Whether it can be published again without harm, if nobody knows whether it was.
     var isRepeatable: Bool { message.idempotency != nil }
 
+    /// The message for whichever stream is current by then; one without a position waits only for its place.
+    var reopened: OutgoingMessage {
+        var message = self
+        message.opens = message.message.stream != .none
+        return message
+    }
+
     /// Its size, in bytes.
     var length: Int { message.entry.count + address.name.text.utf8.count }
 }
@@ -41,10 +48,17 @@ final class PlainBatch {
     let messages: [OutgoingMessage]
     /// The error in place of one of the replies.
     private(set) var error: RedisError?
+    /// Whether each of the calls was redirected, so that nothing is published.
+    private(set) var isRedirected = true
 
     init(_ messages: [OutgoingMessage]) { self.messages = messages }
 
-    func check(_ reply: borrowing RESPView) { error = error ?? RedisError(reply) }
+    func check(_ reply: borrowing RESPView) { check(RedisError(reply)) }
+
+    func check(_ error: RedisError?) {
+        self.error = self.error ?? error
+        if error?.isRedirection != true { isRedirected = false }
+    }
 }
 
 /// The messages of one shard that are not sent to a store yet, in the order of each partition.
@@ -153,11 +167,7 @@ struct ClusterOutbox {
         where !isUnanswered(address) && !contains(address) {
             reopening[address] = nil
             let stale = isReordered ? messages.stale.reversed() : messages.stale
-            for var message in stale + messages.waiting {
-                // A message without a position waits only for its place.
-                message.opens = message.message.stream != .none
-                enqueue(message)
-            }
+            for message in stale + messages.waiting { enqueue(message.reopened) }
         }
     }
 
@@ -192,6 +202,28 @@ struct ClusterOutbox {
         let unsent = waiting
         (queues, filled) = ([:], [])
         for message in ahead + unsent + behind { enqueue(message) }
+    }
+
+    /// Removes the messages of a partition.
+    ///
+    /// - Parameters:
+    ///   - partition: The index of the partition.
+    ///   - isThere: Whether a channel belongs to it.
+    /// - Returns: Those that Redis has refused, which precede the unanswered ones of their channels, and those that were not
+    ///   sent; all in the order of each channel.
+    mutating func removeAll(
+        of partition: Int,
+        _ isThere: (ChannelAddress) -> Bool
+    ) -> (refused: [OutgoingMessage], unsent: [OutgoingMessage]) {
+        let reopened = reopening.filter { isThere($0.key) }
+        for address in reopened.keys { reopening[address] = nil }
+        // They go to whichever stream is current by then.
+        let refused = reopened.values.flatMap(\.stale).map(\.reopened)
+        let queued = Array(queues.removeValue(forKey: partition)?.elements ?? [])
+        let unsent = queued + reopened.values.flatMap(\.waiting).map(\.reopened)
+        filled.removeAll { $0 == partition }
+        byteCount -= (refused + unsent).reduce(0) { $0 + $1.length }
+        return (refused, unsent)
     }
 
     private var waiting: [OutgoingMessage] { filled.flatMap { queues[$0]?.elements ?? [] } }

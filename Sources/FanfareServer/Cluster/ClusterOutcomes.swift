@@ -38,6 +38,12 @@ extension ClusterHome {
         on store: ClusterStore
     ) {
         batch.check(reply)
+        publishedPlainly(batch, on: store)
+    }
+
+    /// Called when all calls of a batch are answered.
+    func publishedPlainly(_ batch: PlainBatch, on store: ClusterStore) {
+        if batch.isRedirected { return comeBack(batch.messages) }
         let outcome = batch.error.map { PublishOutcome.refused($0) } ?? .counted
         for message in batch.messages { settle(message, outcome, on: store) }
     }
@@ -49,10 +55,13 @@ extension ClusterHome {
         on store: ClusterStore
     ) {
         switch outcome {
+        case .stale where self.store(of: message) !== store: comeBack([message.reopened])
         case .stale: store.outbox.reopen(message)
         case .refused(let error) where error.code == .conflict: conflict(message)
         case .refused(let error):
-            refuse(message, error.isRefusal ? .refused(error.text) : .unanswered)
+            // Where a part of a batch was redirected, nobody knows of the others.
+            let isRefused = error.isRefusal && !error.isRedirection
+            refuse(message, isRefused ? .refused(error.text) : .unanswered)
         case .outdated(let last):
             guard case .backend(_, let origin) = message.sender else { return }
             channels.settle(origin, .outdated(last.flatMap { ChannelPosition($0) }))

@@ -27,17 +27,31 @@ extension ClusterStore {
     /// Ends the former connection at the server, which may not know yet that it has ended: what the node has sent over it must
     /// not be executed behind what it sends from now on.
     private func kill(_ clientID: Int64) {
-        send(["CLIENT", "KILL", "ID", "\(clientID)"], as: .unawaited)
+        send(["CLIENT", "KILL", "ID", "\(clientID)"], to: nil, as: .unawaited)
     }
 
     /// How publishes are acknowledged.
     private var acknowledgement: Acknowledgement { replicas?.acknowledgement ?? .primary }
 
-    private func register(_ index: Int, known: UInt64) {
-        guard let identity else { return }
-        let call = home.partitions[index].calls
-            .register(with: identity, known: known, acknowledgement)
-        send(call, as: .register(partition: index))
+    /// Registers the node in a partition.
+    ///
+    /// - Parameters:
+    ///   - index: The index of the partition.
+    ///   - known: The newest stream of it that the node knows; 0 if the process is the one that it knows.
+    ///   - origin: The process that has told the node that the partition has moved from it; `nil` if none has.
+    /// - Returns: Whether the call was sent.
+    @discardableResult
+    func register(_ index: Int, known: UInt64, movedFrom origin: String? = nil) -> Bool {
+        guard let identity else { return false }
+        let partition = home.partitions[index]
+        let call = partition.calls.register(
+            with: identity,
+            known: known,
+            acknowledgement,
+            in: partition.epoch,
+            movedFrom: origin
+        )
+        return send(call, to: index, as: .register(partition: index))
     }
 
     /// Registers the node again, after another one has taken it for dead.
@@ -52,18 +66,21 @@ extension ClusterStore {
             connection?.close()
             return
         }
+        if home.partitions[index].store !== self { home.arrived(index, at: self) }
         home.registered(registration, index)
     }
 
     /// How long the number of a node is kept that does not renew it, in milliseconds.
     private static var numberLifetime: Int { 3_600_000 }
 
-    private func claimNumber() {
+    /// Claims or renews the number of the node.
+    func claimNumber() {
         let former = settings.status.number.load(ordering: .relaxed)
         let wanted = former > 0 ? former : randomNumber()
         let calls = home.partitions[0].calls
         send(
             calls.claimNumber(former: wanted, lifetime: Self.numberLifetime),
+            to: 0,
             as: .claimNumber
         )
     }
@@ -87,15 +104,14 @@ extension ClusterStore {
 
     /// Renews the node in all partitions.
     func sendHeartbeats() {
-        for index in partitions {
-            let calls = home.partitions[index].calls
-            let call = calls.heartbeat(
-                lease: settings.lease,
-                acknowledgement,
-                mayLead: home.mayLead
-            )
-            send(call, as: .heartbeat(partition: index))
-        }
+        for index in partitions { sendHeartbeat(in: index) }
+    }
+
+    /// Renews the node in a partition.
+    func sendHeartbeat(in index: Int) {
+        let call = home.partitions[index].calls
+            .heartbeat(lease: settings.lease, acknowledgement, mayLead: home.mayLead)
+        send(call, to: index, as: .heartbeat(partition: index))
     }
 
     func receiveHeartbeat(_ reply: borrowing RESPView, _ index: Int) {
@@ -145,12 +161,12 @@ extension ClusterHome {
 
     /// Called when a heartbeat in a partition is answered.
     func received(_ heartbeat: Heartbeat, of index: Int) {
+        let store = partitions[index].store
         partitions[index].counter = heartbeat.counter
         partitions[index].lastTime = heartbeat.time
         reap(heartbeat.dead, in: index)
         setLeads(heartbeat.leads, in: index)
         guard !heartbeat.isRegistered, !context.faults.contains(.ignoresFence) else { return }
-        let store = partitions[index].store
         store.registerAgain(index)
         for remote in remotes.values where remote.partition == index && remote.isCurrent {
             remote.countedSubscriptions = 0

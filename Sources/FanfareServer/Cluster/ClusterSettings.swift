@@ -12,8 +12,14 @@ package final class ClusterSettings: Sendable {
     /// The keys of each partition.
     let keys: [PartitionKeys]
     let scripts: ClusterScripts
+    /// The scripts for a Redis Cluster.
+    let shardedScripts: ClusterScripts
     /// The stores; a partition is in the one whose number is the remainder of its own by their count.
+    ///
+    /// Of a Redis Cluster, the servers that name all others.
     let stores: [StoreAddress]
+    /// How the servers are run.
+    let mode: ClusterConfiguration.Redis.Mode
     let tls: TLSContext?
     let connection: RedisSettings
     /// The time after which a node without a heartbeat is dead, in milliseconds.
@@ -66,7 +72,8 @@ package final class ClusterSettings: Sendable {
         node = "\(name)-\(String(life, radix: 36))"
         keys = PartitionKeys.all(prefix: configuration.prefix, count: configuration.partitions)
         scripts = ClusterScripts(isSharded: false)
-        stores = redis.stores
+        (stores, mode) = (redis.stores, redis.mode)
+        shardedScripts = ClusterScripts(isSharded: true)
         precondition(!stores.isEmpty, "the configuration was validated")
         tls = try redis.tls()
         queuedBytesMax = redis.queuedBytesMax / shardCount
@@ -128,4 +135,29 @@ extension ClusterConfiguration.Redis {
 
     private var storeURLs: [RedisURL] { urls.compactMap { try? RedisURL($0) } }
     private var sentinelURLs: [RedisURL] { sentinels.compactMap { try? RedisURL($0) } }
+}
+
+extension ClusterConfiguration.Redis.Mode {
+    /// Whether a server of a Redis Cluster leads to all others.
+    func joins(_ address: StoreAddress) -> Bool {
+        guard self == .auto, address.sentinels == nil, case .host = address.url.location else {
+            return false
+        }
+        return true
+    }
+
+    /// Why a server is not run as the configuration says; `nil` if it is.
+    func fault(of server: RedisServer) -> String? {
+        switch (self, server.mode) {
+        case (.auto, .cluster):
+            "it is a server of a Redis Cluster: name it as the others reach it, redis://HOST:PORT, and "
+                + "leave out cluster.redis.sentinels"
+        case (.single, .cluster), (.sentinel, .cluster):
+            "it is a server of a Redis Cluster, but cluster.redis.mode is \(self): set it to cluster"
+        case (.cluster, .standalone):
+            "it is no server of a Redis Cluster (cluster-enabled no), but cluster.redis.mode is "
+                + "cluster: set it to single, or to sentinel"
+        default: nil
+        }
+    }
 }

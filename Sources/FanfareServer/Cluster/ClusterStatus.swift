@@ -25,10 +25,19 @@ final class ClusterStatus: Sendable {
     /// - Returns: The status, one for all shards.
     func store(_ address: String) -> StoreStatus {
         stores.withLock { stores in
-            if let store = stores.first(where: { $0.address == address }) { return store }
-            let store = StoreStatus(address, log)
-            stores.append(store)
+            let known = stores.first { $0.address == address }
+            let store = known ?? StoreStatus(address, log)
+            store.shardCount.add(1, ordering: .relaxed)
+            if known == nil { stores.append(store) }
             return store
+        }
+    }
+
+    /// Called when a shard has no partitions in a store any more.
+    func leave(_ store: StoreStatus) {
+        stores.withLock { stores in
+            guard store.shardCount.subtract(1, ordering: .relaxed).newValue == 0 else { return }
+            stores.removeAll { $0 === store }
         }
     }
 

@@ -18,8 +18,21 @@ final class ClusterStore {
     let status: StoreStatus
     /// The indices of its partitions among those of the shard.
     var partitions: [Int] = []
+    /// A call that is not answered.
+    struct Unanswered {
+        let purpose: ClusterHome.Call
+        /// The index of its partition; `nil` if it concerns several.
+        let partition: Int?
+    }
+
     /// The calls that are not answered.
-    var calls: [CallID: ClusterHome.Call] = [:]
+    var calls: [CallID: Unanswered] = [:]
+    /// Of a store that stands for the way of one partition between two others.
+    var transit: PartitionTransit?
+    /// Whether it has no partitions any more, and is not used again.
+    private(set) var isRetired = false
+    /// The numbers of unanswered `SUNSUBSCRIBE`, by pub/sub channel: what ends besides has moved.
+    var endings: [String: (partition: Int, count: Int)] = [:]
     /// Messages on their way to Redis.
     var outbox = ClusterOutbox()
     /// What the primary has executed, until replicas have it; `nil` if publishers do not wait for that.
@@ -39,6 +52,8 @@ final class ClusterStore {
     var isOpen = false
     /// Since when they are not; `nil` while they are.
     var downSince: MonotonicTime?
+    /// When the present connection was opened; `nil` before the first.
+    var openSince: MonotonicTime?
     var backoff = ReconnectBackoff()
     /// The process behind the last connection.
     var lastRun: RunID?
@@ -58,7 +73,8 @@ final class ClusterStore {
     }
 
     /// Creates a store that is not connected yet.
-    init(_ address: StoreAddress, of home: ClusterHome) {
+    init(_ address: StoreAddress, of home: ClusterHome, _ transit: PartitionTransit? = nil) {
+        self.transit = transit
         self.home = home
         self.address = address
         (context, settings) = (home.context, home.settings)
@@ -73,19 +89,29 @@ final class ClusterStore {
     /// - Returns: Whether it was sent. If not, the connection has ended, and its end is about to be reported: then
     ///   everything starts again.
     @discardableResult
-    func send(_ call: ScriptCall, as purpose: ClusterHome.Call) -> Bool {
-        send(as: purpose) { connection throws(RedisCallError) in try connection.send(call) }
+    func send(_ call: ScriptCall, to partition: Int, as purpose: ClusterHome.Call) -> Bool {
+        send(to: partition, as: purpose) { connection throws(RedisCallError) in
+            try connection.send(call)
+        }
     }
 
     /// Sends a call.
+    ///
+    /// - Parameters:
+    ///   - partition: The index of its partition; `nil` if it concerns several.
+    ///   - purpose: What the reply is for; `nil` for `SUBSCRIBE` and `UNSUBSCRIBE`, which pushes answer unless they are refused.
+    ///   - send: Sends it.
+    /// - Returns: Whether it was sent.
     @discardableResult
     func send(
-        as purpose: ClusterHome.Call,
+        to partition: Int?,
+        as purpose: ClusterHome.Call?,
         _ send: (RedisConnection) throws(RedisCallError) -> CallID
     ) -> Bool {
         guard isOpen, let connection else { return false }
         do throws(RedisCallError) {
-            calls[try send(connection)] = purpose
+            let id = try send(connection)
+            if let purpose { calls[id] = Unanswered(purpose: purpose, partition: partition) }
             return true
         } catch {
             // Redis is far behind, or gone: another connection begins with what is known by then.
@@ -96,8 +122,25 @@ final class ClusterStore {
 
     /// Sends a command that is sent seldom; hot ones are written without strings.
     @discardableResult
-    func send(_ command: [String], as purpose: ClusterHome.Call) -> Bool {
-        send(as: purpose) { connection throws(RedisCallError) in try connection.call(command) }
+    func send(_ command: [String], to partition: Int?, as purpose: ClusterHome.Call) -> Bool {
+        send(to: partition, as: purpose) { connection throws(RedisCallError) in
+            try connection.call(command)
+        }
+    }
+
+    /// Whether a call on a partition is unanswered.
+    func isUnanswered(in partition: Int) -> Bool {
+        calls.values.contains { $0.partition == partition }
+    }
+
+    /// Ends the use of a store without partitions.
+    func retire() {
+        guard !isRetired else { return }
+        isRetired = true
+        for message in replicas?.end() ?? [] { home.refuse(message, .unanswered) }
+        endIsolation()
+        shutDown()
+        settings.status.leave(status)
     }
 
     // MARK: - Timers
@@ -111,7 +154,9 @@ final class ClusterStore {
 
 extension ClusterStore: TimerTarget {
     func timerFired(tag: Int) {
-        guard let alarm = Alarm(rawValue: tag), !context.reactor.hasShutDown else { return }
+        guard let alarm = Alarm(rawValue: tag), !context.reactor.hasShutDown, !isRetired else {
+            return
+        }
         areTimersRunning.remove(alarm)
         switch alarm {
         case .connect: connect()

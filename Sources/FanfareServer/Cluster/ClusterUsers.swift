@@ -42,15 +42,20 @@ extension ClusterHome {
     private func forgetIfUnused(_ topic: String) {
         guard let user = users[topic], user.connectionCount == 0, !user.isWatched else { return }
         users[topic] = nil
-        send(to: partition(of: user.address), as: .topics) { connection throws(RedisCallError) in
-            try connection.unsubscribe(from: [topic])
-        }
+        unsubscribe(from: [topic], in: partition(of: user.address))
     }
 
     /// Follows all users of a store again, behind a loss of the connection.
-    func followUsers(in store: ClusterStore) {
-        followUsers { partitions[$0].store === store }
-        readStates(of: watchedUsers(in: store))
+    ///
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - index: The index of the partition that has come there; `nil` for all.
+    func followUsers(in store: ClusterStore, partition index: Int? = nil) {
+        func isMeant(_ partition: Int) -> Bool {
+            partitions[partition].store === store && index ?? partition == partition
+        }
+        followUsers(where: isMeant)
+        readStates(of: watched.addresses.filter { isMeant(partition(of: $0)) })
     }
 
     /// Tells Redis of the users of a partition again, which it may have forgotten.
@@ -71,9 +76,7 @@ extension ClusterHome {
     private func follow(_ topic: String, behind time: Int64?) {
         guard let user = users[topic] else { return }
         let (_, partition, clusterUser) = target(of: user.address)
-        send(to: partition, as: .topics) { connection throws(RedisCallError) in
-            try connection.subscribe(to: [topic])
-        }
+        subscribe(to: [topic], in: partition)
         let calls = partitions[partition].calls
         let call = calls.setConnections(of: clusterUser, to: user.connectionCount)
         send(call, to: partition, as: .user(topic, behind: time))
@@ -120,19 +123,13 @@ extension ClusterHome {
         }
     }
 
-    private func watchedUsers(in store: ClusterStore) -> [UserAddress] {
-        watched.addresses.filter { partitions[partition(of: $0)].store === store }
-    }
-
     /// Reads which users are online; what is announced behind that is received.
     private func readStates(of users: [UserAddress]) {
         for (index, users) in Dictionary(grouping: users, by: { partition(of: $0) }) {
             for start in stride(from: 0, to: users.count, by: ClusterScripts.messageCountMax) {
                 let some = Array(users[start...].prefix(ClusterScripts.messageCountMax))
                 let targets = some.map { target(of: $0) }
-                send(to: index, as: .topics) { connection throws(RedisCallError) in
-                    try connection.subscribe(to: targets.map(\.topic))
-                }
+                subscribe(to: targets.map(\.topic), in: index)
                 let call = partitions[index].calls.watch(targets.map(\.user))
                 send(call, to: index, as: .watch(some))
             }
@@ -147,7 +144,9 @@ extension ClusterHome {
 
     /// Called when the connection to a store is lost: changes are missed from now on.
     func forgetStates(in store: ClusterStore) {
-        watched.forgetStates(of: watchedUsers(in: store))
+        watched.forgetStates(
+            of: watched.addresses.filter { partitions[partition(of: $0)].store === store }
+        )
     }
 
     func receive(_ reply: borrowing RESPView, of users: [UserAddress]) {

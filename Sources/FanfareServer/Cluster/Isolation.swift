@@ -13,9 +13,14 @@ extension ClusterStore {
     func beginIsolation() {
         isLost = true
         status.lost()
-        startTimer(.patience, after: settings.patience)
-        startTimer(.isolation, after: Self.isolationTime)
-        startTimer(.closing, after: settings.closeAfter)
+        watchIsolation()
+    }
+
+    /// Follows how far a loss goes that began at ``downSince``.
+    func watchIsolation() {
+        startTimer(.patience, after: rest(of: settings.patience) ?? .zero)
+        startTimer(.isolation, after: rest(of: Self.isolationTime) ?? .zero)
+        startTimer(.closing, after: rest(of: settings.closeAfter) ?? .zero)
     }
 
     /// Called when there is a connection again.
@@ -38,7 +43,9 @@ extension ClusterStore {
     func refuseWaiting() {
         guard let rest = rest(of: settings.patience) else { return }
         guard rest == .zero else { return startTimer(.patience, after: rest) }
-        for message in outbox.removeAll() { home.refuse(message, .disconnected) }
+        let returned = transit?.returned ?? []
+        transit?.returned = []
+        for message in returned + outbox.removeAll() { home.refuse(message, .disconnected) }
     }
 
     func becomeIsolated() {

@@ -18,11 +18,16 @@ package protocol RedisDialer: AnyObject {
 extension ClusterStore {
     /// Connects to the server, whose answer comes later.
     func dial(_ url: RedisURL) -> RedisConnection {
+        var connectionSettings = settings.connection
+        connectionSettings.scripts = home.scripts.all
+        // Any server of a Redis Cluster names the others, so the first one may be a replica.
+        let isSeed = !home.isReady && home.slots == nil && settings.mode.joins(address)
+        connectionSettings.requiresPrimary = !isSeed
         guard let dialer = context.dialer else {
             return RedisConnection.connect(
                 to: url,
                 tls: settings.tls,
-                settings: settings.connection,
+                settings: connectionSettings,
                 on: context.reactor,
                 delegate: self
             )
@@ -30,7 +35,7 @@ extension ClusterStore {
         do throws(SystemError) {
             return try RedisConnection.adopt(
                 dialer.dial(shard: context.shard),
-                settings: settings.connection,
+                settings: connectionSettings,
                 on: context.reactor,
                 delegate: self
             )

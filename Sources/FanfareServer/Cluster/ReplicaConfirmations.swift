@@ -50,8 +50,9 @@ final class ReplicaConfirmations {
         connect()
     }
 
-    private func connect() {
-        guard let server, acknowledgements == nil, let location = store.location,
+    /// Connects, unless that is done or the store has no partitions yet.
+    func connect() {
+        guard let server, acknowledgements == nil, !isTimerRunning, let location = store.location,
             let partition = store.partitions.first
         else { return }
         var url = store.address.url
@@ -120,7 +121,7 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
             store.sendHeartbeats()
             // Those that were sent before are answered first.
             announcementCount = store.calls.values.count {
-                if case .heartbeat = $0 { true } else { false }
+                if case .heartbeat = $0.purpose { true } else { false }
             }
             while let next = rounds.first, next.round <= round {
                 executed = rounds.removeFirst().messages + executed
@@ -141,6 +142,13 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
         refusal: RedisError?
     ) {
         guard acknowledgements === self.acknowledgements else { return }
+        guard refusal?.isRedirection != true else {
+            // The partition of the counter has moved: that of another follows.
+            executed = exchange(&rounds, with: Queue()).elements.flatMap(\.messages) + executed
+            self.acknowledgements = nil
+            acknowledgements.close()
+            return connectLater()
+        }
         while let next = rounds.first, next.round <= round {
             for executed in rounds.removeFirst().messages {
                 let refusal = ClusterRefusal.unconfirmed(replicaCount, of: self.replicaCount)
@@ -164,6 +172,10 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
         for executed in exchange(&rounds, with: Queue()).elements.flatMap(\.messages) {
             store.home.refuse(executed.message, .unanswered)
         }
+        connectLater()
+    }
+
+    private func connectLater() {
         guard !isTimerRunning else { return }
         isTimerRunning = true
         let pause = backoff.pause(random: .random(in: .min ... .max))
@@ -175,6 +187,12 @@ extension ReplicaConfirmations: TimerTarget {
     func timerFired(tag: Int) {
         isTimerRunning = false
         guard !store.context.reactor.hasShutDown else { return }
+        if store.partitions.isEmpty {
+            // All have moved, and the replicas cannot be asked.
+            for executed in exchange(&executed, with: []) {
+                store.home.refuse(executed.message, .unanswered)
+            }
+        }
         connect()
     }
 }

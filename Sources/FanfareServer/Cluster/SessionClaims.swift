@@ -140,9 +140,7 @@ extension ClusterHome {
         let topic = "\(calls.keys.inbox(of: calls.node))"
         guard partitions[index].store.isOpen, sessions.inboxes[topic] == nil else { return }
         sessions.inboxes[topic] = index
-        send(to: index, as: .topics) { connection throws(RedisCallError) in
-            try connection.subscribe(to: [topic])
-        }
+        subscribe(to: [topic], in: index)
     }
 
     func receive(_ message: InboxMessage?) {

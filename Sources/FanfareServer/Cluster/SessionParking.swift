@@ -157,8 +157,8 @@ extension ClusterHome {
 
     // MARK: - The connection to Redis
 
-    /// Called when the connection to a store has ended.
-    func loseSessions(in store: ClusterStore, _ unanswered: [Call]) {
+    /// Called with calls of which nobody knows whether Redis has executed them, in their order.
+    func loseSessions(_ unanswered: [Call]) {
         var writes: [ClusterSessions.Write] = []
         for case .session(let call) in unanswered {
             switch call {
@@ -169,6 +169,10 @@ extension ClusterHome {
         }
         sessions.writes = writes + sessions.writes
         sessions.unansweredWrites -= writes.count
+    }
+
+    /// Called when nothing of a store's partitions is received any more.
+    func forgetInboxes(in store: ClusterStore) {
         sessions.inboxes = sessions.inboxes.filter { partitions[$0.value].store !== store }
         for (id, claim) in sessions.claims where self.store(of: claim.claim.address) === store {
             sessions.claims[id]?.awaitedSince = nil
@@ -176,14 +180,22 @@ extension ClusterHome {
     }
 
     /// Called when there is a connection again.
-    func resumeSessions(in store: ClusterStore) {
-        for address in sessions.owned.keys where self.store(of: address) === store {
+    ///
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - index: The index of the partition that has come there; `nil` for all.
+    func resumeSessions(in store: ClusterStore, partition index: Int? = nil) {
+        func isMeant(_ address: SessionAddress) -> Bool {
+            let partition = partition(of: address)
+            return partitions[partition].store === store && index ?? partition == partition
+        }
+        for address in sessions.owned.keys where isMeant(address) {
             followInbox(of: partition(of: address))
         }
         writeWaitingSessions()
         // The later one of two connections of a client is to own the session.
         let claims = sessions.claims.values.sorted { $0.claim.openedAt < $1.claim.openedAt }
-        for claim in claims where self.store(of: claim.claim.address) === store {
+        for claim in claims where isMeant(claim.claim.address) {
             sendClaim(of: claim.claim.socketID)
         }
         if !sessions.owned.isEmpty { startTimer(.sessions, after: Self.renewalInterval) }

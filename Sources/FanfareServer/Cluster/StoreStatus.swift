@@ -5,6 +5,8 @@ import Synchronization
 final class StoreStatus: Sendable {
     /// The address, without a password.
     let address: String
+    /// The number of uses by shards; changed by ``ClusterStatus`` alone.
+    let shardCount = Atomic(0)
     /// The number of shards that have lost it.
     private let lostCount = Atomic(0)
     /// The number of shards that have been without it for some seconds.

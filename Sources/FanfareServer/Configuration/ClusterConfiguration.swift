@@ -34,10 +34,25 @@ public struct ClusterConfiguration: Sendable, Hashable {
             case replica
         }
 
+        /// How the servers are run.
+        public enum Mode: String, Sendable, CaseIterable {
+            /// ``sentinel`` if there are Sentinels, else as the servers say.
+            case auto
+            /// Each server is alone, or has replicas that an operator promotes.
+            case single
+            /// Sentinels name the primary of each.
+            case sentinel
+            /// The servers are some of a Redis Cluster.
+            case cluster
+        }
+
         /// The addresses: `redis://`, `rediss://` or `redis+unix://`; each of several primaries has a share of the partitions.
         ///
-        /// With Sentinels the host is the name under which they monitor the primary.
+        /// With Sentinels the host is the name under which they monitor the primary. Of a Redis Cluster some servers suffice,
+        /// which name the others.
         public var urls: [String] = []
+        /// How the servers are run.
+        public var mode = Mode.auto
         /// The addresses of all Sentinels that monitor the server, in the same form; empty without any.
         public var sentinels: [String] = []
         /// The user; `nil` for the server's default user.
@@ -84,6 +99,11 @@ extension ConfigurationKey<Configuration> {
         ),
         Self("cluster.prefix", \.cluster.prefix, .word),
         Self("cluster.redis.urls", \.cluster.redis.urls, listOf: .redisURL),
+        Self(
+            "cluster.redis.mode",
+            \.cluster.redis.mode,
+            SettingKind<ClusterConfiguration.Redis.Mode>.choice
+        ),
         Self("cluster.redis.sentinels", \.cluster.redis.sentinels, listOf: .redisURL),
         Self(
             "cluster.redis.username",
@@ -195,8 +215,24 @@ extension Configuration {
                     "is a path, but there are cluster.redis.sentinels: name the primary as they do, redis://NAME"
                 )
             }
+            if cluster.redis.mode == .cluster, case .unix = location {
+                add(
+                    "cluster.redis.urls.\(number)",
+                    "is a path, but cluster.redis.mode is cluster: name the server as the others reach it, redis://HOST:PORT"
+                )
+            }
         }
-        if urls.count > cluster.partitions {
+        switch (cluster.redis.mode, cluster.redis.sentinels.isEmpty) {
+        case (.sentinel, true):
+            add("cluster.redis.mode", "is sentinel: name all of them in cluster.redis.sentinels")
+        case (.single, false), (.cluster, false):
+            add(
+                "cluster.redis.mode",
+                "is \(cluster.redis.mode), but there are cluster.redis.sentinels: leave one of the two out"
+            )
+        default: break
+        }
+        if urls.count > cluster.partitions, cluster.redis.mode != .cluster {
             add(
                 "cluster.redis.urls",
                 "names \(urls.count) servers for \(cluster.partitions) parts: raise cluster.partitions"

@@ -91,7 +91,8 @@ actor Gauges {
         for (name, count) in [
             ("caught_up_messages", \ClusterCounts.caughtUp), ("gaps_reported", \.gaps),
             ("divergences", \.divergences), ("nodes_reaped", \.reapedNodes),
-            ("members_reaped", \.reapedMembers), ("webhooks_dropped", \.droppedWebhooks),
+            ("members_reaped", \.reapedMembers), ("partitions_moved", \.movedPartitions),
+            ("webhooks_dropped", \.droppedWebhooks),
         ] {
             let growth = cluster.counts[keyPath: count] - former[keyPath: count]
             self.count("fanfare_cluster_\(name)_total", by: growth)

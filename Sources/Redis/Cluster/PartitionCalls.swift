@@ -23,14 +23,18 @@ public struct PartitionCalls: Sendable {
     ///
     /// - Parameters:
     ///   - server: The server.
-    ///   - known: The newest stream that the node knows of earlier epochs; 0 if it knows none, or if the process is the
-    ///     one that it knows.
+    ///   - known: The newest stream that the node knows; 0 if it knows none, or if the process is the one that it knows.
     ///   - acknowledgement: How publishes are acknowledged.
+    ///   - epoch: The epoch that the node knows; nil if it knows none.
+    ///   - origin: The process of the server that has told the node that the partition's slot has moved from it; nil if none
+    ///     has.
     /// - Returns: The call; the reply is a ``Registration``.
     public func register(
         with server: ServerIdentity,
         known: UInt64,
-        _ acknowledgement: Acknowledgement
+        _ acknowledgement: Acknowledgement,
+        in epoch: Epoch? = nil,
+        movedFrom origin: String? = nil
     ) -> ScriptCall {
         ScriptCall(
             scripts.register,
@@ -39,7 +43,8 @@ public struct PartitionCalls: Sendable {
                 .text(node), .text(server.run), .text(server.replication),
                 .text(server.formerReplication), .number(Int(server.startedAt)),
                 .number(Int(known)), .text(acknowledgement.rawValue),
-                .number(ClusterScripts.layout),
+                .number(ClusterScripts.layout), .number(Int(clamping: epoch?.since ?? 0)),
+                .text(origin ?? ""),
             ]
         )
     }

@@ -31,6 +31,9 @@ public struct PartitionKeys: Sendable {
         }
     }
 
+    /// The slot of a key without a tag, outside of all partitions.
+    package static func slot(ofKey key: String) -> Int { HashSlot.slot(of: key.utf8) }
+
     private init(base: [UInt8], slot: Int) { (self.base, self.slot) = (base, slot) }
 
     /// The hash of the epoch: the primary's process, and since when it is the primary.

@@ -88,6 +88,14 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether the server of a Redis Cluster does not serve the command's keys, or not yet.
+    public var isRedirection: Bool {
+        switch code {
+        case .moved, .ask, .tryAgain, .clusterDown: true
+        default: false
+        }
+    }
+
     /// Whether the command has certainly had no effect; a script that fails for another reason may have had some.
     public var isRefusal: Bool { code != .other }
 

@@ -93,7 +93,7 @@ public struct RedisServer: Hashable, Sendable {
         if let role = fields["role"] { isPrimary = role == "master" }
     }
 
-    private static func fields(of info: String) -> [Substring: Substring] {
+    static func fields(of info: String) -> [Substring: Substring] {
         var fields: [Substring: Substring] = [:]
         for line in info.split(whereSeparator: \.isNewline) {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)

@@ -40,6 +40,8 @@ public final class RedisClusterWatch {
 
     /// The newest map; nil before the first.
     public private(set) var map: SlotMap?
+    /// Why the last server that was asked could not be used, with its address; nil if it could.
+    public private(set) var fault: String?
 
     private let settings: Settings
     private let tls: TLSContext?
@@ -153,11 +155,15 @@ public final class RedisClusterWatch {
         schedule(after: settings.retryInterval)
     }
 
+    private func failed(_ reason: String) {
+        fault = (connection.map { "\($0.url): " } ?? "") + reason
+    }
+
     private func adopt(_ new: SlotMap, at newEpoch: Int) {
         // Another server may know more.
         guard newEpoch >= epoch else { return change() }
         epoch = newEpoch
-        isOutdated = false
+        (isOutdated, fault) = (false, nil)
         schedule(after: settings.interval)
         guard new != map else { return }
         map = new
@@ -169,7 +175,9 @@ extension RedisClusterWatch: RedisConnectionDelegate {
     /// Asks the server.
     public func opened(_ connection: RedisConnection, server: RedisServer) {
         guard connection === self.connection?.link else { return }
-        server.mode == .cluster ? ask() : change()
+        guard server.mode != .cluster else { return ask() }
+        failed("it is not in cluster mode (cluster-enabled no)")
+        change()
     }
 
     /// Receives the answers.
@@ -182,7 +190,9 @@ extension RedisClusterWatch: RedisConnectionDelegate {
             let url = self.connection?.url
         else { return }
         if call == question.info {
-            answeredEpoch = Self.epoch(in: reply.text)
+            let info = RedisClusterInfo(reply.text)
+            answeredEpoch = info.isHealthy ? info.epoch : nil
+            if let fault = info.fault { failed(fault) }
         } else if call == question.shards {
             self.question = nil
             guard let epoch = answeredEpoch.take(), let map = SlotMap(reply, of: url) else {
@@ -190,16 +200,6 @@ extension RedisClusterWatch: RedisConnectionDelegate {
             }
             adopt(map, at: epoch)
         }
-    }
-
-    /// Reads the reply to `CLUSTER INFO`; nil if the server does not take the cluster for healthy.
-    private static func epoch(in info: String) -> Int? {
-        let lines = info.split(whereSeparator: \.isNewline)
-        let name = "cluster_current_epoch:"
-        guard lines.contains("cluster_state:ok"),
-            let line = lines.first(where: { $0.hasPrefix(name) })
-        else { return nil }
-        return Int(line.dropFirst(name.count))
     }
 
     /// Nothing is subscribed to.
@@ -212,6 +212,7 @@ extension RedisClusterWatch: RedisConnectionDelegate {
         unanswered: Range<CallID>
     ) {
         guard connection === self.connection?.link else { return }
+        failed("\(fault)")
         self.connection = nil
         change()
     }

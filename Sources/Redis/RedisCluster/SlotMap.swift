@@ -21,48 +21,36 @@ public struct SlotMap: Hashable, Sendable {
     ///   - shards: The reply.
     ///   - url: The server that was asked. Other servers may have its host, and are encrypted as it is.
     public init?(_ shards: borrowing RESPView, of url: RedisURL) {
-        guard shards.kind == .array else { return nil }
+        self.init(RESPTree(shards), of: url)
+    }
+
+    /// Reads the reply to `CLUSTER SHARDS`, as above.
+    package init?(_ shards: RESPTree, of url: RedisURL) {
+        guard case .list(.array, let shards) = shards else { return nil }
         var parts: [Part] = []
-        var isMalformed = false
-        shards.forEach { shard in
-            guard let server = Self.primary(shard["nodes"], url) else { return }
-            var first: Int64?
-            shard["slots"].forEach { element in
-                guard let bound = element.integer, bound >= 0, bound < Self.slotCount else {
-                    isMalformed = true
-                    return
-                }
-                guard let start = first.take() else {
-                    first = bound
-                    return
-                }
-                guard start <= bound else {
-                    isMalformed = true
-                    return
-                }
-                parts.append(Part(slots: Int(start)...Int(bound), server: server))
+        for shard in shards {
+            guard let server = Self.primary(shard["nodes"].elements, url) else { continue }
+            let bounds = shard["slots"].elements.map { Int($0.text) ?? -1 }
+            guard bounds.count.isMultiple(of: 2) else { return nil }
+            for index in stride(from: 0, to: bounds.count, by: 2) {
+                let (first, last) = (bounds[index], bounds[index + 1])
+                guard first >= 0, first <= last, last < Self.slotCount else { return nil }
+                parts.append(Part(slots: first...last, server: server))
             }
-            if first != nil { isMalformed = true }
         }
         parts.sort { $0.slots.lowerBound < $1.slots.lowerBound }
         let overlaps = zip(parts, parts.dropFirst()).contains {
             $0.slots.upperBound >= $1.slots.lowerBound
         }
-        guard !isMalformed, !overlaps else { return nil }
+        guard !overlaps else { return nil }
         self.parts = parts
     }
 
-    private static func primary(
-        _ nodes: borrowing RESPView,
-        _ url: RedisURL
-    ) -> RedisURL.Location? {
+    private static func primary(_ nodes: [RESPTree], _ url: RedisURL) -> RedisURL.Location? {
         var primary: RedisURL.Location?
-        nodes.forEach { node in
-            guard node["role"].equals("master"), node["health"].equals("online") else { return }
-            let port = url.isSecure ? node["tls-port"].integer : node["port"].integer
-            guard let number = port.flatMap({ UInt16(exactly: $0) }) else { return }
-            let endpoint = node["endpoint"].isNull ? "" : node["endpoint"].text
-            primary = url.location(endpoint: endpoint, port: number) ?? primary
+        for node in nodes where node["role"].text == "master" && node["health"].text == "online" {
+            guard let port = UInt16(node[url.isSecure ? "tls-port" : "port"].text) else { continue }
+            primary = url.location(endpoint: node["endpoint"].text, port: port) ?? primary
         }
         return primary
     }

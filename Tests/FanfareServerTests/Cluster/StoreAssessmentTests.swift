@@ -48,7 +48,7 @@ struct StoreAssessmentTests {
     )
     func settings(options: [String], faults: [String], warnings: [String]) async throws {
         let redis = try RedisProcess(Self.safe + options)
-        let assessment = try await inspector(redis).assess(0)
+        let assessment = try await inspector(redis).assessFirst()
         #expect(assessment.server.hasPrefix("redis "))
         expect(assessment.faults, begin: faults)
         expect(assessment.warnings, begin: ["it has no replica"] + warnings)
@@ -64,7 +64,7 @@ struct StoreAssessmentTests {
     @Test("A server whose settings are secret is used with a warning")
     func secretSettings() async throws {
         let redis = try RedisProcess(["--rename-command", "CONFIG", ""])
-        let assessment = try await inspector(redis).assess(0)
+        let assessment = try await inspector(redis).assessFirst()
         expect(assessment.faults, begin: [])
         expect(assessment.warnings, begin: ["it has no replica", "CONFIG GET is not permitted"])
     }
@@ -72,12 +72,12 @@ struct StoreAssessmentTests {
     @Test("Data with another number of partitions is refused once a node has used it")
     func layout() async throws {
         let redis = try RedisProcess(Self.safe)
-        #expect(try await inspector(redis, partitions: 16).assess(0).faults.isEmpty)
+        #expect(try await inspector(redis, partitions: 16).assessFirst().faults.isEmpty)
         // To look changes nothing.
-        #expect(try await inspector(redis).assess(0, claims: true).faults.isEmpty)
-        #expect(try await inspector(redis).assess(0, claims: true).faults.isEmpty)
+        #expect(try await inspector(redis).assessFirst(claims: true).faults.isEmpty)
+        #expect(try await inspector(redis).assessFirst(claims: true).faults.isEmpty)
         for claims in [false, true] {
-            let assessment = try await inspector(redis, partitions: 16).assess(0, claims: claims)
+            let assessment = try await inspector(redis, partitions: 16).assessFirst(claims: claims)
             expect(
                 assessment.faults,
                 begin: [
@@ -95,7 +95,7 @@ struct StoreAssessmentTests {
         cluster.redis.urls = ["redis+unix://:swordfish@/nowhere/redis.sock"]
         let inspector = try ClusterInspector(cluster)
         do throws(ClusterInspector.Failure) {
-            _ = try await inspector.assess(0)
+            _ = try await inspector.assessFirst()
             Issue.record("there is no server")
         } catch {
             #expect(error.server == "redis+unix:///nowhere/redis.sock")
@@ -112,5 +112,12 @@ struct StoreAssessmentTests {
             }
         }
         #expect(error?.description.contains("set it to noeviction") == true)
+    }
+}
+
+extension ClusterInspector {
+    /// Assesses the first server.
+    func assessFirst(claims: Bool = false) async throws(Failure) -> StoreAssessment {
+        try await assess(try await servers().all[0], claims: claims)
     }
 }

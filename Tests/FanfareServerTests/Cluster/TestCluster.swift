@@ -81,7 +81,10 @@ extension RedisProcess {
     /// Sends a command over a connection of its own, and returns the text of the reply: a string, or the first line of
     /// anything else.
     @discardableResult
-    func command(_ arguments: String...) throws -> String {
+    func command(_ arguments: String...) throws -> String { try command(arguments) }
+
+    /// Sends a command over a connection of its own, and returns the text of the reply.
+    func command(_ arguments: [String]) throws -> String {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         var name = sockaddr_un()

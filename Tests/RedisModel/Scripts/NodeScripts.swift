@@ -42,6 +42,7 @@ extension ScriptRun {
         )
         let (started, known) = (number(4), UInt64(number(5)))
         let (mode, layout) = (arguments[6], arguments[7])
+        let (knownEpoch, origin) = (UInt64(number(8)), arguments[9])
 
         let state = data[hash: epoch]
         if let found = state["layout"], found != layout {
@@ -50,14 +51,22 @@ extension ScriptRun {
         var start = since(epoch)
         var isClean = state["clean"] == "1"
         var base = base(epoch) ?? start
-        if state["run"] == run, state["replication"] == replication || former.isEmpty {
-            if known > start {
+        let isSame =
+            state["run"] == run && (state["replication"] == replication || former.isEmpty)
+        let hasMoved =
+            !origin.isEmpty && state["run"] == origin && run != origin
+            && former != state["replication"]
+        if isSame || hasMoved {
+            if known > start, knownEpoch != start {
                 start = known + 1
                 if !isClean { base = start }
                 data[hash: epoch]["since"] = ByteString(start)
                 data[hash: epoch]["base"] = ByteString(base)
             }
+            // What has moved may be missing in the replicas of its new server.
+            let mode = hasMoved && mode == "all" ? "replica" : mode
             if state["mode"] == "all", mode != "all" { data[hash: epoch]["mode"] = mode }
+            data[hash: epoch]["run"] = run
             data[hash: epoch]["replication"] = replication
         } else {
             let heartbeat = data[sorted: nodes].entries.last?.score ?? 0

@@ -39,21 +39,89 @@ package struct ClusterInspector: Sendable {
         )
     }
 
-    /// The number of servers.
-    package var storeCount: Int { stores.count }
-
-    /// The partitions of a server.
-    func partitions(of store: Int) -> StrideTo<Int> {
-        stride(from: store, to: keys.count, by: storeCount)
+    /// Finds the servers.
+    ///
+    /// - Returns: The servers, those of a Redis Cluster by its own word.
+    /// - Throws: Why no server of a Redis Cluster names the others.
+    package func servers() async throws(Failure) -> ClusterServers {
+        let mode = configuration.redis.mode
+        if mode == .cluster || mode == .auto && configuration.redis.sentinels.isEmpty {
+            if let servers = try await serversOfRedisCluster() { return servers }
+        }
+        let count = stores.count
+        return ClusterServers(
+            stores.enumerated()
+                .map { number, address in
+                    ClusterServer(
+                        address,
+                        partitions: Array(stride(from: number, to: keys.count, by: count)),
+                        layout: "\(keys.count) partitions, server \(number + 1) of \(count)"
+                    )
+                }
+        )
     }
 
-    /// The name of a server, without its password.
-    package func name(of store: Int) -> String { "\(stores[store].url)" }
-
     /// Sends commands to a server, and waits for all replies.
-    func ask(_ store: Int, _ commands: [[String]]) async throws(Failure) -> RedisExchange {
-        let url = try await primary(of: store)
-        return try await ask(url, settings, commands)
+    func ask(
+        _ server: ClusterServer,
+        _ commands: [[String]]
+    ) async throws(Failure) -> RedisExchange {
+        try await ask(try await primary(of: server.address), settings, commands)
+    }
+
+    /// Asks one server after the other, until one names all of a Redis Cluster.
+    ///
+    /// - Returns: The servers; `nil` if the first that answers is alone, or none answers.
+    private func serversOfRedisCluster() async throws(Failure) -> ClusterServers? {
+        var settings = settings
+        settings.requiresPrimary = false
+        var failure: Failure?
+        for seed in stores {
+            let questions = [["CLUSTER", "INFO"], ["CLUSTER", "SHARDS"]]
+            guard let exchange = try? await ask(seed.url, settings, questions) else { continue }
+            guard exchange.server.mode == .cluster, case .host = seed.url.location else {
+                return nil
+            }
+            let info = RedisClusterInfo(exchange.replies[0].text)
+            if info.isHealthy, let map = SlotMap(exchange.replies[1], of: seed.url) {
+                return servers(in: map, as: seed.url)
+            }
+            failure = Failure(
+                server: "\(seed.url)",
+                reason: exchange.replies.first(where: \.isError)?.text ?? info.fault
+                    ?? "its reply to CLUSTER SHARDS has an unknown form"
+            )
+        }
+        if let failure { throw failure }
+        return nil
+    }
+
+    private func servers(in map: SlotMap, as seed: RedisURL) -> ClusterServers {
+        let partitions = Dictionary(grouping: keys.indices) { map.server(of: keys[$0]) }
+        var servers = ClusterServers()
+        for location in map.servers {
+            guard let partitions = partitions[location] else { continue }
+            var url = seed
+            url.location = location
+            servers.all.append(
+                ClusterServer(
+                    StoreAddress(url: url, sentinels: nil),
+                    partitions: partitions,
+                    layout: map[PartitionKeys.slot(ofKey: layoutKey)] == location
+                        ? "\(keys.count) partitions, by slots" : nil,
+                    isOfRedisCluster: true
+                )
+            )
+        }
+        if let uncovered = partitions[nil], let first = uncovered.first {
+            servers.fault = Failure(
+                server: "\(seed)",
+                reason: "no server of the Redis Cluster has the slots of \(uncovered.count) of "
+                    + "\(keys.count) partitions, as \(keys[first].slot): their channels would be refused "
+                    + "(CLUSTERDOWN); assign the slots, or wait for a replica to be promoted"
+            )
+        }
+        return servers
     }
 
     private func ask(
@@ -69,9 +137,9 @@ package struct ClusterInspector: Sendable {
     }
 
     /// The address of a primary, which more than half of the Sentinels name if there are any.
-    private func primary(of store: Int) async throws(Failure) -> RedisURL {
-        var url = stores[store].url
-        guard let watch = stores[store].sentinels else { return url }
+    private func primary(of address: StoreAddress) async throws(Failure) -> RedisURL {
+        var url = address.url
+        guard let watch = address.sentinels else { return url }
         let (name, sentinels) = (watch.name, watch.sentinels)
         var settings = settings
         settings.requiresPrimary = false
@@ -94,4 +162,42 @@ package struct ClusterInspector: Sendable {
         url.location = location
         return url
     }
+}
+
+/// The servers that have the partitions.
+package struct ClusterServers: Sendable {
+    /// The servers.
+    package var all: [ClusterServer]
+    /// What none of them has; `nil` if they have everything.
+    package var fault: ClusterInspector.Failure?
+
+    /// Creates the list.
+    package init(_ all: [ClusterServer] = [], fault: ClusterInspector.Failure? = nil) {
+        (self.all, self.fault) = (all, fault)
+    }
+}
+
+/// A server that has some of the partitions.
+package struct ClusterServer: Sendable {
+    let address: StoreAddress
+    /// The numbers of its partitions.
+    let partitions: [Int]
+    /// The layout that its data has to have, on which all nodes of a deployment have to agree; `nil` if another server has it.
+    let layout: String?
+    let isOfRedisCluster: Bool
+
+    init(
+        _ address: StoreAddress,
+        partitions: [Int],
+        layout: String?,
+        isOfRedisCluster: Bool = false
+    ) {
+        self.address = address
+        self.partitions = partitions
+        self.layout = layout
+        self.isOfRedisCluster = isOfRedisCluster
+    }
+
+    /// The address, without its password; with Sentinels, the name of the primary.
+    package var name: String { "\(address.url)" }
 }

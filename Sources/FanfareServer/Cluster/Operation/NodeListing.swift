@@ -77,25 +77,33 @@ extension ClusterInspector {
     ///
     /// - Throws: Why the first server cannot be asked, which has the nodes' reports.
     package func nodes() async throws(Failure) -> NodeListing {
-        let first = try await heartbeats(in: 0)
+        let servers = try await servers()
+        guard let firstServer = servers.all.first(where: { $0.partitions.contains(0) }) else {
+            throw servers.fault
+                ?? Failure(server: "Redis", reason: "the first partition is nowhere")
+        }
+        let first = try await heartbeats(in: firstServer)
         var stores = [first]
-        var failures: [Failure] = []
-        for store in 0..<storeCount where store > 0 {
+        var failures = [servers.fault].compactMap(\.self)
+        for server in servers.all where !server.partitions.contains(0) {
             do throws(Failure) {
-                stores.append(try await heartbeats(in: store))
+                stores.append(try await heartbeats(in: server))
             } catch {
                 failures.append(error)
             }
         }
         let ids = stores.reduce(into: first.numbered) { $0.formUnion($1.ages.keys) }.sorted()
-        let reports = try await ask(0, ids.map { ["HGETALL", "\(keys[0].report(of: $0))"] })
+        let reports = try await ask(
+            firstServer,
+            ids.map { ["HGETALL", "\(keys[0].report(of: $0))"] }
+        )
         let nodes = zip(ids, reports.replies)
             .compactMap { id, reply in
                 node(id, NodeReport(reply.fields), stores, at: first.time)
             }
         return NodeListing(
             nodes: nodes.sorted { ($0.name, $0.id) < ($1.name, $1.id) },
-            storeCount: storeCount,
+            storeCount: servers.all.count,
             failures: failures
         )
     }
@@ -131,17 +139,24 @@ extension ClusterInspector {
         )
     }
 
-    private func heartbeats(in store: Int) async throws(Failure) -> Heartbeats {
-        let partitions = partitions(of: store).map { keys[$0] }
+    private func heartbeats(in server: ClusterServer) async throws(Failure) -> Heartbeats {
+        let numbers = server.partitions.contains(0) ? [["HGETALL", "\(keys[0].nodeNumbers)"]] : []
         let exchange = try await ask(
-            store,
-            [["TIME"], ["HGETALL", "\(keys[0].nodeNumbers)"]]
-                + partitions.map { ["ZRANGE", "\($0.nodes)", "0", "-1", "WITHSCORES"] }
+            server,
+            [["TIME"]]
+                + server.partitions.map {
+                    ["ZRANGE", "\(keys[$0].nodes)", "0", "-1", "WITHSCORES"]
+                } + numbers
         )
+        if let error = exchange.replies.first(where: \.isError) {
+            // A slot of a Redis Cluster that is about to move.
+            throw Failure(server: server.name, reason: error.text)
+        }
         var heartbeats = Heartbeats()
         heartbeats.time = Self.milliseconds(exchange.replies[0]) ?? exchange.endedAt
-        heartbeats.numbered = Set(exchange.replies[1].fields.values)
-        for reply in exchange.replies.dropFirst(2) {
+        let (sets, last) = (server.partitions.count, exchange.replies.last)
+        if !numbers.isEmpty { heartbeats.numbered = Set(last?.fields.values.map(\.self) ?? []) }
+        for reply in exchange.replies.dropFirst().prefix(sets) {
             for entry in reply.elements where entry.elements.count == 2 {
                 let node = entry.elements[0].text
                 guard let score = Double(entry.elements[1].text) else { continue }

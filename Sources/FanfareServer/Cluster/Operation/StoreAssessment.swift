@@ -13,17 +13,25 @@ package struct StoreAssessment: Sendable, Hashable {
     /// The settings of the server that are looked at.
     static let settings = [
         "maxmemory", "maxmemory-policy", "appendonly", "save", "stream-node-max-bytes",
-        "min-replicas-to-write",
+        "min-replicas-to-write", "cluster-require-full-coverage",
     ]
 
     /// What the cluster needs of the server.
     struct Needs {
         /// The number of replicas that have to acknowledge.
         var replicaCount = 0
-        /// Whether Sentinels promote a replica when the server fails.
-        var hasSentinels = false
-        /// The layout of the data; see ``ClusterInspector/layout(of:)``.
-        var layout: String
+        /// What promotes a replica when the server fails.
+        var failover = Failover.none
+        /// The layout of the data; `nil` if the server does not have it.
+        var layout: String?
+    }
+
+    /// What promotes a replica when a server fails.
+    enum Failover {
+        /// An operator.
+        case none
+        case sentinels
+        case redisCluster
     }
 
     /// The difference of the server's clock from this machine's that is worth a warning, in milliseconds.
@@ -49,9 +57,9 @@ package struct StoreAssessment: Sendable, Hashable {
         for needs: Needs
     ) {
         self.server = "\(server.product) \(server.version)"
-        if let layout, layout != needs.layout {
+        if let layout, let needed = needs.layout, layout != needed {
             faults.append(
-                "its data is of \(layout), and this configuration of \(needs.layout): set the same "
+                "its data is of \(layout), and this configuration of \(needed): set the same "
                     + "cluster.partitions and cluster.redis.urls on all nodes, or another "
                     + "cluster.prefix for another deployment"
             )
@@ -72,10 +80,16 @@ package struct StoreAssessment: Sendable, Hashable {
         assessEviction(settings)
         assessPersistence(settings)
         assessStreams(settings)
-        if needs.hasSentinels, settings["min-replicas-to-write"] == "0" {
+        if needs.failover != .none, settings["min-replicas-to-write"] == "0" {
             warnings.append(
                 "min-replicas-to-write is 0: a primary that is cut off from its replicas accepts "
                     + "events which a failover then loses; set it to 1, and min-replicas-max-lag to 2"
+            )
+        }
+        if needs.failover == .redisCluster, settings["cluster-require-full-coverage"] == "yes" {
+            warnings.append(
+                "cluster-require-full-coverage is yes: when one server is lost without a replica, all "
+                    + "others refuse events too; set it to no"
             )
         }
     }
@@ -89,8 +103,11 @@ package struct StoreAssessment: Sendable, Hashable {
             )
         } else if count == 0 {
             warnings.append(
-                "it has no replica: while it is down, all events are refused; add a replica, and "
-                    + "Sentinels that promote it"
+                needs.failover == .redisCluster
+                    ? "it has no replica: while it is down, events on its channels are refused; add a "
+                        + "replica (CLUSTER REPLICATE)"
+                    : "it has no replica: while it is down, all events are refused; add a replica, and "
+                        + "Sentinels that promote it"
             )
         }
     }
@@ -142,47 +159,46 @@ package struct StoreAssessment: Sendable, Hashable {
 }
 
 extension ClusterInspector {
-    /// The layout of the data of a server, which all nodes of a deployment have to agree on.
-    func layout(of store: Int) -> String {
-        "\(keys.count) partitions, server \(store + 1) of \(storeCount)"
-    }
-
     /// The key of the layout, outside of all partitions: another number of them has other keys.
-    private var layoutKey: String { "\(configuration.prefix):layout" }
+    var layoutKey: String { "\(configuration.prefix):layout" }
 
     /// Assesses a server.
     ///
     /// - Parameters:
-    ///   - store: The number of the server.
+    ///   - server: The server.
     ///   - claims: Whether the data is to have the configured layout from now on, if there is none.
     /// - Returns: The assessment.
     /// - Throws: Why the server cannot be asked.
     package func assess(
-        _ store: Int,
+        _ server: ClusterServer,
         claims: Bool = false
     ) async throws(Failure) -> StoreAssessment {
-        let layout = layout(of: store)
-        let exchange = try await ask(
-            store,
-            [
-                ["TIME"], ["CONFIG", "GET"] + StoreAssessment.settings,
-                claims ? ["SET", layoutKey, layout, "NX", "GET"] : ["GET", layoutKey],
-            ]
-        )
+        var commands = [["TIME"], ["CONFIG", "GET"] + StoreAssessment.settings]
+        if let layout = server.layout {
+            commands.append(
+                claims ? ["SET", layoutKey, layout, "NX", "GET"] : ["GET", layoutKey]
+            )
+        }
+        let exchange = try await ask(server, commands)
         let replies = exchange.replies
         let time = Self.milliseconds(replies[0]) ?? exchange.endedAt
-        return StoreAssessment(
+        let redis = configuration.redis
+        var assessment = StoreAssessment(
             exchange.server,
             settings: replies[1].isError ? nil : replies[1].fields,
-            layout: replies[2].isError || replies[2] == .null ? nil : replies[2].text,
+            layout: replies.dropFirst(2).first { !$0.isError && $0 != .null }?.text,
             clock: time - exchange.endedAt,
             for: StoreAssessment.Needs(
-                replicaCount: configuration.redis.acknowledge == .replica
-                    ? configuration.redis.replicas : 0,
-                hasSentinels: !configuration.redis.sentinels.isEmpty,
-                layout: layout
+                replicaCount: redis.acknowledge == .replica ? redis.replicas : 0,
+                failover: server.isOfRedisCluster
+                    ? .redisCluster : redis.sentinels.isEmpty ? .none : .sentinels,
+                layout: server.layout
             )
         )
+        if !server.isOfRedisCluster, let fault = redis.mode.fault(of: exchange.server) {
+            assessment.faults.insert(fault, at: 0)
+        }
+        return assessment
     }
 
     /// Reads the reply to `TIME`, in milliseconds since 1970.

@@ -2,14 +2,20 @@
 --
 -- KEYS  epoch, nodes, the node's items, counter
 -- ARGV  node; of the server: run ID, replication ID, the replication ID that it has followed before (empty for none),
---       time of its start in ms; the newest stream ID that the node knows of earlier epochs (0 for none), how publishes are
---       acknowledged, version of the layout
+--       time of its start in ms; the newest stream ID that the node knows (0 for none), how publishes are acknowledged,
+--       version of the layout; since when the epoch is that the node knows (0 for none); the run ID of the server that has told
+--       the node that the partition has moved from it (empty for none)
 --
 -- Acknowledgement: `primary`, `replica`, or `all` if every replica of the store has each acknowledged message.
 --
 -- The epoch goes on if the process is the same and has followed no other since: a primary that became a replica and was
 -- promoted again has the data of another. A replication ID also changes when a backlog is made or freed, but then no
 -- former one is kept.
+--
+-- It also goes on if the epoch's own process has told the node that the partition's slot has moved, and this server has never
+-- followed that one: then all keys have come one by one (MIGRATE), up to the last write. A server that has followed the other
+-- may have taken its place, and lack the last writes; then the node names no process. Replication IDs alone do not tell: that of
+-- a primary changes when its first replica comes.
 --
 -- An epoch is clean if nothing acknowledged is lost: all nodes of the one before waited for all replicas, and the server
 -- was a replica of that epoch's primary until its end. A primary that has read its own file, which may be older, also
@@ -22,6 +28,7 @@
 local epoch, nodes, items, counter = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local node, run, replication, former, started = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local known, mode, layout = tonumber(ARGV[6]), ARGV[7], ARGV[8]
+local knownEpoch, origin = tonumber(ARGV[9]), ARGV[10]
 
 local state = redis.call('HMGET', epoch, 'run', 'since', 'clean', 'mode', 'layout', 'replication', 'base')
 if state[5] and state[5] ~= layout then
@@ -32,15 +39,21 @@ end
 local time = now()
 local start, clean = tonumber(state[2]) or 0, tonumber(state[3]) or 0
 local base = tonumber(state[7]) or start
-if state[1] == run and (state[6] == replication or former == '') then
-    if known > start then
+local isSame = state[1] == run and (state[6] == replication or former == '')
+local hasMoved = origin ~= '' and state[1] == origin and run ~= origin and former ~= state[6]
+if isSame or hasMoved then
+    if known > start and knownEpoch ~= start then
         -- Another node has begun the epoch, and knew less: no ID may be used twice.
         start = known + 1
         if clean == 0 then base = start end
         redis.call('HSET', epoch, 'since', digits(start), 'base', digits(base))
     end
+    -- What has moved may be missing in the replicas of its new server.
+    if hasMoved and mode == 'all' then mode = 'replica' end
     if state[4] == 'all' and mode ~= 'all' then redis.call('HSET', epoch, 'mode', mode) end
-    if state[6] ~= replication then redis.call('HSET', epoch, 'replication', replication) end
+    if hasMoved or state[6] ~= replication then
+        redis.call('HSET', epoch, 'run', run, 'replication', replication)
+    end
 else
     local heartbeat = redis.call('ZREVRANGE', nodes, 0, 0, 'WITHSCORES')[2]
     -- RESP2, to which scripts convert, has numbers as strings.

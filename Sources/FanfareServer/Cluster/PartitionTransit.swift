@@ -1,0 +1,238 @@
+import Net
+import RESP
+import Redis
+
+/// A partition between two stores: its slot of a Redis Cluster moves, or has no server at present.
+///
+/// Meanwhile the partition is in a store of its own that has no connection. So its messages wait, are refused, and its clients
+/// are closed by the same rules as those of a store that is lost.
+struct PartitionTransit {
+    /// The store that had it; its calls there may be unanswered.
+    let origin: ClusterStore
+    /// Since when.
+    let since: MonotonicTime
+    /// Where it is; `nil` until that is known.
+    var target: RedisURL.Location?
+    /// The process that had it, if its own word is known for that the slot moves; see `register.lua`.
+    var vouchedRun: String?
+    /// Whether that process has said that the slot has moved; until then the connection has to last.
+    var hasMoved = false
+    /// Where the node is being registered.
+    var probed: ClusterStore?
+    /// The messages that the former store has not published, in their order; all others follow them.
+    var returned: [OutgoingMessage] = []
+    /// The calls of sessions that the former store has not executed, or whose replies are not used, in their order.
+    var sessionCalls: [ClusterHome.Call] = []
+}
+
+// Partitions between two stores.
+extension ClusterHome {
+    /// What is known of a partition that its store does not have any more, or not at present.
+    struct Interruption {
+        /// Where the partition is; `nil` if that is not known.
+        var target: RedisURL.Location?
+        /// Whether the store's server itself has said that the slot moves.
+        var isSaidByOrigin = false
+        /// Whether it has said that the slot has moved.
+        var hasMoved = false
+    }
+
+    /// The time between two attempts to find the store of a partition: as long as a move takes usually, and later.
+    private static var moveIntervals: (Duration, Duration) {
+        (.milliseconds(50), .milliseconds(500))
+    }
+
+    /// Takes a partition from its store.
+    func interrupt(_ index: Int, _ interruption: Interruption) {
+        let origin = partitions[index].store
+        guard origin.transit == nil else {
+            learn(interruption, of: index)
+            return
+        }
+        var transit = PartitionTransit(
+            origin: origin,
+            since: context.reactor.now,
+            target: interruption.target,
+            hasMoved: interruption.hasMoved
+        )
+        if interruption.isSaidByOrigin, origin.isOpen, partitions[index].epoch != nil {
+            transit.vouchedRun = origin.lastRun?.description
+        }
+        for remote in remotes.values where remote.partition == index && remote.isCatchingUp {
+            remote.isCatchingUp = false
+            origin.catchingUpCount -= 1
+        }
+        let messages = origin.outbox.removeAll(of: index) { partition(of: $0) == index }
+        transit.returned = messages.refused
+        let store = ClusterStore(origin.address, of: self, transit)
+        for message in messages.unsent { store.outbox.append(message) }
+        origin.partitions.removeAll { $0 == index }
+        store.partitions = [index]
+        let downSince = partitions[index].downSince ?? origin.downSince ?? context.reactor.now
+        (partitions[index].store, partitions[index].downSince) = (store, downSince)
+        stores.append(store)
+        store.downSince = downSince
+        store.watchIsolation()
+        cutOff(store)
+        startTimer(.moves, after: .zero)
+    }
+
+    /// Called with what is known besides of a partition between two stores.
+    private func learn(_ interruption: Interruption, of index: Int) {
+        let store = partitions[index].store
+        guard let origin = store.transit?.origin else { return }
+        if let target = interruption.target { store.transit?.target = target }
+        guard interruption.isSaidByOrigin else { return }
+        if interruption.hasMoved { store.transit?.hasMoved = true }
+        if origin.isOpen, partitions[index].epoch != nil {
+            store.transit?.vouchedRun = origin.lastRun?.description
+        }
+    }
+
+    /// Takes back messages that a store has certainly not published, for the store that has their partition now.
+    func comeBack(_ messages: [OutgoingMessage]) {
+        for message in messages {
+            let store = store(of: message)
+            guard store.transit == nil else {
+                store.transit?.returned.append(message)
+                continue
+            }
+            store.outbox.append(message)
+        }
+    }
+
+    /// The store that has a message's partition.
+    func store(of message: OutgoingMessage) -> ClusterStore { partitions[message.partition].store }
+
+    /// A call of a lost store, without the messages whose partition is not there any more.
+    func own(_ call: Call, of store: ClusterStore) -> Call {
+        guard slots != nil, case .publish(let messages) = call else { return call }
+        var own: [OutgoingMessage] = []
+        for var message in messages {
+            guard self.store(of: message) !== store else {
+                own.append(message)
+                continue
+            }
+            guard message.isRepeatable else {
+                refuse(message, .unanswered)
+                continue
+            }
+            message.isUncertain = true
+            comeBack([message])
+        }
+        return .publish(own)
+    }
+
+    /// Called when the connection to a store has ended.
+    func connectionEnded(of store: ClusterStore) {
+        guard slots != nil else { return }
+        for other in stores where other.transit != nil {
+            if other.transit?.probed === store { other.transit?.probed = nil }
+            // What it has published since is not known to have moved.
+            if other.transit?.origin === store, other.transit?.hasMoved == false {
+                other.transit?.vouchedRun = nil
+            }
+        }
+        slots?.refresh()
+        startTimer(.moves, after: Self.moveIntervals.0)
+    }
+
+    /// Registers the node at the new stores of partitions, as soon as they are known and can be called.
+    func continueMoves() {
+        guard let slots else { return }
+        for store in stores {
+            guard let transit = store.transit, let index = store.partitions.first else { continue }
+            let keys = partitions[index].calls.keys
+            if transit.target == nil { store.transit?.target = slots.map?.server(of: keys) }
+            if store.transit?.target == nil {
+                let isUncovered = slots.map != nil && slots.fault == nil
+                store.status.failed(
+                    isUncovered
+                        ? "no server of the Redis Cluster has slot \(keys.slot)" : slots.fault
+                )
+            }
+            continueMove(index)
+        }
+        for store in stores where store.isVacant { store.retire() }
+        stores.removeAll(where: \.isRetired)
+        guard stores.contains(where: { $0.transit != nil || $0.partitions.isEmpty }) else { return }
+        let isRecent = stores.contains { store in
+            store.transit.map { $0.since.duration(to: context.reactor.now) < .seconds(2) } ?? false
+        }
+        let (first, later) = Self.moveIntervals
+        startTimer(.moves, after: isRecent ? first : later)
+    }
+
+    private func continueMove(_ index: Int) {
+        let store = partitions[index].store
+        guard let transit = store.transit, transit.probed == nil, let location = transit.target,
+            // Behind what it answers, nothing more is executed there.
+            !transit.origin.isUnanswered(in: index)
+        else { return }
+        let target = self.store(at: location)
+        guard target.isOpen else { return }
+        let isSent = target.register(
+            index,
+            known: newestStream(in: index),
+            movedFrom: target.hasFollowedNone(before: transit.since) ? transit.vouchedRun : nil
+        )
+        if isSent { store.transit?.probed = target }
+    }
+
+    /// The store of a server of the Redis Cluster.
+    private func store(at location: RedisURL.Location) -> ClusterStore {
+        let known = stores.first { $0.transit == nil && $0.address.url.location == location }
+        if let known { return known }
+        var url = settings.stores[0].url
+        url.location = location
+        let store = ClusterStore(StoreAddress(url: url, sentinels: nil), of: self)
+        stores.append(store)
+        store.connect()
+        return store
+    }
+
+    /// Called when the node is registered in a partition at the store that has it now.
+    func arrived(_ index: Int, at target: ClusterStore) {
+        let store = partitions[index].store
+        guard let transit = store.transit, transit.probed === target else { return }
+        let hasMoved = transit.origin.address.url.location != target.address.url.location
+        if hasMoved, partitions[index].epoch != nil { counts.movedPartitions += 1 }
+        (partitions[index].store, partitions[index].downSince) = (target, nil)
+        store.partitions = []
+        store.status.failed(nil)
+        transit.origin.endings = transit.origin.endings.filter { $0.value.partition != index }
+        target.partitions.append(index)
+        target.replicas?.connect()
+        let waiting = store.outbox.removeAll(of: index) { _ in true }
+        for message in transit.returned + waiting.refused + waiting.unsent {
+            target.outbox.append(message)
+        }
+        loseSessions(transit.sessionCalls)
+    }
+
+    /// Called behind ``arrived(_:at:)``, when the registration is known.
+    func goOn(behindMoveOf index: Int, to target: ClusterStore) {
+        if index == 0, claimsNumber(at: target) { target.claimNumber() }
+        goOn(in: target, partition: index)
+        startTimer(.moves, after: .zero)
+    }
+}
+
+extension ClusterStore {
+    /// Whether the server has certainly not been a replica of one that had a slot until then, whose last writes it may lack.
+    ///
+    /// A promoted server knows a former history; one that had slots at the time was a primary itself.
+    fileprivate func hasFollowedNone(before time: MonotonicTime) -> Bool {
+        guard let identity, !identity.replication.isEmpty else { return false }
+        let hadSlots = !partitions.isEmpty && openSince.map { $0 < time } ?? false
+        return identity.formerReplication.isEmpty || hadSlots
+    }
+
+    /// Whether nothing is left to do here.
+    fileprivate var isVacant: Bool {
+        guard partitions.isEmpty else { return false }
+        guard transit == nil else { return true }
+        return calls.isEmpty && replicas?.count ?? 0 == 0
+            && !home.stores.contains { $0.transit?.target == address.url.location }
+    }
+}
