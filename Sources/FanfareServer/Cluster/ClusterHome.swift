@@ -19,6 +19,8 @@ final class ClusterHome: SharedHome {
         var store: ClusterStore
         /// The epoch of the last registration; `nil` before the first.
         var epoch: Epoch?
+        /// The server process of that registration.
+        var run: String?
         /// From which epoch on each was followed by the next without a loss.
         var base: UInt64 = .max
         /// The number of messages without a position, as of the last heartbeat.

@@ -66,8 +66,13 @@ extension ClusterStore {
             connection?.close()
             return
         }
-        if home.partitions[index].store !== self { home.arrived(index, at: self) }
+        let store = home.partitions[index].store
+        if store.transit?.vouchedRun == nil {
+            home.registers(index, registration.epoch, at: identity)
+        }
+        if store !== self { home.arrived(index, at: self) }
         home.registered(registration, index)
+        home.partitions[index].run = identity?.run
     }
 
     /// How long the number of a node is kept that does not renew it, in milliseconds.
@@ -148,6 +153,18 @@ extension ClusterHome {
             sendReport()
             return becomeReadyIfPossible()
         }
+    }
+
+    /// Called when the node is about to be registered in a partition at a server of which nobody has said that it goes on with
+    /// the former one's epoch.
+    ///
+    /// A server that is promoted begins a later epoch than those that it knows of. One with an equal or earlier epoch has never
+    /// known that of the former server, so nothing that was received from that one tells where a channel stands here.
+    fileprivate func registers(_ index: Int, _ epoch: Epoch, at server: ServerIdentity?) {
+        guard let former = partitions[index].epoch, epoch.since <= former.since,
+            partitions[index].run != server?.run
+        else { return }
+        for remote in remotes.values where remote.partition == index { remote.since = 0 }
     }
 
     /// Called when the node is registered in a partition.
