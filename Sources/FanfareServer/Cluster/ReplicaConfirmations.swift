@@ -103,6 +103,15 @@ final class ReplicaConfirmations {
         return true
     }
 
+    /// Removes and returns the messages of the rounds up to one, in their order.
+    private func takeMessages(upTo round: ReplicaAcknowledgements.Round) -> [Executed] {
+        var messages: [Executed] = []
+        while let next = rounds.first, next.round <= round {
+            messages += rounds.removeFirst().messages
+        }
+        return messages
+    }
+
     /// Called when a partition knows how publishes are acknowledged.
     func announced() { announcementCount = max(0, announcementCount - 1) }
 }
@@ -123,15 +132,11 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
             announcementCount = store.calls.values.count {
                 if case .heartbeat = $0.purpose { true } else { false }
             }
-            while let next = rounds.first, next.round <= round {
-                executed = rounds.removeFirst().messages + executed
-            }
+            executed = takeMessages(upTo: round) + executed
             return
         }
-        while let next = rounds.first, next.round <= round {
-            for executed in rounds.removeFirst().messages {
-                store.home.finish(executed.message, executed.outcome)
-            }
+        for executed in takeMessages(upTo: round) {
+            store.home.finish(executed.message, executed.outcome)
         }
     }
 
@@ -149,11 +154,9 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
             acknowledgements.close()
             return connectLater()
         }
-        while let next = rounds.first, next.round <= round {
-            for executed in rounds.removeFirst().messages {
-                let refusal = ClusterRefusal.unconfirmed(replicaCount, of: self.replicaCount)
-                store.home.refuse(executed.message, refusal)
-            }
+        let refusal = ClusterRefusal.unconfirmed(replicaCount, of: self.replicaCount)
+        for executed in takeMessages(upTo: round) {
+            store.home.refuse(executed.message, refusal)
         }
     }
 
