@@ -27,6 +27,12 @@ class ClusterFault:
     settings: dict = field(default_factory=dict)
 
     @property
+    def may_republish(self):
+        """Whether a message comes again, behind a gap that is told: subscribers have got what only a lost primary had, and who has
+        no answer repeats it at the new one."""
+        return self.has_sentinels
+
+    @property
     def may_repeat_confirmed(self):
         """Whether a session's cursors may be those of a few seconds before: its owner was killed, or paused."""
         return True
