@@ -23,26 +23,24 @@ readonly apart="$timed|$hostile|$programs|$simulation"
 swift_tests --skip "$apart|$clients|$server"
 for group in "$clients" "$server"; do swift_tests --filter "$group" --skip "$apart"; done
 for group in "$timed" "$hostile" "$programs"; do swift_tests --filter "$group"; done
+swift_tests --no-parallel --filter "$simulation"
 
-# Witnesses mostly wait: those in a browser, those whose nodes fail, the others, and the simulation run in parallel, and what all
-# but the first print follows.
-echo "Running the witnesses, and the simulation …"
+# Witnesses mostly wait: those in a browser, those whose nodes fail and the others run in parallel, and their output follows. The
+# others also build programs, and have no core to spare.
+echo "Running the witnesses …"
 witness() { PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m pytest "$@"; }
-mapfile -t in_browsers < <(grep -lE '\b(browsers|pages)\b' Tests/witnesses/test_*.py)
 readonly failing=Tests/witnesses/test_cluster.py
+mapfile -t in_browsers < <(grep -lE '\b(browsers|pages)\b' Tests/witnesses/test_*.py)
 mapfile -t others < <(grep -LE '\b(browsers|pages)\b' Tests/witnesses/test_*.py | grep -vxF "$failing")
 witness "$failing" >"$kept/failing" 2>&1 &
 failing_id=$!
 witness "${others[@]}" >"$kept/others" 2>&1 &
 others_id=$!
-(swift_tests --no-parallel --filter "$simulation" >"$kept/simulation"; exit "$swift_status") &
-simulation_id=$!
 witness_status=0
 witness "${in_browsers[@]}" || witness_status=$?
 wait $failing_id || witness_status=$?
 wait $others_id || witness_status=$?
-wait $simulation_id || swift_status=$?
-cat "$kept/failing" "$kept/others" "$kept/simulation"
+cat "$kept/failing" "$kept/others"
 
 outcome() { if [ "$1" = 0 ]; then echo passed; else echo "FAILED (exit status $1)"; fi; }
 echo
