@@ -45,7 +45,7 @@ extension ClusterStore {
         let batch = PlainBatch(messages)
         let partition = messages[0].partition
         let command: StaticString = home.slots == nil ? "PUBLISH" : "SPUBLISH"
-        let keys = home.partitions[messages[0].partition].calls.keys
+        let keys = home.partitions[partition].calls.keys
         func count(_ number: Int, _ purpose: ClusterHome.Call) -> Bool {
             send(to: partition, as: purpose) { connection throws(RedisCallError) in
                 try connection.call(argumentCount: 3) { writer in

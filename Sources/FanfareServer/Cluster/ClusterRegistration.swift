@@ -67,12 +67,9 @@ extension ClusterStore {
             return
         }
         let store = home.partitions[index].store
-        if store.transit?.vouchedRun == nil {
-            home.registers(index, registration.epoch, at: identity)
-        }
+        let isVouchedFor = store.transit?.vouchedRun != nil
         if store !== self { home.arrived(index, at: self) }
-        home.registered(registration, index)
-        home.partitions[index].run = identity?.run
+        home.registered(registration, index, at: identity?.run, isVouchedFor: isVouchedFor)
     }
 
     /// How long the number of a node is kept that does not renew it, in milliseconds.
@@ -155,21 +152,28 @@ extension ClusterHome {
         }
     }
 
-    /// Called when the node is about to be registered in a partition at a server of which nobody has said that it goes on with
-    /// the former one's epoch.
-    ///
-    /// A server that is promoted begins a later epoch than those that it knows of. One with an equal or earlier epoch has never
-    /// known that of the former server, so nothing that was received from that one tells where a channel stands here.
-    fileprivate func registers(_ index: Int, _ epoch: Epoch, at server: ServerIdentity?) {
-        guard let former = partitions[index].epoch, epoch.since <= former.since,
-            partitions[index].run != server?.run
-        else { return }
-        for remote in remotes.values where remote.partition == index { remote.since = 0 }
-    }
-
     /// Called when the node is registered in a partition.
-    func registered(_ registration: Registration, _ index: Int) {
+    ///
+    /// - Parameters:
+    ///   - registration: What the server says of the partition.
+    ///   - index: The index of the partition.
+    ///   - run: The server process.
+    ///   - isVouchedFor: Whether the former server has said that the partition goes on here.
+    func registered(
+        _ registration: Registration,
+        _ index: Int,
+        at run: String?,
+        isVouchedFor: Bool
+    ) {
         let former = partitions[index].epoch
+        // A server that is promoted begins a later epoch than those that it knows of. One with an equal or earlier epoch has never
+        // known that of the former server, so nothing that was received from that one tells where a channel stands here.
+        if let former, !isVouchedFor, registration.epoch.since <= former.since,
+            partitions[index].run != run
+        {
+            for remote in remotes.values where remote.partition == index { remote.since = 0 }
+        }
+        partitions[index].run = run
         partitions[index].counter = registration.counter
         partitions[index].lastTime = registration.time
         (partitions[index].epoch, partitions[index].base) = (registration.epoch, registration.base)
