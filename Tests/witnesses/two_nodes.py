@@ -6,26 +6,9 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from cluster.nodes import Balancer
 from cluster.servers import RedisServer
 from programs import Broker
-from recovery.relay import Relay
-
-
-class TurnTaker(Relay):
-    """A load balancer that gives each node the next connection."""
-
-    def __init__(self, ports):
-        self._ports = itertools.cycle(ports)
-        super().__init__(None, seed=1)
-        self.port = self.listen("clients")
-
-    @property
-    def broker_port(self):
-        return next(self._ports)
-
-    @broker_port.setter
-    def broker_port(self, _):
-        pass
 
 
 class TwoNodes:
@@ -58,9 +41,9 @@ class TwoNodes:
         return file
 
     def _balanced(self, ports):
-        balancer = TurnTaker(list(ports))
+        balancer = Balancer(itertools.cycle(ports).__next__, seed=1)
         self._stack.callback(balancer.close)
-        return balancer.port
+        return balancer.listen("clients")
 
     def __enter__(self):
         return self

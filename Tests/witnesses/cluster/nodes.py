@@ -18,17 +18,23 @@ LEASE = 4
 class Balancer(Relay):
     """Connects clients to any of the nodes; one that refuses is tried again at another."""
 
-    def __init__(self, nodes, seed):
-        self._nodes = nodes
+    def __init__(self, choose, seed):
+        """`choose`: returns the port of the node that gets the next connection."""
+        self._choose = choose
         super().__init__(None, seed)
 
     @property
     def broker_port(self):
-        return random.choice([node.port for node in self._nodes if node.is_running])
+        return self._choose()
 
     @broker_port.setter
     def broker_port(self, _):
         pass
+
+
+def any_running(nodes):
+    """The port of a node that runs, another one each time."""
+    return random.choice([node.port for node in nodes if node.is_running])
 
 
 class Node:

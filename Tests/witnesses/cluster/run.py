@@ -20,7 +20,7 @@ from recovery.relay import NetworkFaults, Relay
 from recovery.run import await_last
 
 from .members import CHANNEL, Room
-from .nodes import LEASE, Backends, Balancer, Node
+from .nodes import LEASE, Backends, Balancer, Node, any_running
 from .servers import RedisServer, Sentinels
 from .webhooks import Attendance
 
@@ -110,7 +110,7 @@ class ClusterRun:
             self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             self._start_servers(stack)
             self._start_nodes(stack)
-            balancer = Balancer(self.nodes, self._seed)
+            balancer = Balancer(lambda: any_running(self.nodes), self._seed)
             stack.callback(balancer.close)
             port = balancer.listen("clients")
             scripts = f"http://127.0.0.1:{self.nodes[0].port}"
