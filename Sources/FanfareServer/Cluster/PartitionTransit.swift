@@ -55,9 +55,7 @@ extension ClusterHome {
             target: interruption.target,
             hasMoved: interruption.hasMoved
         )
-        if interruption.isSaidByOrigin, origin.isOpen, partitions[index].epoch != nil {
-            transit.vouchedRun = origin.lastRun?.description
-        }
+        if interruption.isSaidByOrigin { transit.vouchedRun = knownRun(of: origin, for: index) }
         for remote in remotes.values where remote.partition == index && remote.isCatchingUp {
             remote.isCatchingUp = false
             origin.catchingUpCount -= 1
@@ -84,9 +82,13 @@ extension ClusterHome {
         if let target = interruption.target { store.transit?.target = target }
         guard interruption.isSaidByOrigin else { return }
         if interruption.hasMoved { store.transit?.hasMoved = true }
-        if origin.isOpen, partitions[index].epoch != nil {
-            store.transit?.vouchedRun = origin.lastRun?.description
-        }
+        if let run = knownRun(of: origin, for: index) { store.transit?.vouchedRun = run }
+    }
+
+    /// The process of a store at which the node is registered in a partition; `nil` if that is not known.
+    private func knownRun(of origin: ClusterStore, for index: Int) -> String? {
+        guard origin.isOpen, partitions[index].epoch != nil else { return nil }
+        return origin.lastRun?.description
     }
 
     /// Takes back messages that a store has certainly not published, for the store that has their partition now.
