@@ -9,7 +9,7 @@ final class ClusterStore {
     static let keys = PartitionKeys.all(prefix: "f", count: 1)[0]
     let redis: RedisProcess
     let live: LiveRedis
-    private let scripts: ClusterScripts
+    let scripts: ClusterScripts
 
     convenience init(_ arguments: [String] = [], scripts: ClusterScripts = scripts) throws {
         try self.init(RedisProcess(arguments), scripts: scripts)
@@ -96,12 +96,18 @@ final class ClusterStore {
     }
 
     func publish(_ messages: [ClusterMessage], opens: Bool = false) throws -> [PublishOutcome] {
-        let outcomes = try send(calls(of: "a").publish(messages, opens: opens)) { reply in
+        let outcomes = try outcomes(of: calls(of: "a").publish(messages, opens: opens))
+        try #require(outcomes.count == messages.count)
+        return outcomes
+    }
+
+    func outcomes(of call: ScriptCall) throws -> [PublishOutcome] {
+        let outcomes = try send(call) { reply in
             var outcomes: [PublishOutcome?] = []
             reply.forEach { outcomes.append(PublishOutcome($0)) }
             return outcomes
         }
-        try #require(outcomes.count == messages.count && !outcomes.contains(nil))
+        try #require(!outcomes.contains(nil))
         return outcomes.compactMap(\.self)
     }
 

@@ -322,6 +322,32 @@ import Testing
         #expect(announced.elementsEqual((2...65).map { "\($0) e - 1 \($0 - 2)" }))
     }
 
+    @Test(arguments: [false, true])
+    func publishesOnSeveralPartitions(opens: Bool) throws {
+        let store = try ClusterStore()
+        let partitions = PartitionKeys.all(prefix: "g", count: 3)
+        let names = partitions.map { $0.announcements(ClusterStore.channel("x")).description }
+        try store.live.connection.subscribe(to: names)
+        let call = store.scripts.publishing(
+            partitions.enumerated().map { index, keys in
+                let entries = (0...index).map { message(in: .none, "e - 1 \(index)\($0)") }
+                return PartitionMessages(keys, entries)
+            },
+            opens: opens
+        )
+        let outcomes = try store.outcomes(of: call)
+        let places: [UInt64] = outcomes.map { outcome in
+            if case .placed(let position) = outcome { position.serial } else { 0 }
+        }
+        #expect(places == (opens ? [1, 1, 2, 1, 2, 3] : [0, 0, 0, 0, 0, 0]))
+        let messages = try store.live.takeMessages().filter { $0.contains(" e ") }
+        let bodies = ["00", "10", "11", "20", "21", "22"]
+        #expect(messages == zip(places, bodies).map { "\($0) e - 1 \($1)" })
+        for (index, keys) in partitions.enumerated() where !opens {
+            #expect(try store.call("GET", keys.counter).text == "\(index + 1)")
+        }
+    }
+
     @Test func isRefusedAsAWholeWithoutMemory() throws {
         let store = try ClusterStore()
         try store.register()

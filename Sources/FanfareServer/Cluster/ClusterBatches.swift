@@ -4,7 +4,7 @@ import Primitives
 import RESP
 import Redis
 
-// Publishing: the messages of a turn, in batches of one partition each.
+// Publishing: the messages of a turn, in batches; in a Redis Cluster each of one partition.
 extension ClusterStore {
     /// The size of what waits to be sent, and of what is not answered, in bytes.
     var waitingByteCount: Int { outbox.byteCount + unansweredByteCount }
@@ -18,7 +18,7 @@ extension ClusterStore {
     func sendMessages() -> Bool {
         guard isOpen, !outbox.isEmpty else { return false }
         while unansweredByteCount < settings.queuedBytesMax / 2,
-            let batch = outbox.nextBatch()
+            let batch = outbox.nextBatch(ofOnePartition: home.slots != nil)
         {
             let isSent = batch[0].isPlain ? sendPlainly(batch) : sendScript(batch)
             guard isSent else {
@@ -30,12 +30,17 @@ extension ClusterStore {
     }
 
     private func sendScript(_ batch: [OutgoingMessage]) -> Bool {
-        let calls = home.partitions[batch[0].partition].calls
-        return send(
-            calls.publish(batch.map(\.message), opens: batch[0].opens),
-            to: batch[0].partition,
-            as: .publish(batch)
+        let parts = batch.parts
+        let call = home.partitions[parts[0].partition].calls.scripts.publishing(
+            parts.map { part in
+                PartitionMessages(
+                    home.partitions[part.partition].calls.keys,
+                    part.messages.map(\.message)
+                )
+            },
+            opens: batch[0].opens
         )
+        return send(call, to: parts.count == 1 ? parts[0].partition : nil, as: .publish(batch))
     }
 
     /// Publishes messages of which nothing is kept: without a script, which costs Redis three times as much.
@@ -43,21 +48,16 @@ extension ClusterStore {
     /// A demoted server still publishes, so a write behind the messages has to prove that it is the primary.
     private func sendPlainly(_ messages: [OutgoingMessage]) -> Bool {
         let batch = PlainBatch(messages)
-        let partition = messages[0].partition
+        let parts = messages.parts
         let command: StaticString = home.slots == nil ? "PUBLISH" : "SPUBLISH"
-        let keys = home.partitions[partition].calls.keys
-        func count(_ number: Int, _ purpose: ClusterHome.Call) -> Bool {
-            send(to: partition, as: purpose) { connection throws(RedisCallError) in
-                try connection.call(argumentCount: 3) { writer in
-                    writer.argument(literal: "INCRBY")
-                    writer.argument(keys.counter)
-                    writer.argument(number)
-                }
+        for part in parts {
+            guard count(part.messages.count, in: part.partition, as: .plainPart(batch)) else {
+                return false
             }
         }
-        guard count(messages.count, .plainPart(batch)) else { return false }
         for message in messages {
-            let isSent = send(to: partition, as: .plainPart(batch)) {
+            let keys = home.partitions[message.partition].calls.keys
+            let isSent = send(to: message.partition, as: .plainPart(batch)) {
                 connection throws(RedisCallError) in
                 try connection.call(argumentCount: 3) { writer in
                     writer.argument(literal: command)
@@ -71,7 +71,19 @@ extension ClusterStore {
             guard isSent else { return giveUp(messages) }
         }
         if context.faults.contains(.trustsPublish) { return ping(.plainEnd(batch)) }
-        return count(0, .plainEnd(batch)) || giveUp(messages)
+        return count(0, in: parts[0].partition, as: .plainEnd(batch)) || giveUp(messages)
+    }
+
+    /// Adds to the number of a partition's messages without a position.
+    private func count(_ number: Int, in partition: Int, as purpose: ClusterHome.Call) -> Bool {
+        let counter = home.partitions[partition].calls.keys.counter
+        return send(to: partition, as: purpose) { connection throws(RedisCallError) in
+            try connection.call(argumentCount: 3) { writer in
+                writer.argument(literal: "INCRBY")
+                writer.argument(counter)
+                writer.argument(number)
+            }
+        }
     }
 
     /// Injected fault: a call that any server answers.

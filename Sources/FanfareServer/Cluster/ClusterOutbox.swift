@@ -43,6 +43,20 @@ struct OutgoingMessage {
     var length: Int { message.entry.count + address.name.text.utf8.count }
 }
 
+extension [OutgoingMessage] {
+    /// The messages of each partition, which are together.
+    var parts: [(partition: Int, messages: SubSequence)] {
+        var parts: [(partition: Int, messages: SubSequence)] = []
+        var rest = self[...]
+        while let partition = rest.first?.partition {
+            let messages = rest.prefix { $0.partition == partition }
+            parts.append((partition, messages))
+            rest = rest.dropFirst(messages.count)
+        }
+        return parts
+    }
+}
+
 /// Messages that are published without a script, and that the last call proves to have reached a primary.
 final class PlainBatch {
     let messages: [OutgoingMessage]
@@ -103,30 +117,36 @@ struct ClusterOutbox {
         queues[message.partition, default: Queue()].append(message)
     }
 
-    /// Removes and returns the next messages that one call can have: of one partition, on one path.
-    mutating func nextBatch() -> [OutgoingMessage]? {
-        guard let partition = filled.first else { return nil }
-        let batch = Self.firstBatch(of: queues[partition, default: Queue()])
-        queues[partition]?.removeFirst(batch.count)
-        if queues[partition]?.isEmpty == true { filled.removeFirst() }
+    /// Removes and returns the next messages that one call can have: on one path, and those of each partition together.
+    ///
+    /// - Parameter isOfOnePartition: Whether a call has messages of one partition alone.
+    mutating func nextBatch(ofOnePartition isOfOnePartition: Bool) -> [OutgoingMessage]? {
+        guard let first = filled.first.flatMap({ queues[$0]?.first }) else { return nil }
+        var batch: [OutgoingMessage] = []
+        var visitedCount = 0
+        var left: [Int] = []
+        for partition in filled.prefix(isOfOnePartition ? 1 : filled.count) {
+            guard batch.count < ClusterScripts.messageCountMax else { break }
+            visitedCount += 1
+            let formerCount = batch.count
+            batch += queues[partition, default: Queue()].elements
+                .prefix(ClusterScripts.messageCountMax - batch.count)
+                .prefix { $0.isPlain == first.isPlain && $0.opens == first.opens }
+            queues[partition]?.removeFirst(batch.count - formerCount)
+            if queues[partition]?.isEmpty == false { left.append(partition) }
+        }
+        filled.replaceSubrange(..<visitedCount, with: left)
         byteCount -= batch.reduce(0) { $0 + $1.length }
         return batch
     }
 
-    private static func firstBatch(of queue: Queue<OutgoingMessage>) -> [OutgoingMessage] {
-        guard let first = queue.first else { return [] }
-        return Array(
-            queue.elements.prefix(ClusterScripts.messageCountMax)
-                .prefix { $0.isPlain == first.isPlain && $0.opens == first.opens }
-        )
-    }
-
     /// Puts messages back that could not be sent, ahead of all others.
     mutating func putBack(_ batch: [OutgoingMessage]) {
-        guard let partition = batch.first?.partition else { return }
         byteCount += batch.reduce(0) { $0 + $1.length }
-        if queues[partition]?.isEmpty != false { filled.append(partition) }
-        queues[partition, default: Queue()].prepend(batch)
+        for part in batch.parts {
+            if queues[part.partition]?.isEmpty != false { filled.append(part.partition) }
+            queues[part.partition, default: Queue()].prepend(part.messages)
+        }
     }
 
     // MARK: - Streams that have ended

@@ -89,7 +89,7 @@ final class ClusterStore {
     /// - Returns: Whether it was sent. If not, the connection has ended, and its end is about to be reported: then
     ///   everything starts again.
     @discardableResult
-    func send(_ call: ScriptCall, to partition: Int, as purpose: ClusterHome.Call) -> Bool {
+    func send(_ call: ScriptCall, to partition: Int?, as purpose: ClusterHome.Call) -> Bool {
         send(to: partition, as: purpose) { connection throws(RedisCallError) in
             try connection.send(call)
         }

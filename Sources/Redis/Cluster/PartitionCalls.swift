@@ -115,19 +115,7 @@ public struct PartitionCalls: Sendable {
         _ messages: some Collection<ClusterMessage>,
         opens: Bool = false
     ) -> ScriptCall {
-        precondition(messages.count <= ClusterScripts.messageCountMax, "\(messages.count) messages")
-        return ScriptCall(
-            opens ? scripts.open : scripts.publish,
-            keyCount: 4 + messages.reduce(0) { $0 + $1.keyCount },
-            argumentCount: messages.reduce(0) { $0 + $1.argumentCount }
-        ) { writer in
-            writer.argument(keys.counter)
-            writer.argument(keys.epoch)
-            writer.argument(keys.due)
-            writer.argument(keys.webhooks)
-            for message in messages { message.writeKeys(of: keys, to: &writer) }
-            for message in messages { message.writeArguments(to: &writer) }
-        }
+        scripts.publishing([PartitionMessages(keys, Array(messages))], opens: opens)
     }
 
     /// Finds the current stream of a channel, or begins one.

@@ -42,16 +42,27 @@ extension ScriptRun {
     }
 
     mutating func publish(opens: Bool) -> RESPValue {
-        var (messageKeys, messageArguments) = (keys.dropFirst(4), arguments[...])
+        var (keys, arguments) = (keys[...], arguments[...])
         var outcomes: [RESPValue] = []
-        while !messageArguments.isEmpty {
-            outcomes.append(publish(Message(&messageKeys, &messageArguments), opens: opens))
+        while let count = arguments.popFirst()?.integer {
+            let partition = Array(keys.prefix(4))
+            keys = keys.dropFirst(4)
+            for _ in 0..<count {
+                let message = Message(&keys, &arguments)
+                outcomes.append(publish(message, in: partition, opens: opens))
+            }
         }
         return .array(outcomes)
     }
 
-    private mutating func publish(_ message: Message, opens: Bool) -> RESPValue {
-        let (counter, epoch, due, webhooks) = (keys[0], keys[1], keys[2], keys[3])
+    private mutating func publish(
+        _ message: Message,
+        in partition: [ByteString],
+        opens: Bool
+    ) -> RESPValue {
+        let (counter, epoch, due, webhooks) = (
+            partition[0], partition[1], partition[2], partition[3]
+        )
         if let idempotency = message.idempotency, let earlier = data[string: idempotency.key] {
             let parts = earlier.parts(2, by: " ")
             return parts[1] == idempotency.digest

@@ -16,7 +16,8 @@ final class Differential {
     }
 
     private static let clock = "clock"
-    static let keys = ClusterStore.keys
+    static let partitions = PartitionKeys.all(prefix: "f", count: 2)
+    static let keys = partitions[0]
 
     /// The scripts of both.
     let scripts: ClusterScripts
@@ -66,7 +67,7 @@ final class Differential {
             _ = model.execute(["SCRIPT", "LOAD", ByteString(script.source)], of: modelConnection)
         }
         try run { transcript.isOpen }
-        let topics = RandomCalls.topics(Self.keys)
+        let topics = Self.partitions.flatMap { RandomCalls.topics($0) }
         try connection.subscribe(to: topics)
         _ = execute(["SUBSCRIBE"] + topics.map { ByteString($0) })
         try call("SET", Self.clock, "\(model.time)")
@@ -267,7 +268,7 @@ final class Differential {
             try ask(command), execute(command.map { ByteString($0) }).first ?? .null,
         ].map { Self.ordered($0, of: command[0]) }
         if command[0] == "XRANGE" {
-            if command[1] == Self.keys.deadWebhooks.description {
+            if Self.partitions.contains(where: { command[1] == $0.deadWebhooks.description }) {
                 // They are numbered by Redis's own clock.
                 replies = replies.map { .array($0.elements.map { $0.elements[1] }) }
             } else {

@@ -16,7 +16,7 @@ import Testing
         let differential = try Differential()
         var calls = RandomCalls(
             seed: seed,
-            keys: Differential.keys,
+            partitions: Differential.partitions,
             scripts: differential.scripts
         )
         let count = Self.callCount / Self.seedCount

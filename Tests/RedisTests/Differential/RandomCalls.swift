@@ -19,15 +19,17 @@ struct RandomCalls {
 
     private var random: SeededRandom
     private let keys: PartitionKeys
+    /// The keys of a partition that only has messages.
+    private let neighbour: PartitionKeys
     private let scripts: ClusterScripts
     /// The digit of the server's process.
     private var run = 1
     /// The webhook that the timers have read last.
     private var lastWebhook: StreamPosition?
 
-    init(seed: UInt64, keys: PartitionKeys, scripts: ClusterScripts) {
+    init(seed: UInt64, partitions: [PartitionKeys], scripts: ClusterScripts) {
         random = SeededRandom(seed: seed)
-        self.keys = keys
+        (keys, neighbour) = (partitions[0], partitions[1])
         self.scripts = scripts
     }
 
@@ -127,7 +129,7 @@ struct RandomCalls {
         case ..<22:
             return calls.condemn(one(of: Self.nodes), lease: one(of: [10_000, 10_000, 1]))
         case ..<24: return condemn(calls, data)
-        case ..<40: return publish(calls, data)
+        case ..<40: return publish(data)
         case ..<42:
             return isTrue(30)
                 ? calls.beginStream(of: channel()) : calls.purge(channel(), begins: isTrue(50))
@@ -186,9 +188,20 @@ struct RandomCalls {
         data[stream: ByteString(keys.messages(channel).description)]?.lastID
     }
 
-    private mutating func publish(_ calls: PartitionCalls, _ data: Keyspace) -> Call {
-        let messages = (0..<one(of: [1, 1, 2, 3, 8])).map { _ in message(data) }
-        return calls.publish(messages, opens: isTrue(25))
+    private mutating func publish(_ data: Keyspace) -> Call {
+        var parts = [part(of: keys, count: one(of: [1, 1, 2, 3, 8]), data)]
+        if isTrue(20) {
+            parts.insert(part(of: neighbour, count: number(1..<3), data), at: number(0..<2))
+        }
+        return scripts.publishing(parts, opens: isTrue(25))
+    }
+
+    private mutating func part(
+        of keys: PartitionKeys,
+        count: Int,
+        _ data: Keyspace
+    ) -> PartitionMessages {
+        PartitionMessages(keys, (0..<count).map { _ in message(data) })
     }
 
     private mutating func message(_ data: Keyspace) -> ClusterMessage {

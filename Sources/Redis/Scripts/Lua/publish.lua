@@ -3,10 +3,11 @@
 -- Two scripts: `publish`, and with OPENS `open`, which publishes on the current streams of the channels, whichever the
 -- caller knows, and begins those that are missing.
 --
--- KEYS  counter, epoch, due, webhooks; then for each message: stream, announcements; with `i`: idempotency; with `k`: cached
---       events of the app, their expiries, miss
--- ARGV  for each message: flags, stream ID, most messages to keep, entry; with `i`: digest, age in seconds; with `k`:
---       channel, lifetime in seconds, most cached events; with `w`: APP:CHANNEL, body of the webhook; with `c`: position
+-- KEYS  for each partition: counter, epoch, due, webhooks; then for each of its messages: stream, announcements; with `i`:
+--       idempotency; with `k`: cached events of the app, their expiries, miss
+-- ARGV  for each partition: the number of its messages; then for each of them: flags, stream ID, most messages to keep,
+--       entry; with `i`: digest, age in seconds; with `k`: channel, lifetime in seconds, most cached events; with `w`:
+--       APP:CHANNEL, body of the webhook; with `c`: position
 --
 -- Flags: `i` the message has an idempotency key, `k` it is kept as the channel's cached event, `w` it is a client event that a
 -- webhook reports, `c` it is published only if that is the channel's last position.
@@ -22,8 +23,10 @@
 --   nil            the caller's stream has ended: repeat the message through `open`
 --   error          it is not published; CONFLICT: the idempotency key belongs to another message
 
-local counter, epoch, due, webhooks = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local keys, arguments = 4, 0
+local keys, arguments = 0, 0
+
+-- The keys of the present partition, and up to which ID its streams are sealed; read once.
+local counter, epoch, due, webhooks, sealed
 
 -- The time in ms, which few messages need.
 local time
@@ -31,9 +34,6 @@ local function clock()
     time = time or now()
     return time
 end
-
--- Up to which ID streams are sealed; read once.
-local sealed
 
 -- Appends an entry to a stream, and returns its ID; false if that is not the channel's current stream.
 local function append(messages, stream, lengthMax, entry)
@@ -150,5 +150,11 @@ local function publish()
 end
 
 local outcomes = {}
-while arguments < #ARGV do outcomes[#outcomes + 1] = publish() end
+while arguments < #ARGV do
+    counter, epoch, due, webhooks = unpack(KEYS, keys + 1, keys + 4)
+    sealed = nil
+    local count = tonumber(ARGV[arguments + 1])
+    keys, arguments = keys + 4, arguments + 1
+    for _ = 1, count do outcomes[#outcomes + 1] = publish() end
+end
 return outcomes
