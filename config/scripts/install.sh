@@ -5,7 +5,7 @@
 #   install.sh conformance   those, and the requirements of the conformance run except its suite
 #   install.sh sanitize      the libraries, and a Redis server
 #   install.sh test          the requirements of the conformance run, a Redis server, a browser, a web server, a load
-#                            balancer, and official client libraries
+#                            balancer, official client libraries, and the languages of the guides
 #   install.sh microbench    those of build, and tools that count instructions
 #   install.sh bench         those, measuring tools, and the servers to compare with
 #
@@ -18,7 +18,7 @@ readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev libsodi
 readonly conformance_packages=(openssl python3)
 # With the program of redis-server; that package only adds a link to it, and a system service, which no test needs.
 readonly redis_packages=(redis-tools)
-readonly test_packages=(python3-venv chromium chromium-driver nginx haproxy)
+readonly test_packages=(python3-venv chromium chromium-driver nginx haproxy nodejs ruby php-cli)
 readonly microbench_packages=(binutils valgrind)
 readonly bench_packages=(gcc libc6-dev make openssl strace procps python3-venv
     nginx libnginx-mod-nchan mosquitto)
