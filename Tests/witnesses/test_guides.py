@@ -1,4 +1,5 @@
-"""The page and the endpoints of docs/browsers.md, as they are printed: a private channel is joined through each.
+"""The page and the endpoints of docs/browsers.md, and README.md's backend, as they are printed: a private channel is joined
+through each.
 
 Go is not among the packages that the tests install: its endpoint runs where `go` is.
 """
@@ -16,8 +17,9 @@ import pusher
 import pytest
 
 from documents import block_with
-from programs import Program, await_true
+from programs import Program, await_true, run
 from pusher_socket import PusherSocket
+from static_site import StaticSite
 from swift_program import compile_program
 from web_server import accepts, free_port
 
@@ -35,7 +37,7 @@ import Net
 
 let service = try HTTPService.start(on: [SocketAddress(ip: "127.0.0.1", port: 3000)!]) { request in
     guard request.path == "/pusher/auth" else { return .text("", status: 404) }
-    let answer = answer(to: request.body, of: (id: "42", name: "Ann"), signing: api)
+    let answer = answer(to: request.body, of: (id: "42", name: "Ann"))
     return .json(Array(answer.json.utf8), status: Status(answer.status))
 }
 while true { try await Task.sleep(for: .seconds(3_600)) }
@@ -47,9 +49,7 @@ def started(folder, block, name, broker, through):
     port = free_port()
     here = block.replace(BROKER_IN_GUIDE, str(broker.port)).replace(ENDPOINT_IN_GUIDE, str(port))
     (folder / name).write_text(here)
-    (folder / "index.html").write_text(
-        PAGE.replace(BROKER_IN_GUIDE, str(broker.port)).replace(PUSHER_JS_IN_GUIDE, "/pusher.js")
-    )
+    (folder / "index.html").write_text(PAGE.replace(BROKER_IN_GUIDE, str(broker.port)))
     through = [part.format(port=port) for part in through]
     return port, Program(name, folder=folder, through=("env", "-C", folder, *through))
 
@@ -147,16 +147,36 @@ def test_the_endpoint_refuses(endpoint, socket_id, channel, status):
     assert authorize(endpoint, socket_id, channel)[0] == status
 
 
+def see_orders(browser, broker, port):
+    """The page at a port is subscribed, and shows what the command of the guides triggers."""
+    browser.open(f"http://127.0.0.1:{port}/")
+    await_true(lambda: "Subscribed" in browser.text("body"), "the subscription", told=lambda: browser.text("body"))
+    order = ["trigger", "ordered", '{"dish": "Soup"}', "--channel", "private-orders", "--url", broker.url]
+    assert run("fanfare", *order).returncode == 0
+    await_true(lambda: "Soup" in browser.text("body"), "the dish", told=lambda: browser.text("body"))
+
+
+@pytest.fixture(scope="module")
+def pusher_js():
+    """The URL of the stand-in, where there is no internet."""
+    with StaticSite({"/pusher.js": STAND_IN.read_text()}) as site:
+        yield f"{site.url}/pusher.js"
+
+
 @pytest.mark.parametrize("language", ["node", "python", "ruby", "php"])
-def test_the_page_shows_what_is_ordered(browsers, broker, tmp_path, language):
-    browser = browsers[0]
+def test_the_page_shows_what_is_ordered(browsers, broker, tmp_path, pusher_js, language):
     port, program = ENDPOINTS[language](tmp_path, broker)
-    # Where there is no internet the stand-in is the page's pusher-js.
     page = tmp_path / "index.html"
-    page.write_text(page.read_text().replace('<script src="/pusher.js"></script>', f"<script>{STAND_IN.read_text()}</script>"))
+    page.write_text(page.read_text().replace(PUSHER_JS_IN_GUIDE, pusher_js))
     with program:
         await_true(lambda: accepts(port), f"{language} listens", seconds=30, told=lambda: program.new_lines)
-        browser.open(f"http://127.0.0.1:{port}/")
-        await_true(lambda: "Subscribed" in browser.text("body"), "the subscription", told=lambda: browser.text("body"))
-        backend_of(broker).trigger("private-orders", "ordered", {"dish": "Soup"})
-        await_true(lambda: "Soup" in browser.text("body"), "the dish", told=lambda: browser.text("body"))
+        see_orders(browsers[0], broker, port)
+
+
+def test_the_page_of_the_readme_s_backend_shows_what_is_ordered(browsers, broker, tmp_path, pusher_js):
+    block = block_with("createServer", "README.md", "js").replace(PUSHER_JS_IN_GUIDE, pusher_js)
+    port, program = started(tmp_path, block, "server.mjs", broker, ["node"])
+    with program:
+        await_true(lambda: accepts(port), "the backend listens", seconds=30, told=lambda: program.new_lines)
+        assert authorize(f"http://127.0.0.1:{port}", "1.1", "private-secrets")[0] == 403
+        see_orders(browsers[0], broker, port)
