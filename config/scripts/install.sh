@@ -6,6 +6,7 @@
 #   install.sh sanitize      the libraries, and a Redis server
 #   install.sh test          the requirements of the conformance run, a Redis server, a browser, a web server, a load
 #                            balancer, official client libraries, and the languages of the guides
+#   install.sh docs          those of build, and what builds the site of the guides
 #   install.sh microbench    those of build, and tools that count instructions
 #   install.sh bench         those, measuring tools, and the servers to compare with
 #
@@ -22,7 +23,9 @@ readonly test_packages=(python3-venv chromium chromium-driver nginx haproxy node
 readonly microbench_packages=(binutils valgrind)
 readonly bench_packages=(gcc libc6-dev make openssl strace procps python3-venv
     nginx libnginx-mod-nchan mosquitto)
+readonly docs_packages=(python3-venv)
 readonly test_requirements=Tests/witnesses/requirements.txt
+readonly docs_requirements=config/site/requirements.txt
 readonly bench_requirements=Benchmarks/requirements.txt
 
 log=$(mktemp)
@@ -125,9 +128,10 @@ case "${1:-}" in
         packages=("${build_packages[@]}" "${conformance_packages[@]}" "${redis_packages[@]}"
             "${test_packages[@]}")
         ;;
+    docs) packages=("${build_packages[@]}" "${docs_packages[@]}") ;;
     microbench) packages=("${build_packages[@]}" "${microbench_packages[@]}") ;;
     bench) packages=("${build_packages[@]}" "${microbench_packages[@]}" "${bench_packages[@]}") ;;
-    *) echo "usage: install.sh build | conformance | sanitize | test | microbench | bench" >&2 && exit 64 ;;
+    *) echo "usage: install.sh build | conformance | sanitize | test | docs | microbench | bench" >&2 && exit 64 ;;
 esac
 
 if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
@@ -137,5 +141,6 @@ else
 fi
 case "$1" in
     test) install_python_packages "$test_requirements" ;;
+    docs) install_python_packages "$docs_requirements" ;;
     bench) install_python_packages "$bench_requirements" ;;
 esac
