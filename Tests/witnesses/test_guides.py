@@ -5,6 +5,7 @@ Go is not among the packages that the tests install: its endpoint runs where `go
 """
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,8 +17,8 @@ from urllib.parse import urlencode
 import pusher
 import pytest
 
-from documents import block_with
-from programs import Program, await_true, run
+from documents import block_with, blocks_in
+from programs import ROOT, Program, await_true, run
 from pusher_socket import PusherSocket
 from static_site import StaticSite
 from swift_program import compile_program
@@ -180,3 +181,66 @@ def test_the_page_of_the_readme_s_backend_shows_what_is_ordered(browsers, broker
         await_true(lambda: accepts(port), "the backend listens", seconds=30, told=lambda: program.new_lines)
         assert authorize(f"http://127.0.0.1:{port}", "1.1", "private-secrets")[0] == 403
         see_orders(browsers[0], broker, port)
+
+
+def printed(start):
+    """The commands that README.md and the guides show, and that begin like this."""
+    documents = ["README.md", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").glob("*.md")))]
+    lines = [line for name in documents for block in blocks_in(name, "sh") for line in block.splitlines()]
+    return list(dict.fromkeys(line for line in lines if line.startswith(start)))
+
+
+@pytest.mark.parametrize("command", printed("fanfare trigger"))
+def test_a_command_that_triggers_is_heard_where_it_says(command, broker):
+    words = shlex.split(command, comments=True)[1:]
+    for option in ("--url", "--app-id", "--key", "--secret"):
+        if option in words:
+            del words[words.index(option) : words.index(option) + 2]
+    channel = words[max(words.index(name) for name in ("--channel", "-c") if name in words) + 1]
+    listen = ["listen", channel, "--url", broker.url, "--count", "1", "--secret", broker.secret]
+    with Program("fanfare", *listen) as listener:
+        listener.await_line(f"subscribed to {channel}")
+        assert run("fanfare", *words, "--url", broker.url).returncode == 0
+        listener.await_line(words[1])
+        assert listener.wait() == 0
+
+
+def test_the_python_backend_of_the_readme_triggers(broker):
+    source = block_with("backend.trigger", "README.md", "python").replace(BROKER_IN_GUIDE, str(broker.port))
+    with PusherSocket(f"ws://127.0.0.1:{broker.port}", broker.key) as socket:
+        socket.subscribe("userslist")
+        subprocess.run([sys.executable, "-c", source], check=True, timeout=60)
+        assert json.loads(socket.receive()["data"]) == {"name": "Ann"}
+
+
+def test_the_python_backend_triggers_on_both_servers_while_an_app_moves(broker):
+    source = block_with("def trigger(", "docs/moving.md", "python")
+    # Pusher's own servers are not there: its client fails, and must not keep the event from the other.
+    for old, new in {
+        'cluster="eu"': 'host="127.0.0.1", port=1, ssl=False',
+        'host="push.example.com", port=443, ssl=True': f'host="127.0.0.1", port={broker.port}, ssl=False',
+        '"482913"': f'"{broker.app_id}"', '"the-same-key"': f'"{broker.key}"', '"the-same-secret"': f'"{broker.secret}"',
+    }.items():
+        assert old in source
+        source = source.replace(old, new)
+    with PusherSocket(f"ws://127.0.0.1:{broker.port}", broker.key) as socket:
+        socket.subscribe("userslist")
+        call = 'trigger(["userslist"], "addUser", {"name": "Ann"})'
+        subprocess.run([sys.executable, "-c", f"{source}\n{call}"], check=True, timeout=60)
+        assert json.loads(socket.receive()["data"]) == {"name": "Ann"}
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/browsers.md", "docs/moving.md"])
+def test_the_settings_of_laravel_are_those_of_its_configuration(document):
+    """The variables that config/broadcasting.php of Laravel reads, and what Vite passes to a page."""
+    names = ["BROADCAST_CONNECTION"]
+    for driver in ("PUSHER", "REVERB"):
+        names += [f"{driver}_{name}" for name in ("APP_ID", "APP_KEY", "APP_SECRET", "APP_CLUSTER", "HOST", "PORT", "SCHEME")]
+    for block in blocks_in(document, "ini"):
+        for line in filter(None, block.splitlines()):
+            name, value = line.split("=", 1)
+            if name.startswith("SOKETI_"):
+                continue
+            assert name.removeprefix("VITE_") in names
+            if name.startswith("VITE_"):
+                assert value == f'"${{{name.removeprefix("VITE_")}}}"'
