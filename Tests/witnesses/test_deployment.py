@@ -218,3 +218,22 @@ def test_the_guides_name_no_metric_that_does_not_exist(metrics):
 
 def test_the_languages_of_the_blocks_are_those_that_are_tested():
     assert [len(blocks_in(GUIDE, language)) for language in ("nginx", "haproxy", "caddy")] == [1, 1, 1]
+
+
+def test_prometheus_understands_each_expression(tmp_path):
+    """By its own tool, which is not among the packages that the tests install."""
+    if not shutil.which("promtool", path=PATH):
+        pytest.skip("promtool is not installed")
+    rules = tmp_path / "alerts.yml"
+    rules.write_text(block_with("- alert:", GUIDE, "yaml"))
+    configuration = tmp_path / "prometheus.yml"
+    configuration.write_text(block_with("scrape_configs", GUIDE, "yaml"))
+    panels = tmp_path / "panels.yml"
+    records = [
+        {"record": f"panel:{number}", "expr": text.replace("$__rate_interval", "5m").replace("$instance", ".*")}
+        for number, (_, text) in enumerate(expressions())
+    ]
+    panels.write_text(json.dumps({"groups": [{"name": "panels", "rules": records}]}))
+    for command in (["rules", rules], ["rules", panels], ["config", configuration]):
+        done = subprocess.run(["promtool", "check", *command], capture_output=True, text=True, env={**os.environ, "PATH": PATH})
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -77,6 +77,12 @@ def test_each_guide_is_found_from_the_readme():
     assert guides - reached == set()
 
 
+def test_each_page_is_in_the_menu_of_the_site():
+    menu = set(re.findall(r": ([\w./-]+\.md)$", (ROOT / "config/site/mkdocs.yml").read_text(), re.M))
+    assert {name for name in DOCUMENTS if name.startswith("docs/")} | {"README.md"} <= menu
+    assert menu <= FILES
+
+
 def test_what_sources_and_scripts_call_a_document_is_one():
     named = re.compile(r"(?<![\w/.-])(?:docs/[\w./-]+|[A-Z]{4,})\.md\b")
     for name in sorted(FILES):
