@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what several nodes cost and how fast they recover, and prints the table of BENCHMARKS.md.
+"""Measures what several nodes cost and how fast they recover, and prints the table of docs/proof/benchmarks.md.
 
 usage: cluster.py [--rounds N] [--only WORD…] [PROGRAM]
 
