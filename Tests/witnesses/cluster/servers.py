@@ -10,7 +10,7 @@ from pathlib import Path
 from web_server import free_port
 
 #: Seconds until a server listens, or a replica has the data of its primary.
-START_TIME_MAX = 20
+START_TIME_MAX = 60
 #: The name by which the Sentinels know the primary.
 PRIMARY_NAME = "main"
 
