@@ -46,7 +46,15 @@ class RedisServer:
         )
         await_reply(lambda: self.command("PING") == "PONG", f"Redis at port {self.port}")
         if replica_of:
-            await_reply(lambda: "master_link_status:up" in self.command("INFO", "replication"), "the replica's link")
+            await_reply(
+                lambda: "master_link_status:up" in self.command("INFO", "replication"),
+                f"the link of the replica at port {self.port} to {replica_of.port}", self._state,
+            )
+
+    def _state(self):
+        """What it says of itself, and the end of its log."""
+        log = (Path(self._folder.name) / "log").read_text().splitlines()
+        return "\n".join([self.command("INFO", "replication"), *log[-30:]])
 
     def command(self, *arguments):
         """The reply as redis-cli prints it; empty if the server does not answer."""
@@ -128,8 +136,9 @@ class Sentinels:
         self._folder.cleanup()
 
 
-def await_reply(condition, what):
+def await_reply(condition, what, state=lambda: ""):
+    """Waits until a condition holds; if it does not in time, the error has the state."""
     deadline = time.monotonic() + START_TIME_MAX
     while not condition():
-        assert time.monotonic() < deadline, f"not ready in {START_TIME_MAX} s: {what}"
+        assert time.monotonic() < deadline, f"not ready in {START_TIME_MAX} s: {what}\n{state()}"
         time.sleep(0.05)
