@@ -47,9 +47,13 @@ class RedisServer:
         await_reply(lambda: self.command("PING") == "PONG", f"Redis at port {self.port}")
         if replica_of:
             await_reply(
-                lambda: "master_link_status:up" in self.command("INFO", "replication"),
-                f"the link of the replica at port {self.port} to {replica_of.port}", self._state,
+                self._is_in_step, f"the link of the replica at port {self.port} to {replica_of.port}", self._state
             )
+
+    def _is_in_step(self):
+        """Whether it has the data of its primary; or is one itself, since Sentinels may promote it at once."""
+        state = self.command("INFO", "replication")
+        return "master_link_status:up" in state or "role:master" in state and "connected_slaves:1" in state
 
     def _state(self):
         """What it says of itself, and the end of its log."""
