@@ -81,7 +81,7 @@ public final class BrokerServer: Sendable {
         } catch {
             throw .certificate(error)
         }
-        let metrics = PrometheusRegistry()
+        let metrics = PrometheusRegistry(helpTexts: BrokerMetric.helpTexts)
         let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
         var loops: [EventLoop] = []
         do {

@@ -308,13 +308,23 @@ public final class HTTPConnection: StreamDelegate {
     private func append(_ response: Response, _ framing: AnswerFraming) {
         var framing = framing
         if isLast || response.closesConnection { framing.keepAlive = false }
-        response.append(to: &output, for: framing, date: site.currentDate())
+        response.append(
+            to: &output,
+            for: framing,
+            date: site.currentDate(),
+            serverFields: site.responseFields
+        )
         if !framing.keepAlive { close() }
     }
 
     private func append(_ prepared: PreparedResponse, _ framing: AnswerFraming) {
         guard !isLast, framing.keepAlive else { return append(prepared.response, framing) }
-        prepared.append(to: &output, for: framing, date: site.currentDate())
+        prepared.append(
+            to: &output,
+            for: framing,
+            date: site.currentDate(),
+            serverFields: site.responseFields
+        )
     }
 
     /// Whether all requests are answered.

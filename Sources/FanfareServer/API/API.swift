@@ -46,7 +46,7 @@ final class API {
             return .answer(Response(refusing: error))
         }
         if route == .health { return .answer(health) }
-        if route == .live { return .answer(.text("ok\n")) }
+        if route == .live { return .answer(.status("ok")) }
         let parameters = head.withQuery { QueryParameters(parsing: $0) }
         let app = try authenticate(head, parameters, id: route.app)
         if let kind = route.kind { try allow(kind, of: app) }
@@ -58,9 +58,9 @@ final class API {
     /// The answer to `GET /health`: 200 while the broker serves, 503 once it is stopping, or
     /// without Redis for some seconds.
     private var health: Response {
-        guard core.stage == .serving else { return .text("stopping\n", status: 503) }
+        guard core.stage == .serving else { return .status("stopping", status: 503) }
         let isIsolated = core.context.settings.cluster?.status.isIsolated == true
-        return isIsolated ? .text("isolated\n", status: 503) : .text("ok\n")
+        return isIsolated ? .status("isolated", status: 503) : .status("ok")
     }
 
     private func route(of path: Span<UInt8>) -> Route? {
@@ -147,3 +147,8 @@ extension RequestHead {
         }
     }
 }
+    /// The response to `GET /health` and `GET /live`: a word, and the version.
+    fileprivate static func status(_ word: String, status: Status = 200) -> Response {
+        .text("\(word) (fanfare \(BrokerServer.version))\n", status: status)
+    }
+

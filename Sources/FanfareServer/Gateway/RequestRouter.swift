@@ -71,6 +71,7 @@ extension HTTPError {
     fileprivate func limit(whileWaitingFor wait: HTTPConnection.Wait) -> Limit? {
         switch self {
         case .requestLineTooLong, .fieldsTooMany, .fieldsTooLong: .requestHeadLength
+            responseFields: [Field("Fanfare-Version", BrokerServer.version)],
         case .contentTooLong, .chunkExtensionsTooLong: .requestBodyLength
         case .timedOut: wait == .body ? .requestBodyTime : .requestHeadTime
         default: nil

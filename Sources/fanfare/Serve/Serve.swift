@@ -172,6 +172,7 @@ enum ReadyLine {
         let shown = keys.prefix(3).joined(separator: ", ")
         let others = keys.count > 3 ? " and \(keys.count - 3) more" : ""
         let noun = keys.count == 1 ? "key" : "keys"
-        return "fanfare: ready on \(addresses) (app \(noun) \(shown)\(others))"
+        return "fanfare \(BrokerServer.version): ready on \(addresses) "
+            + "(app \(noun) \(shown)\(others))"
     }
 }
