@@ -149,6 +149,9 @@ extension App {
                 userInfoLengthMax: configuration.userInfoLengthMax,
                 watchlistMax: configuration.watchlistMax,
                 cachedEventsMax: configuration.cachedEventsMax,
+        texts.dataRules = configuration.eventDataRules.map {
+            DataLengthRule(channelPrefix: $0.channelPrefix, lengthMax: $0.lengthMax)
+        }
                 idempotencyKeysMax: configuration.idempotencyKeysMax,
                 queuedBytesMax: configuration.queuedBytesMax,
                 clientEventRate: Rate(perSecond: configuration.clientEventsPerSecondMax),

@@ -232,7 +232,11 @@ public final class HTTPConnection: StreamDelegate {
     /// Refuses an invalid or late request with the connection's last answer.
     func refuse(_ error: HTTPError) {
         site.responder.refused(error, whileWaitingFor: wait)
-        respondLast(Response(refusing: error))
+        var response = Response(refusing: error)
+        if let advice = site.responder.advice(on: error) {
+            response.body.append(contentsOf: " \(advice)".utf8)
+        }
+        respondLast(response)
     }
 
     /// Refuses a request whose content is not complete, because there is no memory for it.

@@ -62,6 +62,9 @@ public protocol HTTPResponder: HTTPContentReceiver {
 
     /// Called when a connection is closed because it was idle for too long.
     func idleConnectionClosed()
+    /// Returns a sentence to add to the answer to such a request: what to do about it; `nil` for none.
+    func advice(on error: HTTPError) -> String?
+
 }
 
 extension HTTPResponder {
@@ -83,3 +86,6 @@ extension HTTPResponder {
     /// Does nothing.
     public func idleConnectionClosed() {}
 }
+    /// Returns nothing.
+    public func advice(on error: HTTPError) -> String? { nil }
+

@@ -164,7 +164,7 @@ import Testing
             (#"{"name":"e","channels":["a"],"data":"x","socket_id":"nonsense"}"#, 400),
             (#"{"name":"e","channels":["a"],"data":"x","info":"nonsense"}"#, 400),
             (
-                #"{"name":"e","channels":["a"],"data":"\#(String(repeating: "x", count: 10_241))"}"#,
+                #"{"name":"e","channels":["a"],"data":"\#(String(repeating: "x", count: 102_401))"}"#,
                 413
             ),
         ]

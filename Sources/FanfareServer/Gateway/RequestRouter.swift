@@ -22,6 +22,11 @@ final class RequestRouter: HTTPResponder {
     }
 
     func failed(_ error: StreamError) {
+    func advice(on error: HTTPError) -> String? {
+        guard case .contentTooLong = error else { return nil }
+        return "The limit is \(Limit.requestBodyLength.rule.key) in the broker's configuration."
+    }
+
         switch error {
         case .handshakeTimedOut: core.context.limitMet(.tlsHandshakeTime)
         case .overflow: core.context.limitMet(.queuedBytes)
