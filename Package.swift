@@ -690,6 +690,7 @@ let package = Package(
                 "demo-terminal", "FanfareClient", "LiveCollections",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             swiftSettings: strict
         ),
         .testTarget(
