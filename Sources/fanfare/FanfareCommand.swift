@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import FanfareBench
 import FanfareServer
 
@@ -32,3 +33,11 @@ struct FanfareCommand: AsyncParsableCommand {
         ]
     )
 }
+    static func main() async {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if let mistake = CommandName.mistake(in: arguments, of: self) {
+            Console.printError(mistake)
+            exit(withError: ExitCode.validationFailure)
+        }
+        await main(arguments)
+    }
