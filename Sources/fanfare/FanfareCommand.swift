@@ -20,6 +20,7 @@ struct FanfareCommand: AsyncParsableCommand {
               fanfare keys app                    makes credentials for an app
               fanfare check --config fanfare.yaml checks a configuration
               fanfare nodes --config fanfare.yaml lists the nodes of a cluster
+              fanfare top                         shows what a broker does, each second
               fanfare drain                       stops a broker gracefully
               fanfare webhooks                    lists webhooks that were not delivered
               fanfare bench fanout                load-tests a broker
@@ -29,10 +30,9 @@ struct FanfareCommand: AsyncParsableCommand {
         version: BrokerServer.version,
         subcommands: [
             Serve.self, Trigger.self, Listen.self, History.self, Why.self, Keys.self,
-            Check.self, Nodes.self, Drain.self, WebhooksCommand.self, BenchCommand.self,
+            Check.self, Nodes.self, Top.self, Drain.self, WebhooksCommand.self, BenchCommand.self,
         ]
     )
-}
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
         if let mistake = CommandName.mistake(in: arguments, of: self) {
@@ -41,3 +41,4 @@ struct FanfareCommand: AsyncParsableCommand {
         }
         await main(arguments)
     }
+}
