@@ -81,9 +81,9 @@ cluster: ## Run three nodes on Redis under load, let parts fail, and print what 
 	@$(scripts)/install.sh test
 	@$(scripts)/cluster.sh
 
-docs: ## Build the documentation of the public modules, in docs/
-	@$(scripts)/install.sh build
-	@$(scripts)/docs.sh
+docs: ## Build the guides as a site with search, and the Swift reference, in site/ (ONLY=guides)
+	@$(scripts)/install.sh docs
+	@$(scripts)/docs.sh $(ONLY)
 
 pictures: ## Take the README's screenshots of the demos
 	@$(scripts)/install.sh test
@@ -92,4 +92,4 @@ pictures: ## Take the README's screenshots of the demos
 
 clean: ## Remove build output; keep the virtual environment
 	swift package clean
-	rm -rf docs Benchmarks/.build
+	rm -rf site Benchmarks/.build

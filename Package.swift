@@ -450,7 +450,7 @@ let package = Package(
             path: "Tests/SimulationProgram",
             swiftSettings: strict
         ),
-        // The programs in README.md and in the documentation of the SDKs.
+        // The programs in the guides and in the documentation of the SDKs.
         .testTarget(
             name: "DocumentationTests",
             dependencies: [

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what several nodes cost and how fast they recover, and prints the table of BENCHMARKS.md.
+"""Measures what several nodes cost and how fast they recover, and prints the table of docs/proof/benchmarks.md.
 
 usage: cluster.py [--rounds N] [--only WORD…] [PROGRAM]
 
@@ -14,6 +14,7 @@ import hashlib
 import hmac
 import json
 import os
+import shlex
 import shutil
 import struct
 import subprocess
@@ -21,13 +22,16 @@ import sys
 import tempfile
 import time
 import urllib.request
+from pathlib import Path
 
 from local_broker import Broker
 from rows import Row, main
 
 FIRST_PORT, REDIS_PORT, METRICS_PORT = 18151, 18160, 18161
 APP = {"APPS_0_ID": "1", "APPS_0_KEY": "app-key", "APPS_0_SECRET": "app-secret", "APPS_0_MEMBERS_MAX": "100000"}
-ATTACHED, MEMBERS = 100_000, 10_000
+ATTACHED, CHANNELS, MEMBERS = 100_000, 100, 100
+#: As many as a process may have descriptors for on most machines.
+MOVED = 19_000
 
 
 class Redis:
@@ -49,6 +53,12 @@ class Redis:
         self.process.kill()
         self.process.wait()
         self._folder.cleanup()
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of processor time that it has used so far."""
+        user, system = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(") ")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def command(self, *arguments: str) -> str:
         done = subprocess.run(["redis-cli", "-p", str(REDIS_PORT), *arguments], capture_output=True, text=True)
@@ -96,7 +106,8 @@ def ratio(here: dict, there: dict) -> float:
 
 
 FANOUT = ("fanout", "--subscribers", 1_000, "--messages", 1_000, "--window", 1)
-MANY = ("channels", "--channels", 500, "--subscribers", 4, "--messages", 20_000, "--window", 64)
+MESSAGES = 20_000
+MANY = ("channels", "--channels", 500, "--subscribers", 4, "--messages", MESSAGES, "--window", 64)
 SINGLE = ("channels", "--channels", 500, "--subscribers", 1, "--messages", 20_000, "--window", 64)
 PACED = ("fanout", "--subscribers", 1, "--messages", 10_000, "--rate", 1_000)
 
@@ -179,37 +190,89 @@ def caught_up(program: str) -> float:
         return asyncio.run(measure(redis))
 
 
-def membership(user: str):
+def membership(channel: str, user: str):
     def subscription(socket_id: str):
         data = json.dumps({"user_id": user})
-        text = f"{socket_id}:presence-room:{data}"
+        text = f"{socket_id}:{channel}:{data}"
         code = hmac.new(b"app-secret", text.encode(), hashlib.sha256).hexdigest()
-        details = {"channel": "presence-room", "channel_data": data, "auth": f"app-key:{code}"}
+        details = {"channel": channel, "channel_data": data, "auth": f"app-key:{code}"}
         yield {"event": "pusher:subscribe", "data": details}
 
     return subscription
 
 
 def reaped(program: str) -> float:
-    """From a node's death until a client of another node has the last notice of its members' departure."""
+    """From a node's death until clients of another node have the last notice of its members' departure."""
+
+    async def notices(reader: asyncio.StreamReader, event: bytes) -> None:
+        for _ in range(MEMBERS):
+            await reader.readuntil(event)
 
     async def measure(dying: Broker) -> float:
-        reader, _ = await client(FIRST_PORT + 1, membership("watcher"))
-        await reader.readuntil(b"subscription_succeeded")
-        kept = []
-        for number in range(MEMBERS):
-            kept.append(await client(FIRST_PORT, membership(f"user-{number}")))
-            asyncio.create_task(ignore(kept[-1][0]))
-        for _ in range(MEMBERS):
-            await reader.readuntil(b"pusher_internal:member_added")
+        kept, watchers = [], []
+        for name in (f"presence-{number}" for number in range(CHANNELS)):
+            watchers.append(await client(FIRST_PORT + 1, membership(name, "watcher")))
+            await watchers[-1][0].readuntil(b"subscription_succeeded")
+            for number in range(MEMBERS):
+                kept.append(await client(FIRST_PORT, membership(name, f"user-{number}")))
+                asyncio.create_task(ignore(kept[-1][0]))
+        await asyncio.gather(*(notices(reader, b"pusher_internal:member_added") for reader, _ in watchers))
         begin = time.monotonic()
         dying.kill()
-        for _ in range(MEMBERS):
-            await reader.readuntil(b"pusher_internal:member_removed")
+        await asyncio.gather(*(notices(reader, b"pusher_internal:member_removed") for reader, _ in watchers))
         return time.monotonic() - begin
 
     with Redis(), node(program, 0) as dying, node(program, 1):
         return asyncio.run(measure(dying))
+
+
+def moved(program: str) -> float:
+    """From the loss of all connections to a node until their clients have everything again at another one."""
+    with Redis(), node(program, 0, loops=2) as left, node(program, 1, loops=2) as other:
+        found = left.bench(
+            "offline", "--clients", MOVED, "--away", 0.5, "--rate", 10, "--within", 60, "--return-url", other.url,
+            "--backend-url", other.url,
+        )
+    assert found["lost"] == 0 and found["gaps"] == 0, found
+    return found["recovered_s"]
+
+
+# Throughput
+
+
+def store_cpu(program: str, keeps: bool) -> float:
+    """Redis's CPU time for an event of a node, against that for the same command of `redis-benchmark`.
+
+    How many events a store takes is what one core of it takes, whatever the nodes spend on HTTP.
+    """
+    settings = {"APPS_0_RECOVERY_ENABLED": "true" if keeps else "false"}
+    with Redis() as redis, node(program, 0, **settings) as both:
+        start = redis.cpu
+        both.bench(*MANY)
+        published = (redis.cpu - start) / MESSAGES
+        command = publication(both, "EVALSHA" if keeps else "PUBLISH")
+        options = ["-p", str(REDIS_PORT), "-P", "64", "-n", str(10 * MESSAGES), "-q"]
+        start = redis.cpu
+        subprocess.run(["redis-benchmark", *options, *command], stdout=subprocess.DEVNULL, check=True)
+        return published / ((redis.cpu - start) / (10 * MESSAGES))
+
+
+def publication(both: Broker, name: str) -> list[str]:
+    """The command by which a node publishes one event, as Redis sees it."""
+    monitor = subprocess.Popen(
+        ["redis-cli", "-p", str(REDIS_PORT), "MONITOR"], stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+    try:
+        assert monitor.stdout.readline() == "OK\n"
+        both.bench("channels", "--channels", 1, "--subscribers", 1, "--messages", 1, "--window", 1)
+        for line in monitor.stdout:
+            # 1764115200.123456 [0 127.0.0.1:40000] "EVALSHA" "…" …
+            command = shlex.split(line.partition("] ")[2])
+            if command[0] == name and any("fanfare-bench" in word and "event" in word for word in command):
+                return command
+    finally:
+        monitor.kill()
+        monitor.wait()
 
 
 ROWS = [
@@ -223,8 +286,13 @@ ROWS = [
     Row("1,000 events a second, from a trigger on one node to a delivery on another: p50", "ms", 0.6, 0.3,
         lambda program: delay(program, "p50")),
     Row("the same: p99", "ms", 4, 2, lambda program: delay(program, "p99")),
+    Row("Redis's CPU for a recoverable event, against the same script from redis-benchmark -P 64", "", 1.25, 1.05,
+        lambda program: store_cpu(program, keeps=True)),
+    Row("the same for an event that is not recoverable, against PUBLISH", "", 2.5, 1.67,
+        lambda program: store_cpu(program, keeps=False)),
     Row("100,000 attached channels, all connections to Redis cut: all caught up", "s", 4, 2, caught_up),
-    Row("kill -9 of a node with 10,000 members: the last notice of a departure", "s", 12, 11, reaped),
+    Row("kill -9 of a node with 10,000 members of 100 channels: the last notice of a departure", "s", 12, 11, reaped),
+    Row("19,000 clients lose their node, and come to another: all have what they missed", "s", 10, 5, moved),
 ]
 
 

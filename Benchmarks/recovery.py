@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what message recovery costs and how fast clients come back, and prints the table of BENCHMARKS.md.
+"""Measures what message recovery costs and how fast clients come back, and prints the table of docs/proof/benchmarks.md.
 
 usage: recovery.py [--rounds N] [--only WORD…] [PROGRAM]
 

@@ -1,4 +1,4 @@
-"""The rows of a table of BENCHMARKS.md: what is measured, in which unit, and what must hold."""
+"""The rows of a table of docs/proof/benchmarks.md: what is measured, in which unit, and what must hold."""
 
 import argparse
 import statistics

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the results against what must hold, and prints the table of BENCHMARKS.md.
+"""Holds the results against what must hold, and prints the table of docs/proof/benchmarks.md.
 
 usage: verdict.py [RESULTS] [INSTRUCTIONS]
 

@@ -14,7 +14,8 @@ import Testing
         }
         #expect(!programs.isEmpty)
         var shown: Set<String> = []
-        for file in try ["README.md"] + Self.files("Sources", ending: ".md") {
+        let pages = try Self.files("docs", ending: ".md") + Self.files("Sources", ending: ".md")
+        for file in ["README.md"] + pages {
             for program in Self.programs(in: try Self.text(of: file)) {
                 // Those for Apple platforms are type-checked by AppleStubsTests.
                 guard !program.contains("import SwiftUI") else { continue }

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Checks that `PROTOCOL.md` names a test for each rule, and `SECURITY.md` for each defence.
-@Suite("The rules in PROTOCOL.md and SECURITY.md") struct ProtocolTests {
+/// Checks that `docs/proof/protocol.md` names a test for each rule, and `docs/proof/security.md` for each defence.
+@Suite("The rules in docs/proof/protocol.md and docs/proof/security.md") struct ProtocolTests {
     @Test(
         "Each rule names tests, and all of them exist",
-        arguments: [("PROTOCOL.md", 100), ("SECURITY.md", 40)]
+        arguments: [("docs/proof/protocol.md", 100), ("docs/proof/security.md", 40)]
     )
     func nameTheirTests(page: String, leastCount: Int) throws {
         let tests = try Self.tests()

@@ -63,6 +63,8 @@ package struct Situation: Hashable, CustomStringConvertible, Sendable {
     package static let webhook = Situation("webhook")
     package static let repeatedWebhook = Situation("repeated webhook")
     package static let settlement = Situation("settlement")
+    /// A replica was promoted that lacks messages of the former primary.
+    package static let lostTail = Situation("lost tail")
     /// Something happened to a node, a connection to Redis or a Redis server.
     package static func fault(_ name: String) -> Situation { Situation("fault \(name)") }
 }

@@ -31,7 +31,8 @@ window.Pusher = class Pusher {
     if (options.cluster === undefined) throw new Error("Options object must provide a cluster");
     const path = `${options.wsPath ?? ""}/app/${key}?protocol=7&client=js&version=8.4.0`;
     this.#url = `ws://${options.wsHost}:${options.wsPort}${path}`;
-    this.#authorize = options.channelAuthorization?.customHandler;
+    const { customHandler, endpoint } = options.channelAuthorization ?? {};
+    this.#authorize = customHandler ?? ((request, callback) => askEndpoint(endpoint, request, callback));
     Pusher.instances.push(this);
     this.connection.bind("message", (event) => this.#handle(event));
     this.connect();
@@ -75,7 +76,8 @@ window.Pusher = class Pusher {
   #join({ name }) {
     if (!/^(private|presence)-/.test(name)) return this.#send("pusher:subscribe", { auth: "", channel: name });
     this.#authorize({ socketId: this.connection.socket_id, channelName: name }, (error, signed) => {
-      if (error) this.#channels[name].emit("pusher:subscription_error", { type: "AuthError", error: error.message });
+      const { message, status } = error ?? {};
+      if (error) this.#channels[name].emit("pusher:subscription_error", { type: "AuthError", error: message, status });
       else this.#send("pusher:subscribe", { ...signed, channel: name });
     });
   }
@@ -117,6 +119,13 @@ window.Pusher = class Pusher {
     this.connection.emit("state_change", { previous, current });
   }
 };
+
+async function askEndpoint(endpoint, { socketId, channelName }, callback) {
+  const body = new URLSearchParams({ socket_id: socketId, channel_name: channelName });
+  const response = await fetch(endpoint, { method: "POST", body });
+  if (response.ok) callback(null, await response.json());
+  else callback(Object.assign(new Error(response.statusText), { status: response.status }));
+}
 
 function decoded(data) {
   try {

@@ -1,7 +1,8 @@
 """The Swift programs of the articles, run against a broker, an app's backend and the demos.
 
 `ProgramsTests` holds that the files in `Tests/DocumentationTests/Programs` are the articles' programs. Not run are those of
-the README (`test_readme.py`), of FanfareTesting (a Swift test), those for UIKit and SwiftUI (type-checked against stubs), the
+the guides (`test_swift_guides.py`, `test_away.py`, `test_guides.py`), of FanfareTesting (a Swift test), those for UIKit and SwiftUI
+(type-checked against stubs), the
 one of shared texts, which needs an app around it, and one that only declares an actor.
 """
 
@@ -20,7 +21,7 @@ from programs import ROOT, Demos, Program, await_true
 from swift_program import compile_program
 
 PROGRAMS = ROOT / "Tests" / "DocumentationTests" / "Programs"
-NOT_RUN = re.compile(r"Readme.*|FanfareTestingArticle|SharedTextArticle|FanfareClientIsolation")
+NOT_RUN = re.compile(r"Guide.*|FanfareTestingArticle|SharedTextArticle|FanfareClientIsolation")
 STAY = 'print("(returned)")\nwhile true { try await Task.sleep(for: .seconds(3_600)) }\n'
 # As in FanfareAPIEncryption and EncryptionOfBackends.
 MASTER_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="

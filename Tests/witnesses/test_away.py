@@ -1,4 +1,5 @@
-"""The pages and programs of README.md, BROWSER.md and AWAY.md, as they stand there: what is missed behind a cut arrives.
+"""The pages and programs of README.md, docs/fanfare-js.md and docs/away.md, as they stand there: what is missed behind a cut
+arrives.
 
 Pages with pusher-js run with the stand-in, and with the unmodified bundle where PUSHER_JS is its path.
 """
@@ -18,7 +19,8 @@ from test_pusher_recovery import SCRIPTS, backend_of
 
 BROKER_IN_PAGES = "6001"
 PUSHER_JS_IN_PAGES = "https://js.pusher.com/8.4.0/pusher.min.js"
-CUTS = {"README.md": ("userslist", "addUser", {"name": "Ann"}), "AWAY.md": ("news", "new", None)}
+AWAY = "docs/away.md"
+CUTS = {"README.md": ("userslist", "addUser", {"name": "Ann"}), AWAY: ("news", "new", None)}
 
 
 def pages_in(document):
@@ -45,10 +47,10 @@ def script(request):
 
 
 def page_with_token():
-    """AWAY.md's page for pusher-js, with its lines for a token in place of the add-on."""
-    page = page_with("fanfare-pusher.js", "AWAY.md")
+    """The page of docs/away.md for pusher-js, with its lines for a token in place of the add-on."""
+    page = page_with("fanfare-pusher.js", AWAY)
     creation = re.search(r'^  const pusher = new Pusher\("app-key", {\n(.*?)\n  }\);$', page, re.S | re.M)
-    lines = re.search(r"^```js\n(const token = .*?)^```", (ROOT / "AWAY.md").read_text(), re.S | re.M)[1]
+    lines = re.search(r"^```js\n(const token = .*?)^```", (ROOT / AWAY).read_text(), re.S | re.M)[1]
     assert lines.count("/* … as above */") == 1
     page = page.replace(creation[0], lines.replace("/* … as above */", creation[1]))
     return re.sub(r"^<script src=.*fanfare-pusher.js.*\n", "", page, flags=re.M)
@@ -122,32 +124,32 @@ def test_the_page_with_a_token_misses_nothing_behind_a_cut(browsers, script):
         time.sleep(1.5)
         with site_of(page, line.port, script) as site:
             browser.open(site.url)
-            miss_ten_events(browser, broker, "AWAY.md", line)
+            miss_ten_events(browser, broker, AWAY, line)
             await_true(lambda: "Event 10." in body(browser), "the last event", seconds=40, told=lambda: body(browser))
             # What it had not confirmed may come again.
-            assert list(dict.fromkeys(events_in(browser))) == shown("AWAY.md", 11)
+            assert list(dict.fromkeys(events_in(browser))) == shown(AWAY, 11)
             assert "missing" not in body(browser)
             # Behind another cut, from what it has got since.
             line.cut()
-            trigger(broker, "AWAY.md", 11)
+            trigger(broker, AWAY, 11)
             await_true(lambda: "Event 11." in body(browser), "one more", seconds=40, told=lambda: body(browser))
-            assert list(dict.fromkeys(events_in(browser))) == shown("AWAY.md", 12)
+            assert list(dict.fromkeys(events_in(browser))) == shown(AWAY, 12)
             assert "missing" not in body(browser)
 
 
 def test_the_page_with_fanfare_js_misses_nothing_behind_a_cut(browsers):
     browser = browsers[0]
     with Broker() as broker, FrameLine(broker.port) as line:
-        with site_of(page_with("fanfare.js", "AWAY.md"), line.port) as site:
+        with site_of(page_with("fanfare.js", AWAY), line.port) as site:
             browser.open(site.url)
-            miss_ten_events(browser, broker, "AWAY.md", line)
-            await_shown(browser, shown("AWAY.md", 11))
+            miss_ten_events(browser, broker, AWAY, line)
+            await_shown(browser, shown(AWAY, 11))
             assert "Event 10. (while you were away)" in body(browser)
 
 
 def test_the_page_of_the_browser_client_shows_an_event(browsers, broker):
     browser = browsers[0]
-    with site_of(page_with('from "http://127.0.0.1:6001/fanfare.js"', "BROWSER.md"), broker.port) as site:
+    with site_of(page_with('from "http://127.0.0.1:6001/fanfare.js"', "docs/fanfare-js.md"), broker.port) as site:
         browser.open(site.url)
         await_subscriber(broker, "README.md")
 
@@ -186,14 +188,14 @@ def test_the_page_with_pusher_js_misses_nothing_while_the_broker_is_restarted(br
 
 def test_the_swift_program_misses_nothing_behind_a_cut(tmp_path):
     with Broker() as broker, FrameLine(broker.port) as line:
-        source = programs_in("AWAY.md")[0].replace(BROKER_IN_PAGES, str(line.port))
+        source = programs_in(AWAY)[0].replace(BROKER_IN_PAGES, str(line.port))
         with start(compile_program(source, tmp_path, "away")) as program:
-            await_subscriber(broker, "AWAY.md")
-            trigger(broker, "AWAY.md", 0)
+            await_subscriber(broker, AWAY)
+            trigger(broker, AWAY, 0)
             program.await_line("Event 0")
             line.close()
             for number in (1, 2):
-                trigger(broker, "AWAY.md", number)
+                trigger(broker, AWAY, number)
             line.open()
             for number in (1, 2):
                 program.await_line(f"Event {number}", seconds=40)

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import urllib.error
 import urllib.request
@@ -15,7 +14,7 @@ import websocket
 
 from cluster.servers import RedisServer, Sentinels
 from programs import BUILD, ROOT, Program, await_true
-from web_server import free_port
+from web_server import accepts, free_port
 
 EXAMPLE = ROOT / "config" / "cluster"
 KEY, SECRET = "replace-this-key", "a-secret-from-the-environment"
@@ -103,11 +102,6 @@ def balancer(request, nodes, tmp_path):
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(20)
-
-
-def accepts(port):
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def health(port):

@@ -1,4 +1,4 @@
-"""What the broker does when the machine lets it down: the table of RELIABILITY.md names each of these."""
+"""What the broker does when the machine lets it down: the table of docs/proof/reliability.md names each of these."""
 
 import contextlib
 import hashlib

@@ -34,6 +34,12 @@ def free_port():
         return listener.getsockname()[1]
 
 
+def accepts(port):
+    """Whether something listens on the port."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 class WebServer:
     """nginx on loopback; with a certificate it speaks TLS alone."""
 

@@ -2,7 +2,7 @@
 # Builds the broker for release, measures it beside other servers, and draws the chart.
 #
 #     make bench                         the scenarios of the picture, 3 rounds, some ten minutes
-#     make bench SET=full ROUNDS=7       every scenario of BENCHMARKS.md; needs an idle machine
+#     make bench SET=full ROUNDS=7       every scenario of docs/proof/benchmarks.md; needs an idle machine
 #     make bench ONLY='churn many-sat'   some scenarios; the picture does not change
 #     make bench PINNED=1                one core for a single-threaded server, another for the load
 #     make bench SERVERS='rawfan nchan'  only these references

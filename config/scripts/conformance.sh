@@ -3,7 +3,7 @@
 #
 # The suite's runner is `wstest`: from the PATH, or in the suite's official container image.
 # Writes a report for each case, summary.md and cases.txt to var/conformance, and prints the summary.
-# cases.txt has a line for each case, in the format of CONFORMANCE.md.
+# cases.txt has a line for each case, in the format of docs/proof/conformance.md.
 #
 #     make conformance CASES='1.* 7.*'    only some cases
 

@@ -3,7 +3,7 @@
 
 usage: conformance_summary.py FOLDER            FOLDER/*/index.json are the reports
        conformance_summary.py --cases FOLDER    lists every case instead, a line each, as
-                                                CONFORMANCE.md does, so that runs can be compared
+                                                docs/proof/conformance.md does, so that runs can be compared
 """
 
 import json

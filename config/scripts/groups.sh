@@ -4,8 +4,9 @@
 # or flood a broker would delay the rest.
 readonly timed='LivenessConformanceTests|AuthorizationDeadlinesTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests'
 readonly hostile='FanfareServerTests\.(Hostile|ControlFrame|HalfOpen|Slow|Crowd|[A-Za-z]+Limit)Tests'
-# These start programs with Foundation's Process, which has crashed beside the descriptors and signals of other tests.
-readonly programs='Fanfare(Command|Bench)Tests\.|AppleStubsTests|RedisTests\.'
+# These start programs with Foundation's Process, which has crashed beside the descriptors and signals of other tests; and
+# they take a core each, so that all at once would exceed their time limits.
+readonly programs='FanfareCommandTests\.' benches='FanfareBenchTests\.|AppleStubsTests' servers='RedisTests\.'
 # Simulated time advances only on request, so a close must take effect at once, not when a child process started
 # concurrently closes its inherited descriptors: one at a time.
 readonly simulation='SimulationTests\.'

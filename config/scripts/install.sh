@@ -5,7 +5,8 @@
 #   install.sh conformance   those, and the requirements of the conformance run except its suite
 #   install.sh sanitize      the libraries, and a Redis server
 #   install.sh test          the requirements of the conformance run, a Redis server, a browser, a web server, a load
-#                            balancer, and official client libraries
+#                            balancer, official client libraries, and the languages of the guides
+#   install.sh docs          those of build, and what builds the site of the guides
 #   install.sh microbench    those of build, and tools that count instructions
 #   install.sh bench         those, measuring tools, and the servers to compare with
 #
@@ -18,11 +19,13 @@ readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev libsodi
 readonly conformance_packages=(openssl python3)
 # With the program of redis-server; that package only adds a link to it, and a system service, which no test needs.
 readonly redis_packages=(redis-tools)
-readonly test_packages=(python3-venv chromium chromium-driver nginx haproxy)
+readonly test_packages=(python3-venv chromium chromium-driver nginx haproxy nodejs ruby php-cli)
 readonly microbench_packages=(binutils valgrind)
 readonly bench_packages=(gcc libc6-dev make openssl strace procps python3-venv
     nginx libnginx-mod-nchan mosquitto)
+readonly docs_packages=(python3-venv)
 readonly test_requirements=Tests/witnesses/requirements.txt
+readonly docs_requirements=config/site/requirements.txt
 readonly bench_requirements=Benchmarks/requirements.txt
 
 log=$(mktemp)
@@ -125,9 +128,10 @@ case "${1:-}" in
         packages=("${build_packages[@]}" "${conformance_packages[@]}" "${redis_packages[@]}"
             "${test_packages[@]}")
         ;;
+    docs) packages=("${build_packages[@]}" "${docs_packages[@]}") ;;
     microbench) packages=("${build_packages[@]}" "${microbench_packages[@]}") ;;
     bench) packages=("${build_packages[@]}" "${microbench_packages[@]}" "${bench_packages[@]}") ;;
-    *) echo "usage: install.sh build | conformance | sanitize | test | microbench | bench" >&2 && exit 64 ;;
+    *) echo "usage: install.sh build | conformance | sanitize | test | docs | microbench | bench" >&2 && exit 64 ;;
 esac
 
 if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
@@ -137,5 +141,6 @@ else
 fi
 case "$1" in
     test) install_python_packages "$test_requirements" ;;
+    docs) install_python_packages "$docs_requirements" ;;
     bench) install_python_packages "$bench_requirements" ;;
 esac

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the broker and the Swift clients for release, and measures the loss table of RELIABILITY.md.
+# Builds the broker and the Swift clients for release, and measures the loss table of docs/proof/reliability.md.
 #
 #     make recovery                                  10 million deliveries over 10,000 cuts
 #     make recovery DELIVERIES=1000000 CUTS=1000     less

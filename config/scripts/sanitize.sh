@@ -79,7 +79,7 @@ for sanitizer in "${sanitizers[@]}"; do
                 --scratch-path "$build" "$@" >>"$folder/$module.log" 2>&1
         }
         status=0
-        if [[ "$module." =~ $programs|$simulation ]]; then
+        if [[ "$module." =~ $programs|$benches|$servers|$simulation ]]; then
             # Each test is ten times slower, and programs and benchmarks time out after seconds of silence.
             swift_tests --no-parallel --filter "^$module\\." || status=$?
         elif [ "$module" = FanfareServerTests ]; then

@@ -19,20 +19,21 @@ echo "Running the Swift tests …"
 swift_status=0
 # Each is given at most 32 tests at a time, since most have a time limit from their start.
 swift_tests() { swift test --skip-build --experimental-maximum-parallelization-width 32 "$@" 2>&1 | tee -a "$kept/swift" || swift_status=$?; }
-readonly apart="$timed|$hostile|$programs|$simulation"
+readonly apart="$timed|$hostile|$programs|$benches|$servers|$simulation"
 swift_tests --skip "$apart|$clients|$server"
 for group in "$clients" "$server"; do swift_tests --filter "$group" --skip "$apart"; done
-for group in "$timed" "$hostile" "$programs"; do swift_tests --filter "$group"; done
+for group in "$timed" "$hostile" "$programs" "$benches" "$servers"; do swift_tests --filter "$group"; done
 swift_tests --no-parallel --filter "$simulation"
 
-# Witnesses mostly wait: those in a browser, those whose nodes fail and the others run in parallel, and their output follows. The
-# others also build programs, and have no core to spare.
+# Witnesses mostly wait: those in a browser, those whose nodes or connections fail and the others run in parallel, and their
+# output follows. The others also build programs, and have no core to spare.
 echo "Running the witnesses …"
 witness() { PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m pytest "$@"; }
-readonly failing=Tests/witnesses/test_cluster.py
-mapfile -t in_browsers < <(grep -lE '\b(browsers|pages)\b' Tests/witnesses/test_*.py)
-mapfile -t others < <(grep -LE '\b(browsers|pages)\b' Tests/witnesses/test_*.py | grep -vxF "$failing")
-witness "$failing" >"$kept/failing" 2>&1 &
+readonly failing=(Tests/witnesses/test_cluster.py Tests/witnesses/test_recovery.py)
+which_pages() { grep "$1" -E '\b(browsers|pages)\b' Tests/witnesses/test_*.py | grep -vxF "$(printf '%s\n' "${failing[@]}")"; }
+mapfile -t in_browsers < <(which_pages -l)
+mapfile -t others < <(which_pages -L)
+witness "${failing[@]}" >"$kept/failing" 2>&1 &
 failing_id=$!
 witness "${others[@]}" >"$kept/others" 2>&1 &
 others_id=$!

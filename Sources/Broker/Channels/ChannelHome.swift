@@ -118,7 +118,7 @@ public struct ChannelHome: Sendable {
         }
         if case .cached = opening { replay?.start.hasOpening = true }
         if let app, let start = replay?.start {
-            replay?.start.position = issued(start, to: subscriber, address, app)
+            replay?.start.position = issued(start.position, to: subscriber, address, app)
         }
         let grant = Grant(
             members: presence.members,
@@ -227,30 +227,27 @@ public struct ChannelHome: Sendable {
         )
         if let former = archived.former, case .recovered = replay.start.continuity {
             let socketIDs = [subscriber.socketID] + (request?.formerSocketIDs ?? [])
-            replay.former = former.streams.enumerated()
-                .map { index, stream in
-                    // The client's own position keeps its form.
-                    let own = index == 0 ? subscriber.position?.position : nil
-                    let issued = own ?? app.issuedPosition(stream.position, on: address.name)
-                    return stream.replay(at: issued, for: socketIDs)
-                }
+            replay.former = former.streams.map { stream in
+                let issued = issued(stream.position, to: subscriber, address, app)
+                return stream.replay(at: issued, for: socketIDs)
+            }
         }
         return replay
     }
 
-    /// The form of the start's position for the client: who goes on keeps its own.
+    /// The form of a position for the client: who goes on from its own keeps that.
     private func issued(
-        _ start: SubscriptionStart,
+        _ position: ChannelPosition,
         to subscriber: Subscriber,
         _ address: ChannelAddress,
         _ app: App
     ) -> ChannelPosition {
-        if case .recovered = start.continuity, let own = subscriber.position?.position,
-            app.position(issuedAs: own, on: address.name) == start.position
+        if let own = subscriber.position?.position,
+            app.position(issuedAs: own, on: address.name) == position
         {
             return own
         }
-        return app.issuedPosition(start.position, on: address.name)
+        return app.issuedPosition(position, on: address.name)
     }
 
     /// The sender of a client event, with the user on a presence channel; `nil` if it is not a member.

@@ -1,4 +1,4 @@
-// The types of fanfare-pusher.js, to be used beside those of pusher-js; fanfare.d.ts lies beside this file. BROWSER.md
+// The types of fanfare-pusher.js, to be used beside those of pusher-js; fanfare.d.ts lies beside this file. docs/fanfare-js.md
 // describes each call.
 //
 //     import Pusher from "pusher-js";

@@ -4,7 +4,7 @@
 //     <script src="https://js.pusher.com/8.4.0/pusher.min.js"></script>
 //     <script src="https://broker.example/fanfare-pusher.js"></script>
 //
-// With a bundler: `fanfareRecovery(Pusher)`. The protocol is described in PROTOCOL.md, "Positions and replays".
+// With a bundler: `fanfareRecovery(Pusher)`. The protocol is described in docs/proof/protocol.md, "Positions and replays".
 
 import { FollowedState } from "./followed-state.js";
 import { pause, pauseBefore } from "./pauses.js";

@@ -1,4 +1,4 @@
-// The types of fanfare.js. BROWSER.md describes each call, and what it does when the connection is cut.
+// The types of fanfare.js. docs/fanfare-js.md describes each call, and what it does when the connection is cut.
 
 /** The version of the client. */
 export const VERSION: string;

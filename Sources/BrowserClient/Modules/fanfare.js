@@ -9,7 +9,7 @@
 //     users.state(async () => list.show(await (await fetch("/users")).json()));
 //     fanfare.connect();
 //
-// The protocol of positions is described in PROTOCOL.md, "Positions and replays".
+// The protocol of positions is described in docs/proof/protocol.md, "Positions and replays".
 
 import { NotAuthorized, askEndpoint } from "./authorization.js";
 import { Channel } from "./channel.js";

@@ -121,6 +121,9 @@ final class Connector {
         return withUnsafeBytes(of: &bits) { Array($0) }
     }
 
+    /// Opens further connections to another server.
+    func move(to address: SocketAddress) { addresses = [address] }
+
     /// Continues with the next address.
     ///
     /// - Returns: Whether there is another one.

@@ -63,7 +63,7 @@ struct BenchOptions: ParsableArguments {
         }
         return TargetServer(
             url: url,
-            backend: try backend(secure: url.isSecure),
+            backend: try backendURL.map { try address(of: $0, "--backend-url") },
             key: app.key,
             secret: AppSecret(variable("FANFARE_SECRET", over: secret, default: "app-secret")),
             appID: variable("FANFARE_APP_ID", over: appID, default: "1"),
@@ -73,14 +73,15 @@ struct BenchOptions: ParsableArguments {
         )
     }
 
-    /// The address of `--backend-url`; nil without that option.
-    private func backend(secure isSecure: Bool) throws -> SocketAddress? {
-        guard let backendURL else { return nil }
-        guard let url = ServerURL(backendURL), url.isSecure == isSecure else {
-            throw ValidationError("--backend-url must be an address like that of --url")
+    /// The address of another node of the cluster that an option names.
+    ///
+    /// - Throws: `ValidationError` if it is none, or differs from `--url` in its use of TLS.
+    func address(of text: String, _ option: String) throws -> SocketAddress {
+        guard let url = ServerURL(text), url.isSecure == ServerURL(broker.text)?.isSecure else {
+            throw ValidationError("\(option) must be an address like that of --url")
         }
         guard let address = try? SocketAddress.resolve(host: url.host, port: url.port).first else {
-            throw ValidationError("--backend-url: \(url.host) was not found")
+            throw ValidationError("\(option): \(url.host) was not found")
         }
         return address
     }

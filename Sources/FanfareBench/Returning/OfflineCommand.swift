@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Net
 import Primitives
 import PusherProtocol
 
@@ -26,6 +27,7 @@ struct OfflineCommand: ParsableCommand {
               fanfare bench offline
               fanfare bench offline --recovery token
               fanfare bench offline --rate 50 --only-while-away
+              fanfare bench offline --return-url ws://127.0.0.1:6002
             """
     )
 
@@ -36,6 +38,14 @@ struct OfflineCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("Time without connections.", valueName: "seconds"))
     var away = 2.0
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the clients come back, if that is another node of a cluster than --url.",
+            valueName: "url"
+        )
+    )
+    var returnURL: String?
 
     @Option(help: ArgumentHelp("Events per second.", valueName: "per second"))
     var rate = 10.0
@@ -71,6 +81,7 @@ struct OfflineCommand: ParsableCommand {
             channel: try checkedChannel(channel),
             clientCount: try checked(clients, "--clients", max: 100_000),
             timeAway: .seconds(try checked(away, "--away", in: measurableSeconds)),
+            returnAddress: try returnURL.map { try options.address(of: $0, "--return-url") },
             rate: try checked(rate, "--rate", in: sendableRates),
             isQuietOtherwise: onlyWhileAway,
             dataLength: try checkedSize(size),
@@ -89,6 +100,8 @@ struct OfflinePlan: BenchPlan {
     var clientCount: Int
     /// The time from the loss of the connections until the clients connect again.
     var timeAway: Duration
+    /// Where the clients come back; nil for the same server.
+    var returnAddress: SocketAddress? = nil
     /// Events per second.
     var rate: Double
     /// Whether events are sent only while the clients are away.

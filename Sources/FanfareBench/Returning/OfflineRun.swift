@@ -107,6 +107,7 @@ final class OfflineRun: BenchRun {
             guard now >= end else { return }
             if plan.isQuietOtherwise { schedule = nil }
             missed = missed.lowerBound..<sentCount
+            if let address = plan.returnAddress { generator.connector.move(to: address) }
             clients.connectAll()
             phase = .returning(since: .current, before: generator.resourceUsage())
         case .returning(let start, let before):

@@ -94,14 +94,15 @@ extension ClusterHome {
             return lose(remote, at: attachment.newest, isSame ? .truncated : .unknownStream)
         }
         // The node was subscribed before the counter was read: what was published meanwhile is counted, if not received.
-        let isComplete = attachment.counter == remote.counter
+        // The counter of another epoch says nothing: the former primary may have counted what its replica lacks.
+        let isComplete = attachment.counter == remote.counter && since == remote.since
         switch (remote.position, attachment.newest) {
         case (nil, nil):
             guard isComplete else { return lose(remote, at: nil) }
             continueLive(remote)
         case (nil, let newest?):
             // Before its stream began, the channel's messages were only counted.
-            guard isComplete, since == remote.since else { return lose(remote, at: newest) }
+            guard isComplete else { return lose(remote, at: newest) }
             setPosition(StreamPosition(stream: newest.stream, serial: 0), of: remote)
             readMissed(on: remote, upTo: newest)
         case (_?, nil): lose(remote, at: nil)

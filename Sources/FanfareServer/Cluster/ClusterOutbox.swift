@@ -120,6 +120,7 @@ struct ClusterOutbox {
     /// Removes and returns the next messages that one call can have: on one path, and those of each partition together.
     ///
     /// - Parameter isOfOnePartition: Whether a call has messages of one partition alone.
+    /// - Returns: At most ``ClusterScripts/messageCountMax`` messages; `nil` if there are none.
     mutating func nextBatch(ofOnePartition isOfOnePartition: Bool) -> [OutgoingMessage]? {
         guard let first = filled.first.flatMap({ queues[$0]?.first }) else { return nil }
         var batch: [OutgoingMessage] = []

@@ -6,10 +6,12 @@ import Synchronization
 package protocol RedisDialer: AnyObject {
     /// Connects a shard to the server that the address leads to at present.
     ///
-    /// - Parameter shard: The shard.
+    /// - Parameters:
+    ///   - shard: The shard.
+    ///   - confirms: Whether the connection asks for confirmations of replicas alone.
     /// - Returns: One end of a socketpair(2); the other one is closed if the server is out of reach.
     /// - Throws: The failed call.
-    func dial(shard: Int) throws(SystemError) -> FileDescriptor
+    func dial(shard: Int, confirms: Bool) throws(SystemError) -> FileDescriptor
 
     /// The random numbers of pauses between two attempts, and of the node's number.
     func random() -> UInt64
@@ -34,10 +36,40 @@ extension ClusterStore {
         }
         do throws(SystemError) {
             return try RedisConnection.adopt(
-                dialer.dial(shard: context.shard),
+                dialer.dial(shard: context.shard, confirms: false),
                 settings: connectionSettings,
                 on: context.reactor,
                 delegate: self
+            )
+        } catch {
+            preconditionFailure("a simulation lacks descriptors: \(error)")
+        }
+    }
+
+    /// Connects to the server that has executed messages, to ask for the confirmations of its replicas.
+    func dial(
+        _ url: RedisURL,
+        _ acknowledgementSettings: ReplicaAcknowledgements.Settings,
+        of server: RedisServer,
+        for delegate: any ReplicaAcknowledgementsDelegate
+    ) -> ReplicaAcknowledgements {
+        guard let dialer = context.dialer else {
+            return ReplicaAcknowledgements.connect(
+                to: url,
+                tls: settings.tls,
+                settings: acknowledgementSettings,
+                of: server,
+                on: context.reactor,
+                delegate: delegate
+            )
+        }
+        do throws(SystemError) {
+            return try ReplicaAcknowledgements.adopt(
+                dialer.dial(shard: context.shard, confirms: true),
+                settings: acknowledgementSettings,
+                of: server,
+                on: context.reactor,
+                delegate: delegate
             )
         } catch {
             preconditionFailure("a simulation lacks descriptors: \(error)")
@@ -51,7 +83,8 @@ extension ClusterStore {
     /// probably is.
     func randomNumber() -> Int { 1 + Int(random() % ClusterSettings.nodeNumberMax) }
 
-    private func random() -> UInt64 { context.dialer?.random() ?? .random(in: .min ... .max) }
+    /// A random number of pauses.
+    func random() -> UInt64 { context.dialer?.random() ?? .random(in: .min ... .max) }
 }
 
 extension ClusterSettings {

@@ -57,20 +57,13 @@ final class ReplicaConfirmations {
         else { return }
         var url = store.address.url
         url.location = location
-        let (settings, context) = (store.settings, store.context)
-        acknowledgements = .connect(
-            to: url,
-            tls: settings.tls,
-            settings: .init(
-                connection: settings.connection,
-                counter: store.home.partitions[partition].calls.keys.counter,
-                replicaCount: replicaCount,
-                timeout: Self.timeout
-            ),
-            of: server,
-            on: context.reactor,
-            delegate: self
+        let settings = ReplicaAcknowledgements.Settings(
+            connection: store.settings.connection,
+            counter: store.home.partitions[partition].calls.keys.counter,
+            replicaCount: replicaCount,
+            timeout: Self.timeout
         )
+        acknowledgements = store.dial(url, settings, of: server, for: self)
     }
 
     /// Called when the store's connection has ended.
@@ -88,6 +81,9 @@ final class ReplicaConfirmations {
 
     /// Adds a message that the primary has executed.
     func append(_ message: OutgoingMessage, _ outcome: PublishOutcome) {
+        guard !store.context.faults.contains(.trustsPrimary) else {
+            return store.home.finish(message, outcome)
+        }
         executed.append(Executed(message: message, outcome: outcome))
     }
 
@@ -181,7 +177,7 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
     private func connectLater() {
         guard !isTimerRunning else { return }
         isTimerRunning = true
-        let pause = backoff.pause(random: .random(in: .min ... .max))
+        let pause = backoff.pause(random: store.random())
         store.context.reactor.schedule(after: pause, self)
     }
 }

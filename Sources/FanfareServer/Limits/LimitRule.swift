@@ -27,7 +27,7 @@ struct LimitRule {
 }
 
 extension Limit {
-    /// The limit's key and effect: the source of the table in LIMITS.md and of log messages.
+    /// The limit's key and effect: the source of the table in docs/limits.md and of log messages.
     var rule: LimitRule {
         switch self {
         case .connections, .connectionsPerAddress, .newConnections, .newConnectionsPerAddress,

@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// The limits of a configuration, as a table for `fanfare check --limits` and LIMITS.md.
+/// The limits of a configuration, as a table for `fanfare check --limits` and docs/limits.md.
 public struct LimitTable: Sendable {
     /// One limit.
     public struct Row: Sendable, Equatable {
@@ -12,6 +12,8 @@ public struct LimitTable: Sendable {
         public let value: String
         /// The effect when the limit is reached.
         public let consequence: String
+        /// The party that notices first.
+        let audience: LimitAudience
     }
 
     /// A row for each limit.
@@ -25,7 +27,8 @@ public struct LimitTable: Sendable {
                 name: limit.rawValue,
                 key: rule.key,
                 value: Self.value(of: rule.key, in: configuration),
-                consequence: rule.consequence
+                consequence: rule.consequence,
+                audience: limit.audience
             )
         }
     }
@@ -56,10 +59,16 @@ public struct LimitTable: Sendable {
         }
     }
 
-    /// The rows as a table in Markdown.
+    /// The rows in Markdown: a heading and a table for each party that notices limits.
     public var markdown: String {
-        rows.reduce("| Key | Default | Effect | Metric |\n|---|---|---|---|\n") {
-            $0 + "| `\($1.key)` | \($1.value) | \($1.consequence) | `\($1.name)` |\n"
+        LimitAudience.allCases.map { audience in
+            let rows = rows.filter { $0.audience == audience }
+            return rows.reduce(
+                "### \(audience.rawValue)\n\n| Key | Default | Effect | Metric |\n|---|---|---|---|\n"
+            ) {
+                $0 + "| `\($1.key)` | \($1.value) | \($1.consequence) | `\($1.name)` |\n"
+            }
         }
+        .joined(separator: "\n")
     }
 }

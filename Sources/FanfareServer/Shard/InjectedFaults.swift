@@ -32,4 +32,6 @@ package struct InjectedFaults: OptionSet, Sendable {
     package static let ignoresFence = InjectedFaults(rawValue: 512)
     /// A node that becomes the leader of a partition takes no notice of the webhooks that wait.
     package static let forgetsWebhooks = InjectedFaults(rawValue: 1_024)
+    /// Publishers that wait for replicas are answered without.
+    package static let trustsPrimary = InjectedFaults(rawValue: 2_048)
 }

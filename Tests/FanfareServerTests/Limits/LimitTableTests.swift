@@ -90,9 +90,9 @@ import Testing
         #expect(row?.value == "7, 100")
     }
 
-    @Test("LIMITS.md is the table of the defaults")
+    @Test("docs/limits.md is the table of the defaults")
     func document() throws {
-        let path = Self.root.appending(path: "LIMITS.md")
+        let path = Self.root.appending(path: "docs/limits.md")
         let text = try String(contentsOf: path, encoding: .utf8)
         let table = LimitTable(.development).markdown
         #expect(text.hasSuffix(table), "its table must be this:\n\(table)")

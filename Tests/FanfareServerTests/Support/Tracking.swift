@@ -2,7 +2,7 @@ import Foundation
 import PusherProtocol
 import Testing
 
-/// A client that tracks its position on one channel, by the rules of PROTOCOL.md.
+/// A client that tracks its position on one channel, by the rules of docs/proof/protocol.md.
 final class TrackingWire {
     let client: WebSocketWire
     let socketID: String

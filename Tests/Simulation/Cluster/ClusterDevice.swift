@@ -101,4 +101,6 @@ struct ClusterEvent {
     /// Whether it was executed by a server that others had replaced, or by a replica.
     var isStray = false
     var isOfReplica = false
+    /// Whether a replica was promoted that has not got it.
+    var isLost = false
 }

@@ -6,7 +6,15 @@ extension ClusterWorld {
 
     func startNode() throws {
         lastNode += 1
-        nodes.append(try ClusterNode(lastNode, shardCount: shardCount, redis, environment, variant))
+        let node = try ClusterNode(
+            lastNode,
+            shardCount: shardCount,
+            redis,
+            environment,
+            waitsForReplica: waitsForReplica,
+            variant
+        )
+        nodes.append(node)
     }
 
     /// Ends a node's process, and with it all its connections.
@@ -103,7 +111,7 @@ extension ClusterWorld {
     /// The replica becomes the primary, with a prefix of what the former one has.
     func failOver() throws {
         let former = redis.primary
-        redis.replicate(random.happens(50) ? .max : random.number(20))
+        try redis.replicate(random.happens(50) ? .max : random.number(20))
         // In the middle of what it is executing.
         for _ in 0..<random.number(4) { try publish() }
         for _ in 0..<2 { runNodes() }
@@ -113,7 +121,9 @@ extension ClusterWorld {
             let link = busy[random.number(busy.count)]
             _ = try redis.execute(random.number(link.commands.count + 1), of: link)
         }
+        let tail = redis.tail()
         redis.promote(at: unixMilliseconds)
+        try lose(tail)
         switch random.number(3) {
         case 0:
             reach(.fault("failover"))
@@ -128,6 +138,15 @@ extension ClusterWorld {
         for _ in 0..<random.number(8) {
             try fireVolley()
             try wait(30)
+        }
+    }
+
+    /// The new primary has not got these messages.
+    private func lose(_ tail: [String]) throws {
+        for id in tail.compactMap({ Self.eventID(in: $0) }) where events.indices.contains(id) {
+            events[id].isLost = true
+            reach(.lostTail)
+            try checkDurability(of: id)
         }
     }
 

@@ -24,12 +24,13 @@ final class ClusterNode {
         shardCount: Int,
         _ redis: SimulatedRedis,
         _ environment: World.Environment,
+        waitsForReplica: Bool,
         _ variant: ClusterVariant?
     ) throws {
         self.number = number
         self.shardCount = shardCount
         sharesNumber = variant == .duplicateSocketID
-        let configuration = ClusterScenario.configuration()
+        let configuration = ClusterScenario.configuration(waitsForReplica: waitsForReplica)
         cluster = try ClusterSettings(
             configuration.cluster,
             port: nil,
@@ -98,12 +99,13 @@ final class NodeDialer: RedisDialer {
         (self.node, self.redis, self.environment) = (node, redis, environment)
     }
 
-    func dial(shard: Int) throws(SystemError) -> FileDescriptor {
+    func dial(shard: Int, confirms: Bool) throws(SystemError) -> FileDescriptor {
         let (pipe, end) = try Pipe.make(bufferSize: 200_000)
         if isCutOff {
             pipe.close()
         } else {
-            redis.accept(pipe, by: stale ?? redis.primary, node: node, shard: shard)
+            let process = stale ?? redis.primary
+            redis.accept(pipe, by: process, node: node, shard: shard, confirms: confirms)
         }
         return try FileDescriptor(end, from: "socketpair")
     }

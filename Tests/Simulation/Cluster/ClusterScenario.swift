@@ -51,7 +51,7 @@ enum ClusterScenario {
     /// The keys of each partition.
     static let keys = PartitionKeys.all(prefix: prefix, count: partitionCount)
 
-    static func configuration() -> Configuration {
+    static func configuration(waitsForReplica: Bool) -> Configuration {
         var configuration = Configuration()
         configuration.apps = Scenario.appIDs.indices.map { app in
             var app = AppConfiguration(
@@ -79,6 +79,7 @@ enum ClusterScenario {
         configuration.cluster.prefix = prefix
         configuration.cluster.lease = lease
         configuration.cluster.closeAfter = closeAfter
+        if waitsForReplica { configuration.cluster.redis.acknowledge = .replica }
         configuration.cluster.redis.urls = ["redis://127.0.0.1:1"]
         return configuration
     }

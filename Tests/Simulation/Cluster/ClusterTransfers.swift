@@ -189,6 +189,7 @@ extension ClusterWorld {
                 guard !events[id].isOfReplica else {
                     throw Violation(.durability, "event \(id) was accepted by a replica")
                 }
+                try checkDurability(of: id)
             case 503 where ids.count == 1 && body.contains("is not published"):
                 events[id].status = .refused
                 guard events[id].rank == nil else {
@@ -196,6 +197,14 @@ extension ClusterWorld {
                 }
             default: events[id].status = .unknown
             }
+        }
+    }
+
+    /// Checks that a promoted replica has an accepted event for which the publisher has waited.
+    func checkDurability(of id: Int) throws {
+        guard waitsForReplica, events[id].status == .accepted else { return }
+        guard !events[id].isLost, !events[id].isStray else {
+            throw Violation(.durability, "event \(id) was accepted, and the replica lacks it")
         }
     }
 
@@ -271,7 +280,7 @@ extension ClusterWorld {
             moved += link.send(.max)
             link.closeIfEnded()
         }
-        if !redis.isReplicaHeld { redis.replicate() }
+        if !redis.isReplicaHeld { try redis.replicate() }
         return moved
     }
 

@@ -14,6 +14,8 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
     case catchUpOffByOne
     /// A message without a position counts as published though the server was demoted.
     case demotedPublish
+    /// Publishers that wait for replicas are answered without, and what the replica lacks passes for confirmed.
+    case tailTrusted
     /// A node that was taken for dead does not register again.
     case pausedNotFenced
     /// The members of a dead node are removed twice.
@@ -34,6 +36,7 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         case .grantBeforeArrival: .grantsBeforeArrival
         case .catchUpOffByOne: .skipsFirstMissed
         case .demotedPublish: .trustsPublish
+        case .tailTrusted: .trustsPrimary
         case .pausedNotFenced: .ignoresFence
         case .webhooksForgotten: .forgetsWebhooks
         case .doubleReap, .departureKept, .duplicateSocketID: []
@@ -48,7 +51,7 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         case .deliveredEarly: [.once, .repeats, .presence, .recovery, .order]
         case .grantBeforeArrival: [.presence]
         case .catchUpOffByOne: [.recovery, .once]
-        case .demotedPublish: [.durability]
+        case .demotedPublish, .tailTrusted: [.durability]
         case .pausedNotFenced: [.presence, .counts, .answers]
         case .doubleReap: [.presence, .webhooks]
         case .departureKept, .webhooksForgotten: [.webhooks]

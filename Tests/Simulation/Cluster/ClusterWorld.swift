@@ -14,6 +14,8 @@ final class ClusterWorld {
     /// Whether the run has only faults in which Redis loses nothing.
     let isLossless: Bool
 
+    /// Whether publishers wait for the replica.
+    let waitsForReplica: Bool
     /// The channel of most events; `nil` for none.
     let hotChannel: Int?
 
@@ -49,6 +51,7 @@ final class ClusterWorld {
         environment = World.Environment(seed: seed)
         shardCount = 1 + random.number(2)
         isLossless = random.happens(35)
+        waitsForReplica = random.happens(30)
         let topics = ClusterScenario.channels.flatMap { channel in
             ClusterScenario.keys.map { keys in
                 "\(keys.announcements(.init(app: Scenario.appIDs[channel.app], name: channel.name)))"

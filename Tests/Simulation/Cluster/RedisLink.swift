@@ -5,6 +5,8 @@ import RedisModel
 final class RedisLink {
     let node: Int
     let shard: Int
+    /// Whether it asks for confirmations of replicas alone.
+    let confirms: Bool
     let connection: ModelServer.Connection
     /// The number of connections before it.
     let openedAt: Int
@@ -23,6 +25,7 @@ final class RedisLink {
         of process: SimulatedRedis.Process,
         node: Int,
         shard: Int,
+        confirms: Bool,
         at openedAt: Int
     ) {
         self.pipe = pipe
@@ -31,6 +34,7 @@ final class RedisLink {
         self.process = process
         self.node = node
         self.shard = shard
+        self.confirms = confirms
     }
 
     var isOpen: Bool { pipe.isOpen }

@@ -61,7 +61,10 @@ final class SimulatedRedis {
         replica = primary.model.makeReplica(run: Self.runID(2))
         replicaOffset = primary.model.writeCount
         primary.model.pushesFollowReply = pushesFollowReply
+        _ = primary.model.acknowledge(replicaOffset, by: Self.replicaName)
     }
+
+    private static let replicaName = "replica"
 
     private static func start(
         _ number: Int,
@@ -100,11 +103,28 @@ final class SimulatedRedis {
     }
 
     /// Passes up to `count` writes of the primary to its replica.
-    func replicate(_ count: Int = .max) {
+    func replicate(_ count: Int = .max) throws {
         let writes = primary.model.writes(from: replicaOffset).prefix(count)
         for write in writes { replica.replicate(write) }
         replicaOffset += writes.count
         primary.model.forgetWrites(before: replicaOffset)
+        let outputs = primary.model.acknowledge(replicaOffset, by: Self.replicaName)
+        try route(outputs, of: primary, for: nil)
+    }
+
+    /// The messages in the primary's streams that the replica has not got.
+    func tail() -> [String] {
+        ClusterScenario.channels.flatMap { channel in
+            ClusterScenario.keys.flatMap { keys in
+                let app = Scenario.appIDs[channel.app]
+                let channel = ClusterChannel(app: app, name: channel.name)
+                let key = ByteString(keys.messages(channel).description)
+                let last = replica.data[stream: key]?.lastID
+                let entries = primary.model.data[stream: key]?.entries ?? []
+                return entries.filter { entry in last.map { $0 < entry.id } ?? true }
+                    .map { $0.text.description }
+            }
+        }
     }
 
     // MARK: - Failover
@@ -127,11 +147,13 @@ final class SimulatedRedis {
 
     private func succeed(_ process: Process) {
         hasLostData = true
+        _ = primary.model.acknowledge(nil, by: Self.replicaName)
         process.model.pushesFollowReply = pushesFollowReply
         primary = process
         processes.append(process)
         replica = process.model.makeReplica(run: Self.runID(processCount + 1))
         replicaOffset = process.model.writeCount
+        _ = process.model.acknowledge(replicaOffset, by: Self.replicaName)
         isReplicaHeld = false
     }
 
@@ -146,17 +168,26 @@ final class SimulatedRedis {
 
     // MARK: - Connections
 
-    func accept(_ pipe: Pipe, by process: Process, node: Int, shard: Int) {
+    func accept(_ pipe: Pipe, by process: Process, node: Int, shard: Int, confirms: Bool) {
         let connection = process.model.connect()
         linkCount += 1
-        let link = RedisLink(pipe, connection, of: process, node: node, shard: shard, at: linkCount)
+        let link = RedisLink(
+            pipe,
+            connection,
+            of: process,
+            node: node,
+            shard: shard,
+            confirms: confirms,
+            at: linkCount
+        )
         process.links[connection] = link
     }
 
     /// Whether a node has connected again since.
     func isAbandoned(_ link: RedisLink) -> Bool {
         links.contains {
-            $0.node == link.node && $0.shard == link.shard && $0.openedAt > link.openedAt
+            $0.node == link.node && $0.shard == link.shard && $0.confirms == link.confirms
+                && $0.openedAt > link.openedAt
         }
     }
 

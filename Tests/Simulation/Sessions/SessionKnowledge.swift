@@ -6,7 +6,7 @@ extension SessionWorld {
         connection.claimedAt = now
         if mayBeForgotten(device) || mayBeTakenForForgotten(device) { device.mayBeUnknown = true }
         // A session that is remembered for two minutes after it was forgotten, and then taken for new: it was made by a
-        // clock that is further ahead. RELIABILITY.md does not promise anything for it.
+        // clock that is further ahead. docs/proof/reliability.md does not promise anything for it.
         let age = SessionScenario.certainAge + SessionScenario.clockTolerance
         let isOfBefore = !isComplete && device.createdAt <= startedAt
         if device.skew > SessionScenario.clockTolerance,

@@ -1,4 +1,4 @@
-"""`make recovery`: the loss table of RELIABILITY.md, measured anew."""
+"""`make recovery`: the loss table of docs/proof/reliability.md, measured anew."""
 
 import argparse
 import os

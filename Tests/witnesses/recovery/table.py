@@ -1,4 +1,4 @@
-"""The table of RELIABILITY.md."""
+"""The table of docs/proof/reliability.md."""
 
 from itertools import groupby
 

@@ -1,6 +1,6 @@
 import FanfareAPI
 
-func readmeTrigger() async throws {
+func guideTrigger() async throws {
     let api = try BrokerAPI(
         appID: "1",
         key: "app-key",

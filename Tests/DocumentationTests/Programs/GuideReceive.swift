@@ -1,6 +1,6 @@
 import FanfareClient
 
-func readmeReceive() async throws {
+func guideReceive() async throws {
     let client = Fanfare(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
     let subscription = client.channel("userslist").subscription()
     client.connect()

@@ -1,7 +1,7 @@
 import Dispatch
 import PusherSwift
 
-func readmePusherSwift() {
+func guidePusherSwift() {
     let options = PusherClientOptions(host: .host("127.0.0.1"), port: 6001, useTLS: false)
     let pusher = Pusher(key: "app-key", options: options)
     let channel = pusher.subscribe("userslist")

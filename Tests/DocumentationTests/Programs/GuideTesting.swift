@@ -1,7 +1,7 @@
 import FanfareClient
 import FanfareTesting
 
-func readmeTesting() async throws {
+func guideTesting() async throws {
     let broker = ScriptedBroker()
     let client = broker.client()
     let users = client.channel("userslist").subscription().deliveries("addUser")

@@ -2,7 +2,7 @@ import FanfareClient
 import Foundation
 import LiveCollections
 
-@MainActor func readmeLiveList() async throws {
+@MainActor func guideLiveList() async throws {
     struct User: Codable, Identifiable, Equatable {
         let id: Int
         var name: String

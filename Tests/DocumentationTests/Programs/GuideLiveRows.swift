@@ -1,6 +1,6 @@
 import LiveRows
 
-func readmeLiveRows() throws {
+func guideLiveRows() throws {
     struct Film: Identifiable, Equatable {
         let id: Int
         var title: String

@@ -1,4 +1,4 @@
-"""The Swift programs in README.md, as they stand there: compiled, and run against a broker."""
+"""The Swift programs of the guides, as they stand there: compiled, and run against a broker."""
 
 import pusher
 import pytest
@@ -7,7 +7,9 @@ from programs import Demos, await_true
 from swift_program import compile_program, imports_of, programs_in, start
 
 LINES_MAX = 20
-BROKER_IN_README, DEMOS_IN_README = "6001", "4000"
+BROKER_IN_GUIDES, DEMOS_IN_GUIDES = "6001", "4000"
+GUIDES = ["docs/swift.md", "docs/lists.md", "docs/testing.md"]
+PROGRAMS = [program for guide in GUIDES for program in programs_in(guide)]
 
 
 @pytest.fixture(scope="module")
@@ -20,16 +22,16 @@ def demos(broker):
 @pytest.fixture(scope="module")
 def compiled(broker, demos, tmp_path_factory):
     """The programs by the module that each is about, made to find the tests' broker and demos."""
-    folder = tmp_path_factory.mktemp("readme")
+    folder = tmp_path_factory.mktemp("guides")
     programs = {}
-    for number, source in enumerate(programs_in("README.md")):
-        here = source.replace(BROKER_IN_README, str(broker.port))
-        here = here.replace(DEMOS_IN_README, str(demos.port))
+    for number, source in enumerate(PROGRAMS):
+        here = source.replace(BROKER_IN_GUIDES, str(broker.port))
+        here = here.replace(DEMOS_IN_GUIDES, str(demos.port))
         programs[imports_of(source)[-1]] = compile_program(here, folder, f"program{number}")
     return programs
 
 
-@pytest.mark.parametrize("source", programs_in("README.md"), ids=lambda source: imports_of(source)[-1])
+@pytest.mark.parametrize("source", PROGRAMS, ids=lambda source: imports_of(source)[-1])
 def test_a_program_fits_on_a_page(source):
     assert 0 < len(source.splitlines()) <= LINES_MAX
 
