@@ -65,6 +65,7 @@ stage() {
     install -m 644 config/debian/fanfare.yaml "$share/fanfare/fanfare.yaml"
     sed -i "s|/usr/share/|$prefix/share/|" "$share/fanfare/fanfare.yaml"
     install -m 644 config/fanfare.example.yaml CHANGELOG.md "$share/doc/fanfare/"
+    third_party_licences >"$share/doc/fanfare/LICENSES-OF-LIBRARIES"
 
     "$program" --experimental-dump-help | config/scripts/manual.py "$share/man/man1" "$version" "$date"
     gzip --best --no-name "$share/man/man1"/*.1
@@ -81,7 +82,6 @@ tarball() {
     stage /usr/local lib/systemd/system share/zsh/site-functions
     local documents=$work/root/usr/local/share/doc/fanfare
     install -m 644 LICENSE "$documents/LICENSE"
-    third_party_licences >"$documents/LICENSES-OF-LIBRARIES"
     mkdir -p "$dist"
     tar --create --directory "$work/root/usr/local" --transform "s|^\.|$name|" --sort=name \
         --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" . |
@@ -103,11 +103,8 @@ deb() {
     architecture=$(dpkg --print-architecture)
     stage /usr lib/systemd/system share/zsh/vendor-completions
     local documents=$work/root/usr/share/doc/fanfare
-    gzip --best --no-name "$documents/CHANGELOG.md"
-    {
-        echo 'Fanfare is under the Apache License 2.0: /usr/share/common-licenses/Apache-2.0'
-        third_party_licences
-    } >"$documents/copyright"
+    gzip --best --no-name "$documents/CHANGELOG.md" "$documents/LICENSES-OF-LIBRARIES"
+    install -m 644 config/debian/copyright "$documents/copyright"
     printf 'fanfare (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md.gz.\n\n -- %s  %s\n' "$deb_version" \
         "$(sed -n 's/^Maintainer: //p' config/debian/control)" "$(date --utc --rfc-email --date "@$SOURCE_DATE_EPOCH")" |
         gzip --best --no-name >"$documents/changelog.gz"
