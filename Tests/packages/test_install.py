@@ -11,7 +11,13 @@ import pytest
 from programs import ROOT, Program, await_true
 
 DIST = ROOT / "dist"
+# Stands in for systemd's own, which needs systemd as the first process: keeps what it is asked for.
+SYSTEMCTL = """#!/bin/sh
+echo "$*" >>/tmp/asked
+case "$*" in *is-enabled*) echo enabled ;; *ActiveState*) echo active ;; esac
+"""
 CONFIGURATION = "/etc/fanfare/fanfare.yaml"
+VERBS = ("start", "restart", "stop")
 LINK = "/etc/systemd/system/multi-user.target.wants/fanfare.service"
 # What installing and removing any package changes.
 RECORDS = ("proc", "dev", "sys", "tmp", "var/lib/dpkg", "var/lib/apt", "var/cache", "var/log", "etc/ld.so.cache")
@@ -64,7 +70,7 @@ class Service(Program):
         )
         self.root = root
         self.unit = service
-        self.url = f"http://127.0.0.1:{self.await_ready(r'^fanfare: ready ws://[^ ]*:([0-9]+)')[1]}"
+        self.url = f"http://127.0.0.1:{self.await_ready(r'^fanfare: ready on ws://[^ ]*:([0-9]+)')[1]}"
 
     def trigger(self, app, check=True):
         names = {"FANFARE_APP_ID": app.id, "FANFARE_KEY": app.key, "FANFARE_SECRET": app.secret}
@@ -166,6 +172,29 @@ def test_a_life_of_the_debian_package(root, deb, newer_deb):
     root.apt("autoremove", "--purge")
     assert files(root) == before
     assert accounts(root) == accounts_before
+
+
+def test_what_systemd_is_asked_for(root, deb, newer_deb):
+    root.file("/usr/bin/systemctl").write_text(SYSTEMCTL)
+    root.file("/usr/bin/systemctl").chmod(0o755)
+    root.file("/run/systemd/system").mkdir(parents=True, exist_ok=True)
+
+    def asked(action):
+        """What was asked for while this was done: starts and stops of the service."""
+        root.file("/tmp/asked").write_text("")
+        said = action()
+        words = [line.split() for line in root.file("/tmp/asked").read_text().splitlines()]
+        return [line[-2] for line in words if line[-1:] == ["fanfare.service"] and line[-2] in VERBS], said
+
+    assert asked(lambda: install(root, deb))[0] == ["start"]
+    assert asked(lambda: install(root, newer_deb))[0] == ["restart"]
+
+    # A broker that would not start again is left alone, and its administrator is told why.
+    root.file(CONFIGURATION).write_text("nonsense: true\n")
+    done, said = asked(lambda: root.run("dpkg", "--install", "/tmp/fanfare.deb").stdout)
+    assert done == []
+    assert f"not restarted, since this version refuses {CONFIGURATION}" in said and "nonsense" in said
+    assert asked(lambda: root.apt("remove", "fanfare"))[0] == ["stop"]
 
 
 def test_each_installation_has_a_secret_of_its_own(debian, tmp_path, deb):
