@@ -38,4 +38,4 @@ def root(debian, tmp_path):
     root = debian.copy(tmp_path / "root")
     root.apt("update")
     yield root
-    shutil.rmtree(root.path)
+    shutil.rmtree(root.path, ignore_errors=True)

@@ -130,6 +130,7 @@ def test_a_life_of_the_debian_package(root, deb, newer_deb):
     # Changed as its administrator likes it, with a file that outlives the broker.
     text = root.file(CONFIGURATION).read_text()
     text = text.replace("# webhooks:\n#   database:", "webhooks:\n  database:")
+    text += '    webhooks: [{url: "http://127.0.0.1:9/", events: [channel_occupied]}]\n'
     root.file(CONFIGURATION).write_text(text)
     with Service(root) as broker:
         assert broker.trigger(app).returncode == 0
