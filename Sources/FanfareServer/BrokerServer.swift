@@ -24,6 +24,8 @@ public final class BrokerServer: Sendable {
         public var unix: SocketAddress?
         /// The metrics.
         public var metrics: SocketAddress?
+        /// The console on a listener of its own.
+        public var console: SocketAddress?
     }
 
     let configuration: Configuration
@@ -37,6 +39,8 @@ public final class BrokerServer: Sendable {
     let cluster: ClusterSettings?
     /// The archive of stored channels; `nil` without a file.
     let archive: Archive?
+    /// The console; `nil` without one.
+    let console: BrokerConsole?
     /// The shutdown settings of the configuration that was loaded last.
     let shutdown: Mutex<Configuration.Shutdown>
     private let gauges: Gauges
@@ -91,7 +95,9 @@ public final class BrokerServer: Sendable {
         }
         let mailboxes = loops.map { Mailbox<ShardMessage>(wakes: $0) }
         let limitHits = LimitHits(metrics, log: log)
-        let registry = AppRegistry(configuration.apps)
+        let console = BrokerConsole(configuration, limitHits: limitHits, log: log)
+        self.console = console
+        let registry = AppRegistry(configuration.apps, consoleApp: console?.app)
         self.registry = Mutex(registry)
         var webhookSettings = webhookSettings ?? WebhookSettings(configuration.webhooks)
         webhookSettings.limitMet = { limitHits.record($0, count: $1) }
@@ -131,6 +137,7 @@ public final class BrokerServer: Sendable {
             observer ?? (cluster == nil ? webhookService : nil)
         var observers: [any BrokerObserver] = [limitHits, connectionCounters, lossLog]
         if let channelObserver { observers.insert(channelObserver, at: 0) }
+        if let console { observers.append(console.feed) }
         do {
             let archive = Archive.Settings(configuration.recovery)
                 .map { settings in
@@ -150,7 +157,8 @@ public final class BrokerServer: Sendable {
                         registry: registry,
                         links: ShardLinks(of: number, mailboxes: mailboxes),
                         observers: observers,
-                        archive: archive
+                        archive: archive,
+                        console: console
                     )
                 )
             }

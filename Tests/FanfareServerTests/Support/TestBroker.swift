@@ -11,6 +11,8 @@ struct TestBroker {
     let port: UInt16
     /// The port of the TLS listener; 0 if there is none.
     let tlsPort: UInt16
+    /// The port of the console's own listener; 0 if there is none.
+    let consolePort: UInt16
 
     /// Runs a broker.
     ///
@@ -50,7 +52,8 @@ struct TestBroker {
         let broker = TestBroker(
             server: server,
             port: addresses.plain?.port ?? 0,
-            tlsPort: addresses.tls?.port ?? 0
+            tlsPort: addresses.tls?.port ?? 0,
+            consolePort: addresses.console?.port ?? 0
         )
         do {
             let result = try await body(broker)
