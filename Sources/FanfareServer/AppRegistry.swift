@@ -112,6 +112,23 @@ package final class AppRegistry: Sendable {
     /// The apps that have webhooks.
     var webhookApps: [WebhookApp] { entries.values.compactMap { WebhookApp($0.configuration) } }
 
+    // MARK: - For the log
+
+    /// Whether a text is the secret of an app.
+    func isSecret(_ text: String) -> Bool {
+        entries.values.contains { entry in
+            entry.configuration.allCredentials.contains { $0.secret == text }
+        }
+    }
+
+    /// Replaces the secrets of an app in a text that a peer may have had a part in.
+    func removingSecrets(from text: String, of app: AppID?) -> String {
+        guard let credentials = app.flatMap({ entries[$0] })?.configuration.allCredentials else {
+            return text
+        }
+        return credentials.reduce(text) { $0.replacing($1.secret, with: "(secret)") }
+    }
+
     /// The differences from an earlier registry.
     func changes(since old: AppRegistry) -> AppChanges {
         var changes = AppChanges()
@@ -152,6 +169,9 @@ extension App {
     convenience init(_ configuration: AppConfiguration, quota: ConnectionQuota) {
         var texts = ProtocolLimits()
         texts.dataLengthMax = configuration.eventDataLengthMax
+        texts.dataRules = configuration.eventDataRules.map {
+            DataLengthRule(channelPrefix: $0.channelPrefix, lengthMax: $0.lengthMax)
+        }
         texts.channelNameLengthMax = configuration.channelNameLengthMax
         texts.channelsPerTriggerMax = configuration.triggerChannelsMax
         texts.eventsPerBatchMax = configuration.batchEventsMax

@@ -52,6 +52,7 @@ extension BrokerServer {
         console?.appsWereReplaced(registry)
         // Before clients of a new app can connect.
         await webhookService.replaceApps(registry)
+        activityLog.replaceApps(registry)
         for shard in shards { await shard.replaceApps(registry) }
         var areLeft = true
         while areLeft {

@@ -35,6 +35,7 @@ public final class BrokerServer: Sendable {
     let shards: [Shard]
     let registry: Mutex<AppRegistry>
     let webhookService: WebhookService
+    let activityLog: ActivityLog
     /// What the shards know of the cluster; `nil` for a broker alone.
     let cluster: ClusterSettings?
     /// The archive of stored channels; `nil` without a file.
@@ -85,7 +86,7 @@ public final class BrokerServer: Sendable {
         } catch {
             throw .certificate(error)
         }
-        let metrics = PrometheusRegistry()
+        let metrics = PrometheusRegistry(helpTexts: BrokerMetric.helpTexts)
         let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
         var loops: [EventLoop] = []
         do {
@@ -132,10 +133,12 @@ public final class BrokerServer: Sendable {
         )
         let connectionCounters = ConnectionCounters(metrics)
         let lossLog = LossLog(log)
+        let activityLog = ActivityLog(log, registry: registry)
+        self.activityLog = activityLog
         // In a cluster the leader of each partition sends the webhooks, of all nodes.
         let channelObserver: (any BrokerObserver)? =
             observer ?? (cluster == nil ? webhookService : nil)
-        var observers: [any BrokerObserver] = [limitHits, connectionCounters, lossLog]
+        var observers: [any BrokerObserver] = [limitHits, connectionCounters, lossLog, activityLog]
         if let channelObserver { observers.insert(channelObserver, at: 0) }
         if let console { observers.append(console.feed) }
         do {

@@ -233,6 +233,10 @@ enum AppSummary {
             limits.append("\(count) subscriptions per second")
         }
         limits.append("data up to \(ConfigurationSummary.bytes(app.eventDataLengthMax))")
+        for rule in app.eventDataRules {
+            let length = ConfigurationSummary.bytes(rule.lengthMax)
+            limits.append("up to \(length) on \(rule.channelPrefix)…")
+        }
         if let count = app.requestsPerSecondMax { limits.append("\(count) requests per second") }
         return limits.map { ", " + $0 }.joined()
     }

@@ -101,7 +101,7 @@ func faults(
             "f.yaml:2: apps is a list: begin each item with \"- \" and write its keys: id, key, "
                 + "secret, credentials, enabled, tls_only, allowed_origins, connections_max, "
                 + "queued_bytes_max, subscriptions_max, event_data_length_max, "
-                + "channel_name_length_max, trigger_channels_max, batch_events_max, "
+                + "event_data_rules, channel_name_length_max, trigger_channels_max, batch_events_max, "
                 + "members_max, presence_notice_delay, user_info_length_max, watchlist_max, "
                 + "cached_events_max, cache_lifetime, idempotency_keys_max, idempotency_age, "
                 + "client_events_per_second_max, "
@@ -296,15 +296,21 @@ func faults(
 
     @Test func limitsThatContradictEachOther() {
         let yaml = """
-            apps: [{id: 1, key: k, secret: s, event_data_length_max: 2 MiB}]
+            apps: [{id: 1, key: k, secret: s, event_data_length_max: 2 MiB, event_data_rules: [{channel_prefix: a, length_max: 3 MiB}]}]
             limits: {queued_bytes_max: 2 MiB}
             """
         #expect(
             faults(yaml) == [
                 "f.yaml:1: apps.0.event_data_length_max is 2097152 bytes, but "
-                    + "limits.request_body_length_max is 1048576: no such event would pass; "
+                    + "limits.request_body_length_max is 2097152: no such event would pass; "
                     + "lower the one or raise the other",
                 "f.yaml:1: apps.0.event_data_length_max is 2097152 bytes, but "
+                    + "limits.queued_bytes_max is 2097152: no such event would pass; lower the "
+                    + "one or raise the other",
+                "f.yaml:1: apps.0.event_data_rules.0.length_max is 3145728 bytes, but "
+                    + "limits.request_body_length_max is 2097152: no such event would pass; "
+                    + "lower the one or raise the other",
+                "f.yaml:1: apps.0.event_data_rules.0.length_max is 3145728 bytes, but "
                     + "limits.queued_bytes_max is 2097152: no such event would pass; lower the "
                     + "one or raise the other",
             ]

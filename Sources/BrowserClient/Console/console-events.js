@@ -89,10 +89,10 @@ function item(record) {
   const isEvent = record.event !== undefined;
   const details = make("details", {}, make("summary", {},
     make("time", { datetime: time.toISOString() }, clock),
-    make("span", { class: isEvent ? "kind event" : "kind" }, record.kind),
-    make("span", { class: "channel mono" }, record.channel ?? ""),
-    make("span", { class: "event-name mono" }, record.event ?? ""),
-    make("span", { class: "who mono" }, record.user ?? record.socket ?? "")));
+    make("span", { class: isEvent ? "kind event" : `kind ${record.kind}` }, record.kind),
+    make("span", { class: "channel mono" }, record.channel ?? record.request ?? ""),
+    make("span", { class: record.reason ? "event-name" : "event-name mono" }, record.event ?? record.reason ?? ""),
+    make("span", { class: "who mono" }, record.user ?? record.socket ?? record.address ?? "")));
   // Most events are never opened.
   details.addEventListener("toggle", () => details.append(...contents(record)), { once: true });
   return make("li", {}, details);
@@ -101,9 +101,11 @@ function item(record) {
 function contents(record) {
   const rows = [["App", record.app], ["User", record.user],
     [record.kind === "event" ? "Not sent to" : "Socket ID", record.socket],
+    ["What", record.subject], ["Why", record.reason], ["To do", record.advice], ["Code", record.code],
+    ["Request", record.request], ["Address", record.address],
     ["Length", record.length === undefined ? undefined : `${numberText(record.length)} bytes`]];
   const parts = [make("dl", {}, ...rows.filter(([, text]) => text !== undefined)
-    .flatMap(([name, text]) => [make("dt", {}, name), make("dd", { class: "mono" }, text)]))];
+    .flatMap(([name, text]) => [make("dt", {}, name), make("dd", { class: "mono" }, String(text))]))];
   if (record.event === undefined) return parts;
   if (record.data === undefined) {
     parts.push(make("p", { class: "quiet" }, "The data is not shown: console.payloads is off."));

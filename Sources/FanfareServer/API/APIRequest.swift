@@ -32,7 +32,7 @@ final class APIRequest: HTTPContentReceiver {
         do throws(APIError) {
             try answer(accepted, head, body, exchange)
         } catch {
-            exchange.respond(core.refuse(error))
+            exchange.respond(core.refuse(error, head, of: accepted.app, on: exchange.stream))
         }
     }
 

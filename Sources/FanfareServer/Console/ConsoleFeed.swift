@@ -61,7 +61,7 @@ final class ConsoleFeed: Sendable {
     }
 
     /// Adds a record to the batch, unless it is full; then it is not even written.
-    private func add(_ app: AppID, _ write: (inout ConsoleRecord) -> Void) {
+    private func add(_ app: AppID?, _ write: (inout ConsoleRecord) -> Void) {
         let place = count.add(1, ordering: .relaxed).newValue
         guard place <= Self.recordsMax else { return }
         var record = ConsoleRecord(of: app)
@@ -77,15 +77,17 @@ final class ConsoleFeed: Sendable {
 
 extension ConsoleFeed: BrokerObserver {
     func observedKinds(of app: AppID?) -> BrokerEventKinds {
-        guard let app else { return [] }
         // By the first subscription, the feed learns that somebody looks.
         if app == self.app { return .subscriptions }
         guard isWatched else { return [] }
-        return [.connections, .occupancy, .subscriptions, .members, .published, .clientEvents]
+        guard app != nil else { return .refusals }
+        return [
+            .connections, .occupancy, .subscriptions, .members, .published, .clientEvents,
+            .refusals,
+        ]
     }
 
     func observe(_ event: BrokerEvent, of app: AppID?) {
-        guard let app else { return }
         guard app != self.app else {
             if case .channel(.subscribed, _) = event { hasSubscriber() }
             return
@@ -99,7 +101,8 @@ extension ConsoleFeed: BrokerObserver {
                 record.write(channel: address.name)
                 record.write(event, showsData: showsData)
             }
-        case .deliveriesDropped, .gapTold, .limitMet: break
+        case .refused(let refusal): add(app) { $0.write(refusal) }
+        case .admitted, .frame, .deliveriesDropped, .gapTold, .limitMet: break
         }
     }
 }
@@ -108,12 +111,13 @@ extension ConsoleFeed: BrokerObserver {
 struct ConsoleRecord {
     private var writer = JSONWriter()
 
-    init(of app: AppID) {
+    init(of app: AppID?) {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         writer.beginObject()
         writer.name("at")
         writer.integer(time.tv_sec * 1_000 + time.tv_nsec / 1_000_000)
+        guard let app else { return }
         writer.name("app")
         writer.string(app.text)
     }
@@ -135,6 +139,23 @@ struct ConsoleRecord {
             writer.name("user")
             writer.string(user.text)
         }
+    }
+
+    /// Writes what was refused, without the key that a client has sent, which may be a secret.
+    mutating func write(_ refusal: Refusal) {
+        write("refused", socketID: refusal.socketID)
+        for (name, text) in [
+            ("channel", refusal.channel), ("subject", refusal.subject.rawValue),
+            ("reason", refusal.reason), ("advice", refusal.advice), ("address", refusal.address),
+            ("request", refusal.request),
+        ] {
+            guard let text else { continue }
+            writer.name(name)
+            writer.string(String(text.prefix(ConsoleFeed.dataLengthMax)))
+        }
+        guard let code = refusal.code else { return }
+        writer.name("code")
+        writer.integer(code)
     }
 
     mutating func write(channel: ChannelName) {

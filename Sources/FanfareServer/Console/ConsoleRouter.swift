@@ -21,7 +21,7 @@ final class ConsoleRouter {
     }
 
     /// The decision on a request; `nil` if it is not for the console.
-    func decide(on head: RequestHead) -> HTTPDecision? {
+    func decide(on head: RequestHead, of stream: Stream?) -> HTTPDecision? {
         guard let start = start(of: head), isAdmitted(head) else { return nil }
         let path = String(head.path.dropFirst(start))
         if let file = files[path], file.isAsset { return .answer(answer(head, file)) }
@@ -47,15 +47,19 @@ final class ConsoleRouter {
         case (.post, "/console/logout"):
             console.sessions?.signOut(head)
             return .answer(.text("Signed out\n"))
-        default: return decideOnAPI(head, from: start + "/console".utf8.count)
+        default: return decideOnAPI(head, from: start + "/console".utf8.count, of: stream)
         }
     }
 
     /// A field that the page adds to its requests.
     private static let field = "X-Fanfare-Console"
 
-    private func decideOnAPI(_ head: RequestHead, from start: Int) -> HTTPDecision {
-        let decision = api.decideForConsole(head, from: start)
+    private func decideOnAPI(
+        _ head: RequestHead,
+        from start: Int,
+        of stream: Stream?
+    ) -> HTTPDecision {
+        let decision = api.decideForConsole(on: head, from: start, of: stream)
         if head.method != .get, case .accept = decision {
             console.log.notice(
                 "console: request",
@@ -145,11 +149,11 @@ final class ConsoleResponder: HTTPResponder {
         socketPath = "\(prefix)/app/\(console.app.key)"
     }
 
-    func decide(on head: RequestHead) -> HTTPDecision {
+    func decide(on head: RequestHead, of stream: Stream?) -> HTTPDecision {
         if head.isUpgrade(to: "websocket"), head.path == socketPath {
             return head.hasContent ? .answer(gateway.refusalOfContent(head)) : .accept(self)
         }
-        return router.decide(on: head) ?? browserFiles.decide(on: head)
+        return router.decide(on: head, of: stream) ?? browserFiles.decide(on: head)
             ?? .answer(.text("Nothing is here but the console, at /\n", status: 404))
     }
 

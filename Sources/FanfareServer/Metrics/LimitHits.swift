@@ -34,7 +34,7 @@ final class LimitHits: Sendable {
         meters = Dictionary(
             uniqueKeysWithValues: Limit.allCases.map {
                 let counter = Counter(
-                    label: "fanfare_limit_hits_total",
+                    label: BrokerMetric.limitHits.rawValue,
                     dimensions: [("limit", $0.rawValue)],
                     factory: factory
                 )

@@ -177,6 +177,16 @@ package final class ShardContext {
         observers.notify(kind, on: address, event())
     }
 
+    /// Reports a refusal to the observers.
+    ///
+    /// - Parameters:
+    ///   - app: The app, if it is known.
+    ///   - refusal: The refusal; evaluated only if an observer wants it.
+    func refused(of app: AppID?, _ refusal: @autoclosure () -> Refusal) {
+        guard observedKinds.contains(.refusals) else { return }
+        observers.notify(.refusals, of: app, .refused(refusal()))
+    }
+
     /// Reports a hit of a limit.
     ///
     /// - Parameters:

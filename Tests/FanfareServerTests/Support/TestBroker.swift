@@ -21,6 +21,7 @@ struct TestBroker {
     ///   - lineLengthMax: The maximum number of messages on a link between two shards; `nil` for the default.
     ///   - observer: The observer of the broker; `nil` for its webhooks.
     ///   - absenceDelay: The delay of webhooks of departures; `nil` for the default.
+    ///   - log: The broker's log; `nil` for errors alone.
     ///   - change: The changes to the development configuration.
     ///   - body: The test.
     /// - Returns: The result of the test.
@@ -30,6 +31,7 @@ struct TestBroker {
         lineLengthMax: Int? = nil,
         observer: (any BrokerObserver)? = nil,
         absenceDelay: Duration? = nil,
+        log: Logger? = nil,
         _ change: (inout Configuration) -> Void = { _ in },
         _ body: (TestBroker) async throws -> R
     ) async throws -> R {
@@ -38,13 +40,13 @@ struct TestBroker {
         configuration.loops = loops
         if let lineLengthMax { configuration.relayedEventsMax = lineLengthMax }
         change(&configuration)
-        var log = Logger(label: "test")
-        log.logLevel = .error
+        var errorLog = Logger(label: "test")
+        errorLog.logLevel = .error
         var webhookSettings = WebhookSettings(configuration.webhooks)
         if let absenceDelay { webhookSettings.absenceDelay = absenceDelay }
         let server = try BrokerServer(
             configuration: configuration,
-            log: log,
+            log: log ?? errorLog,
             observer: observer,
             webhookSettings: webhookSettings
         )
