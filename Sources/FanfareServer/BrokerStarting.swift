@@ -113,8 +113,10 @@ extension BrokerServer {
         let tls = isLocal ? nil : certificates.withLock { $0?.context }
         if !isLocal, tls == nil {
             log.warning(
-                "the console's password crosses the network in clear text: set console.host to "
-                    + "127.0.0.1 behind a proxy or a tunnel, or set tls.certificates"
+                """
+                the console's password crosses the network in clear text: set console.host to \
+                127.0.0.1 behind a proxy or a tunnel, or set tls.certificates
+                """
             )
         }
         do throws(SystemError) {

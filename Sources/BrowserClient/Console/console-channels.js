@@ -70,14 +70,15 @@ async function contents(app, name) {
   const isCache = /^(private-|presence-|private-encrypted-)?cache-/.test(name);
   const info = [isPresence ? "user_count" : "subscription_count", ...(isCache ? ["cache"] : [])];
   const state = await (await ask(`${path}?info=${info.join()}`)).json();
-  const rows = [["Occupied", state.occupied ? "yes" : "no"]];
+  const rows = [];
+  if (!state.occupied) rows.push(["Subscribers", "none any more"]);
   if (state.subscription_count !== undefined) rows.push(["Subscribers", numberText(state.subscription_count)]);
   if (state.user_count !== undefined) rows.push(["Members", numberText(state.user_count)]);
-  const parts = [make("dl", {}, ...rows.flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]))];
   if (isPresence) {
     const { users } = await (await ask(`${path}/users`)).json();
-    parts.push(make("p", { class: "mono" }, users.map(({ id }) => id).join(", ")));
+    if (users.length) rows.push(["Users", users.map(({ id }) => id).join(", ")]);
   }
+  const parts = [make("dl", {}, ...rows.flatMap(([term, text]) => [make("dt", {}, term), make("dd", { class: "mono" }, text)]))];
   if (isCache) {
     parts.push(make("p", { class: "quiet" }, state.cache ? `Cached event, for ${state.cache.ttl} s more:` : "No event is cached."));
     if (state.cache) parts.push(make("pre", { tabindex: "0", "aria-label": "Cached event" }, state.cache.data));

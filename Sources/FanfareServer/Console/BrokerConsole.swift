@@ -46,7 +46,7 @@ final class BrokerConsole: Sendable {
             secret: AppSecret(Self.token(length: 64)),
             recovery: RecoverySettings(isEnabled: false)
         )
-        guard let name = ChannelName(Self.channel) else { return nil }
+        guard let name = try? ChannelName(Self.channel) else { return nil }
         address = ChannelAddress(app: app.id, name: name)
         samples = ConsoleSamples()
         sessions = isOpen ? nil : ConsoleSessions(configuration)
@@ -72,7 +72,8 @@ final class BrokerConsole: Sendable {
         if let own = addresses.console {
             log.info("console", metadata: ["address": "http://\(own)/"])
         } else if let plain = addresses.plain {
-            log.info("console", metadata: ["address": "http://\(plain)\(configuration.pathPrefix)/"])
+            let path = configuration.pathPrefix
+            log.info("console", metadata: ["address": "http://\(plain)\(path)/"])
         }
         let task = Task { [weak self, samples] in
             while !Task.isCancelled {
@@ -175,6 +176,7 @@ final class BrokerConsole: Sendable {
     /// What the page needs to connect and to show snippets, as JSON.
     ///
     /// - Parameter registry: The apps. Their secrets are left out, unless they are public.
+    /// - Returns: A JSON object.
     func description(_ registry: AppRegistry) -> [UInt8] {
         let addresses = place.withLock { $0?.addresses }
         var writer = JSONWriter()

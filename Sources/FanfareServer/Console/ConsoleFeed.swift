@@ -167,7 +167,8 @@ struct ConsoleRecord {
         switch event {
         case .occupied: write("occupied")
         case .vacated: write("vacated")
-        case .subscribed(let socketID, let user): write("subscribed", socketID: socketID, user: user)
+        case .subscribed(let socketID, let user):
+            write("subscribed", socketID: socketID, user: user)
         case .unsubscribed(let socketID): write("unsubscribed", socketID: socketID)
         case .memberAdded(let user): write("member added", user: user)
         case .memberRemoved(let user): write("member removed", user: user)

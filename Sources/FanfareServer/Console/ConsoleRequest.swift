@@ -1,6 +1,7 @@
 import BrowserClient
 import HTTP1
 import HTTPServer
+import Logging
 import Net
 import PusherProtocol
 

@@ -1,7 +1,10 @@
+import Broker
 import BrowserClient
 import HTTP1
 import HTTPServer
+import Logging
 import Net
+import Primitives
 import PusherProtocol
 
 /// Routes the requests of the console's page: its files, its sign-in, and the API on behalf of the apps.

@@ -54,6 +54,7 @@ final class ConsoleSessions: Sendable {
     ///   - password: The password that was entered.
     ///   - address: Where the request comes from; `nil` if unknown.
     ///   - now: The time.
+    /// - Returns: Whether it is the password, and the token of the new session.
     func signIn(
         _ password: String,
         from address: ClientAddress?,
@@ -105,7 +106,8 @@ final class ConsoleSessions: Sendable {
     private func isPassword(_ text: String) -> Bool {
         let guess = AppSecret(text).sign(Self.message)
         // Signed once more by a random key, so that the time of the comparison tells nothing of the signature.
-        return verifier.verify(Array(verifier.sign(guess).utf8).span, of: Array(signature.utf8).span)
+        let code = Array(verifier.sign(guess).utf8)
+        return verifier.verify(code.span, of: Array(signature.utf8).span)
     }
 
     private static func token(of head: RequestHead) -> String? {

@@ -1,3 +1,4 @@
+import Broker
 import Net
 import Testing
 
@@ -7,17 +8,25 @@ import Testing
     private static let password = "a-long-password"
 
     private func run(_ body: (TestBroker, ConsoleClient) async throws -> Void) async throws {
-        try await TestBroker.run(loops: 2, { configuration in
-            configuration.apps = [AppConfiguration(id: "7", key: "key", secret: "secret")]
-            configuration.console.port = 0
-            configuration.console.password = Self.password
-        }) { broker in
+        try await TestBroker.run(
+            loops: 2,
+            { configuration in
+                configuration.apps = [AppConfiguration(id: "7", key: "key", secret: "secret")]
+                configuration.console.port = 0
+                configuration.console.password = Self.password
+            }
+        ) { broker in
             try await body(broker, ConsoleClient(port: broker.consolePort))
         }
     }
 
     private func signIn(_ console: ConsoleClient, _ password: String) async throws -> Answer {
-        try await console.request("POST", "/console/login", fields: "", body: "password=\(password)")
+        try await console.request(
+            "POST",
+            "/console/login",
+            fields: "",
+            body: "password=\(password)"
+        )
     }
 
     @Test func isOnAListenerOfItsOwn() async throws {

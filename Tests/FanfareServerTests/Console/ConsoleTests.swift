@@ -159,11 +159,13 @@ import Testing
 }
 
 @Suite("What the console keeps") struct ConsoleFeedTests {
-    private let address = ChannelAddress(app: AppID("1"), name: ChannelName("news")!)
+    private let address: ChannelAddress
+
+    init() throws { address = ChannelAddress(app: AppID("1"), name: try ChannelName("news")) }
 
     private func observe(_ count: Int, by feed: ConsoleFeed) {
         for number in 0..<count {
-            let user = UserID("\(number)")!
+            let user = UserID("\(number)")
             feed.observe(.channel(.memberAdded(user), address), of: address.app)
         }
     }
@@ -172,9 +174,12 @@ import Testing
         feed.takeBatch().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test("A batch has at most fifty events, and the number of the others", arguments: [
-        (1, 0), (50, 0), (51, 1), (1_000, 950),
-    ])
+    @Test(
+        "A batch has at most fifty events, and the number of the others",
+        arguments: [
+            (1, 0), (50, 0), (51, 1), (1_000, 950),
+        ]
+    )
     func isBounded(count: Int, omitted: Int) throws {
         let feed = ConsoleFeed(of: AppID("console"), showsData: true)
         feed.isWatched = true
@@ -193,10 +198,13 @@ import Testing
         #expect(batch(feed) == nil)
     }
 
-    @Test("Data is shown where console.payloads is on, up to 1,024 characters", arguments: [
-        (true, "short", "short"), (true, String(repeating: "é", count: 2_000), nil),
-        (false, "short", nil),
-    ])
+    @Test(
+        "Data is shown where console.payloads is on, up to 1,024 characters",
+        arguments: [
+            (true, "short", "short"), (true, String(repeating: "é", count: 2_000), nil),
+            (false, "short", nil),
+        ]
+    )
     func showsData(isShown: Bool, data: String, shown: String?) throws {
         let feed = ConsoleFeed(of: AppID("console"), showsData: isShown)
         feed.isWatched = true

@@ -41,6 +41,12 @@ struct ConsoleClient {
         var omitted: Int
     }
 
+    /// An event as the page gets it.
+    private struct Envelope: Decodable {
+        var event: String
+        var data: String
+    }
+
     func request(
         _ method: String,
         _ target: String,
@@ -88,10 +94,6 @@ struct ConsoleClient {
         _ name: String,
         on client: WebSocketWire
     ) async throws -> Value {
-        struct Envelope: Decodable {
-            var event: String
-            var data: String
-        }
         while true {
             let text = try await client.nextText()
             let envelope = try JSONDecoder().decode(Envelope.self, from: Data(text.utf8))

@@ -12,7 +12,7 @@ struct TestBroker {
     /// The port of the TLS listener; 0 if there is none.
     let tlsPort: UInt16
     /// The port of the console's own listener; 0 if there is none.
-    let consolePort: UInt16
+    var consolePort: UInt16 = 0
 
     /// Runs a broker.
     ///
