@@ -91,7 +91,7 @@ let package = Package(
         .target(
             name: "BrowserClient",
             dependencies: ["CZlib"],
-            resources: [.embedInCode("Modules")],
+            resources: [.embedInCode("Modules"), .embedInCode("Console")],
             swiftSettings: strict
         ),
 

@@ -98,6 +98,9 @@ enum ConfigurationSummary {
             let place = url("http", configuration.metrics.host, port)
             lines.append(("metrics", port == 0 ? place : place + "/metrics"))
         }
+        if let port = configuration.console.port {
+            lines.append(("console", url("http", configuration.console.host, port)))
+        }
         if !configuration.pathPrefix.isEmpty {
             lines.append(("paths", "begin with \(configuration.pathPrefix)"))
         }

@@ -69,7 +69,8 @@ func faults(
     @Test(arguments: [
         (
             "port: 6001",
-            "f.yaml:1: port is not a key: did you mean listen.port or tls.port or metrics.port?"
+            "f.yaml:1: port is not a key: did you mean listen.port or tls.port or metrics.port "
+                + "or console.port?"
         ),
         (
             "shutdown_deadline: 5",
@@ -84,7 +85,7 @@ func faults(
             "colour: red",
             "f.yaml:1: colour is not a key: the file may have "
                 + "listen, tls, loops, apps, clients, limits, compression, webhooks, recovery, cluster, "
-                + "metrics, shutdown, log"
+                + "metrics, console, shutdown, log"
         ),
         (
             "log:\n  colour: red",
@@ -161,6 +162,22 @@ func faults(
         (
             "metrics: {port: 6001}",
             "f.yaml:1: metrics.port is 6001, as listen.port is: choose one of its own"
+        ),
+        (
+            "console: {port: 6001, password: long-enough-word}",
+            "f.yaml:1: console.port is 6001, as listen.port is: choose one of its own"
+        ),
+        (
+            "console: {port: 6060}",
+            "f.yaml:1: console.port needs console.password: who signs in sees and sends events"
+        ),
+        (
+            "console: {port: 6060, password: short-word1}",
+            "f.yaml:1: console.password must have 12 characters or more"
+        ),
+        (
+            "console: {password: long-enough-word}",
+            "f.yaml:1: console.password is of no use without console.port: set it, as to 6060"
         ),
         ("loops: 1\nloops: 2", "f.yaml:1: loops is written twice in the same place: keep one"),
         (

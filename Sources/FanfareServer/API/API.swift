@@ -31,6 +31,51 @@ final class API {
         }
     }
 
+    /// Accepts a request of the console, which is not signed: the page's session has authenticated it.
+    ///
+    /// - Parameters:
+    ///   - head: The request.
+    ///   - start: The index in the path where the API's own path begins.
+    ///   - stream: The connection's stream.
+    /// - Returns: The decision; the rates of the app apply.
+    func decideForConsole(
+        on head: RequestHead,
+        from start: Int,
+        of stream: Stream?
+    ) -> HTTPDecision {
+        do throws(APIError) {
+            guard let route = head.withPath({ Route(path: $0, from: start) }),
+                let id = route.app, let kind = route.kind
+            else { throw APIError(status: 404, message: "Nothing is at \(head.path)") }
+            guard route.methods.contains(head.method) else {
+                let error = HTTPError.methodNotAllowed(head.method, allowed: route.methods)
+                return .answer(Response(refusing: error))
+            }
+            let registry = core.context.registry
+            guard let app = head.withPath({ registry.apps[id: $0.extracting(id)] }),
+                app !== registry.consoleApp
+            else { throw APIError(unknownApp: head.pathText(id)) }
+            try allow(kind, of: app)
+            let parameters = head.withQuery { QueryParameters(parsing: $0) }
+            return accept(
+                APIRequest.Accepted(
+                    app: app,
+                    route: route,
+                    parameters: parameters,
+                    isSigned: false
+                )
+            )
+        } catch {
+            return .answer(core.refuse(error, head, of: nil, on: stream))
+        }
+    }
+
+    private func accept(_ request: consuming APIRequest.Accepted) -> HTTPDecision {
+        if !isKnownUniquelyReferenced(&last) { last = APIRequest(core: core) }
+        last.begin(request)
+        return .accept(last)
+    }
+
     private func check(_ head: RequestHead) throws(APIError) -> HTTPDecision {
         if head.targetForm == .asterisk {
             return .answer(.options(allowed: [.get, .head, .post, .delete, .options]))
@@ -52,9 +97,7 @@ final class API {
         let parameters = head.withQuery { QueryParameters(parsing: $0) }
         let app = try authenticate(head, parameters, id: route.app)
         if let kind = route.kind { try allow(kind, of: app) }
-        if !isKnownUniquelyReferenced(&last) { last = APIRequest(core: core) }
-        last.begin(APIRequest.Accepted(app: app, route: route, parameters: parameters))
-        return .accept(last)
+        return accept(APIRequest.Accepted(app: app, route: route, parameters: parameters))
     }
 
     /// The answer to `GET /health`: 200 while the broker serves, 503 once it is stopping, or

@@ -70,6 +70,8 @@ public struct Configuration: Sendable, Equatable {
     public var shutdown = Shutdown()
     /// The listener of the metrics.
     public var metrics = Metrics()
+    /// The console.
+    public var console = Console()
     /// The level and format of the log.
     public var log = Log()
 

@@ -9,9 +9,12 @@ final class RequestRouter: HTTPResponder {
     private let gateway: Gateway
     private let api: API
     private let browserFiles: BrowserFiles
+    /// The console at this port; `nil` unless the broker is one for development.
+    private let console: ConsoleRouter?
     private let core: ShardCore
 
     init(core: ShardCore, draining: DrainingStreams) {
+        console = core.context.console.flatMap { $0.isOpen ? ConsoleRouter($0, core) : nil }
         gateway = Gateway(core: core, draining: draining)
         api = API(core: core)
         browserFiles = BrowserFiles(pathPrefix: core.context.settings.pathPrefix)
@@ -50,7 +53,8 @@ final class RequestRouter: HTTPResponder {
         // RFC 9110 §7.8: an upgrade to another protocol may be ignored. Some HTTP clients offer HTTP/2 (h2c) with every
         // first request.
         guard head.isUpgrade(to: "websocket") else {
-            return browserFiles.decide(on: head) ?? api.decide(on: head, of: stream)
+            return console?.decide(on: head, of: stream) ?? browserFiles.decide(on: head)
+                ?? api.decide(on: head, of: stream)
         }
         return head.hasContent ? .answer(gateway.refusalOfContent(head)) : .accept(self)
     }

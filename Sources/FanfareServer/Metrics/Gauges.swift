@@ -154,7 +154,8 @@ actor Gauges {
 }
 
 extension ShardReading {
-    fileprivate mutating func add(_ other: ShardReading) {
+    /// Adds the reading of another shard.
+    mutating func add(_ other: ShardReading) {
         connections += other.connections
         handshakes += other.handshakes
         channels += other.channels

@@ -11,6 +11,8 @@ struct TestBroker {
     let port: UInt16
     /// The port of the TLS listener; 0 if there is none.
     let tlsPort: UInt16
+    /// The port of the console's own listener; 0 if there is none.
+    var consolePort: UInt16 = 0
 
     /// Runs a broker.
     ///
@@ -52,7 +54,8 @@ struct TestBroker {
         let broker = TestBroker(
             server: server,
             port: addresses.plain?.port ?? 0,
-            tlsPort: addresses.tls?.port ?? 0
+            tlsPort: addresses.tls?.port ?? 0,
+            consolePort: addresses.console?.port ?? 0
         )
         do {
             let result = try await body(broker)
