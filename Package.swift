@@ -91,7 +91,7 @@ let package = Package(
         .target(
             name: "BrowserClient",
             dependencies: ["CZlib"],
-            resources: [.embedInCode("Modules")],
+            resources: [.embedInCode("Modules"), .embedInCode("Console")],
             swiftSettings: strict
         ),
 
@@ -222,6 +222,7 @@ let package = Package(
             dependencies: [
                 "CommandSupport", "FanfareBench", "CLinux", "FanfareServer", "FanfareClient",
                 "FanfareAPI", "Webhooks", "Broker", "Net", "PusherProtocol", "Primitives",
+                "Digests",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -689,6 +690,7 @@ let package = Package(
             dependencies: [
                 "demo-terminal", "FanfareClient", "LiveCollections",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
         ),
@@ -696,7 +698,7 @@ let package = Package(
             name: "FanfareCommandTests",
             dependencies: [
                 "fanfare", "CommandSupport", "TestProgram", "FanfareServer", "FanfareClient",
-                "Webhooks", "Net", "HTTP1", "HTTPServer", "PusherProtocol",
+                "FanfareEncryption", "Webhooks", "Net", "HTTP1", "HTTPServer", "PusherProtocol",
                 "TestRedis",
             ],
             swiftSettings: strict

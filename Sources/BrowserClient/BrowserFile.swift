@@ -19,7 +19,36 @@ package struct BrowserFile: Sendable {
     /// The version of the files, which the client sends to the broker when it connects.
     package static let version = "0.2.0"
 
-    /// All files.
+    /// The files of the console: its page, the form to sign in, and their parts.
+    package static let console = [
+        BrowserFile(
+            name: "index.html",
+            contentType: "text/html; charset=utf-8",
+            bytes: PackageResources.index_html
+        ),
+        BrowserFile(
+            name: "login.html",
+            contentType: "text/html; charset=utf-8",
+            bytes: PackageResources.login_html
+        ),
+        BrowserFile(
+            name: "console.css",
+            contentType: "text/css; charset=utf-8",
+            bytes: PackageResources.console_css
+        ),
+        script("console.js", PackageResources.console_js),
+        script("console-page.js", PackageResources.console_page_js),
+        script("console-overview.js", PackageResources.console_overview_js),
+        script("console-events.js", PackageResources.console_events_js),
+        script("console-channels.js", PackageResources.console_channels_js),
+        script("console-snippets.js", PackageResources.console_snippets_js),
+    ]
+
+    private static func script(_ name: String, _ bytes: [UInt8]) -> BrowserFile {
+        BrowserFile(name: name, contentType: "text/javascript; charset=utf-8", bytes: bytes)
+    }
+
+    /// The files for any web page.
     package static let all = [
         BrowserFile(
             name: "fanfare.js",

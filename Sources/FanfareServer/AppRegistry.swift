@@ -32,6 +32,10 @@ package final class AppRegistry: Sendable {
     let hasSharedLimits: Bool
     /// The fingerprint of the apps, which nodes with the same ones share.
     let fingerprint: String
+    /// Whether every app is the one for development, whose credentials are public.
+    let isDevelopment: Bool
+    /// The app of the console's page, which is in no configuration; `nil` without a console.
+    let consoleApp: App?
     private let entries: [AppID: Entry]
 
     /// An app and its configuration.
@@ -41,8 +45,12 @@ package final class AppRegistry: Sendable {
     }
 
     /// Creates the first registry; the identifiers and keys of the apps differ.
-    package convenience init(_ configurations: [AppConfiguration]) {
-        self.init(configurations, succeeding: nil)
+    ///
+    /// - Parameters:
+    ///   - configurations: The apps.
+    ///   - consoleApp: The app of the console's page, if there is a console.
+    package convenience init(_ configurations: [AppConfiguration], consoleApp: App? = nil) {
+        self.init(configurations, succeeding: nil, consoleApp: consoleApp)
     }
 
     /// Returns the registry that replaces this one.
@@ -50,10 +58,16 @@ package final class AppRegistry: Sendable {
     /// An app whose configuration is unchanged keeps its object and the state of its rates. Each app keeps its
     /// connection count; a lower limit closes no connection.
     package func succeeded(by configurations: [AppConfiguration]) -> AppRegistry {
-        AppRegistry(configurations, succeeding: self)
+        AppRegistry(configurations, succeeding: self, consoleApp: consoleApp)
     }
 
-    private init(_ configurations: [AppConfiguration], succeeding old: AppRegistry?) {
+    private init(
+        _ configurations: [AppConfiguration],
+        succeeding old: AppRegistry?,
+        consoleApp: App?
+    ) {
+        self.consoleApp = consoleApp
+        isDevelopment = configurations.areForDevelopment
         var entries: [AppID: Entry] = [:]
         var quotas = old?.quotas.filter { !$0.value.isUnused } ?? [:]
         for configuration in configurations {
@@ -70,7 +84,7 @@ package final class AppRegistry: Sendable {
                 ?? Entry(configuration: configuration, app: App(configuration, quota: quota))
         }
         generation = (old?.generation ?? 0) + 1
-        apps = Apps(entries.values.map(\.app))
+        apps = Apps(entries.values.map(\.app) + [consoleApp].compactMap(\.self))
         self.quotas = quotas
         announcesCounts = entries.values.contains { $0.app.features.subscriptionCount }
         keepsMessagesAlways = entries.values.contains { $0.app.recovery.keepsAlways }
@@ -83,14 +97,37 @@ package final class AppRegistry: Sendable {
         self.entries = entries
     }
 
-    /// The identifiers of all apps.
+    /// The identifiers of all configured apps.
     var ids: some Sequence<AppID> { entries.keys }
+
+    /// The identifiers of the apps whose events are observed: the configured ones, and the console's.
+    var observedIDs: [AppID] { Array(entries.keys) + [consoleApp?.id].compactMap(\.self) }
+
+    /// Whether an app is in the configuration, as the console's is not.
+    func isConfigured(_ app: App) -> Bool { entries[app.id] != nil }
 
     /// The maximum number of an app's connections; `nil` for no limit.
     func connectionsMax(of app: AppID) -> Int? { entries[app]?.configuration.connectionsMax }
 
     /// The apps that have webhooks.
     var webhookApps: [WebhookApp] { entries.values.compactMap { WebhookApp($0.configuration) } }
+
+    // MARK: - For the log
+
+    /// Whether a text is the secret of an app.
+    func isSecret(_ text: String) -> Bool {
+        entries.values.contains { entry in
+            entry.configuration.allCredentials.contains { $0.secret == text }
+        }
+    }
+
+    /// Replaces the secrets of an app in a text that a peer may have had a part in.
+    func removingSecrets(from text: String, of app: AppID?) -> String {
+        guard let credentials = app.flatMap({ entries[$0] })?.configuration.allCredentials else {
+            return text
+        }
+        return credentials.reduce(text) { $0.replacing($1.secret, with: "(secret)") }
+    }
 
     /// The differences from an earlier registry.
     func changes(since old: AppRegistry) -> AppChanges {
@@ -132,6 +169,9 @@ extension App {
     convenience init(_ configuration: AppConfiguration, quota: ConnectionQuota) {
         var texts = ProtocolLimits()
         texts.dataLengthMax = configuration.eventDataLengthMax
+        texts.dataRules = configuration.eventDataRules.map {
+            DataLengthRule(channelPrefix: $0.channelPrefix, lengthMax: $0.lengthMax)
+        }
         texts.channelNameLengthMax = configuration.channelNameLengthMax
         texts.channelsPerTriggerMax = configuration.triggerChannelsMax
         texts.eventsPerBatchMax = configuration.batchEventsMax

@@ -49,8 +49,10 @@ extension BrokerServer {
         if hasNewCertificates, let context = certificates.withLock({ $0?.context }) {
             for shard in shards { await shard.present(context) }
         }
+        console?.appsWereReplaced(registry)
         // Before clients of a new app can connect.
         await webhookService.replaceApps(registry)
+        activityLog.replaceApps(registry)
         for shard in shards { await shard.replaceApps(registry) }
         var areLeft = true
         while areLeft {

@@ -24,6 +24,8 @@ public final class BrokerServer: Sendable {
         public var unix: SocketAddress?
         /// The metrics.
         public var metrics: SocketAddress?
+        /// The console on a listener of its own.
+        public var console: SocketAddress?
     }
 
     let configuration: Configuration
@@ -33,10 +35,13 @@ public final class BrokerServer: Sendable {
     let shards: [Shard]
     let registry: Mutex<AppRegistry>
     let webhookService: WebhookService
+    let activityLog: ActivityLog
     /// What the shards know of the cluster; `nil` for a broker alone.
     let cluster: ClusterSettings?
     /// The archive of stored channels; `nil` without a file.
     let archive: Archive?
+    /// The console; `nil` without one.
+    let console: BrokerConsole?
     /// The shutdown settings of the configuration that was loaded last.
     let shutdown: Mutex<Configuration.Shutdown>
     private let gauges: Gauges
@@ -81,7 +86,7 @@ public final class BrokerServer: Sendable {
         } catch {
             throw .certificate(error)
         }
-        let metrics = PrometheusRegistry()
+        let metrics = PrometheusRegistry(helpTexts: BrokerMetric.helpTexts)
         let shardCount = configuration.loops > 0 ? configuration.loops : BrokerServer.coreCount
         var loops: [EventLoop] = []
         do {
@@ -91,7 +96,9 @@ public final class BrokerServer: Sendable {
         }
         let mailboxes = loops.map { Mailbox<ShardMessage>(wakes: $0) }
         let limitHits = LimitHits(metrics, log: log)
-        let registry = AppRegistry(configuration.apps)
+        let console = BrokerConsole(configuration, limitHits: limitHits, log: log)
+        self.console = console
+        let registry = AppRegistry(configuration.apps, consoleApp: console?.app)
         self.registry = Mutex(registry)
         var webhookSettings = webhookSettings ?? WebhookSettings(configuration.webhooks)
         webhookSettings.limitMet = { limitHits.record($0, count: $1) }
@@ -126,11 +133,14 @@ public final class BrokerServer: Sendable {
         )
         let connectionCounters = ConnectionCounters(metrics)
         let lossLog = LossLog(log)
+        let activityLog = ActivityLog(log, registry: registry)
+        self.activityLog = activityLog
         // In a cluster the leader of each partition sends the webhooks, of all nodes.
         let channelObserver: (any BrokerObserver)? =
             observer ?? (cluster == nil ? webhookService : nil)
-        var observers: [any BrokerObserver] = [limitHits, connectionCounters, lossLog]
+        var observers: [any BrokerObserver] = [limitHits, connectionCounters, lossLog, activityLog]
         if let channelObserver { observers.insert(channelObserver, at: 0) }
+        if let console { observers.append(console.feed) }
         do {
             let archive = Archive.Settings(configuration.recovery)
                 .map { settings in
@@ -150,7 +160,8 @@ public final class BrokerServer: Sendable {
                         registry: registry,
                         links: ShardLinks(of: number, mailboxes: mailboxes),
                         observers: observers,
-                        archive: archive
+                        archive: archive,
+                        console: console
                     )
                 )
             }

@@ -96,7 +96,34 @@ extension BrokerServer {
                 port: port
             )
         }
+        if let port = configuration.console.port {
+            addresses.console = try await listenForConsole(port: port)
+        }
+        await console?.start(on: shards, addresses)
         return addresses
+    }
+
+    /// Listens for the console with the broker's certificates, except on loopback, whose names no certificate has.
+    private func listenForConsole(port: UInt16) async throws(StartError) -> SocketAddress {
+        let host = configuration.console.host
+        guard let address = SocketAddress(ip: host, port: port) else {
+            throw .noAddress(host: host)
+        }
+        let isLocal = IPAddress(host)?.isLoopback == true
+        let tls = isLocal ? nil : certificates.withLock { $0?.context }
+        if !isLocal, tls == nil {
+            log.warning(
+                """
+                the console's password crosses the network in clear text: set console.host to \
+                127.0.0.1 behind a proxy or a tunnel, or set tls.certificates
+                """
+            )
+        }
+        do throws(SystemError) {
+            return try await shards[0].listenForConsole(on: address, tls: tls)
+        } catch {
+            throw .listen(address, error)
+        }
     }
 
     private func listenForMetrics(host: String, port: UInt16) async throws(StartError)

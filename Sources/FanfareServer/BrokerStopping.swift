@@ -23,6 +23,7 @@ extension BrokerServer {
         let notice = ContinuousClock.now + .seconds(order.notice)
         if order.notice > 0 { try? await ContinuousClock().sleep(until: min(notice, end)) }
         await metricsServer.close()
+        console?.stop()
         for shard in shards { await shard.closeListeners() }
         await webhookService.suppressDepartures()
         await awaitConfirmations(until: end)

@@ -43,7 +43,7 @@ extension ScriptedBroker {
         /// The maximum number of subscriptions of one connection; one more is refused.
         public var subscriptionsMax = 10_000
         /// The maximum length of the data of one event, in bytes.
-        public var dataLengthMax = 10_240
+        public var dataLengthMax = 102_400
         /// The lifetime of a cache channel's event.
         public var cacheLifetime = Duration.seconds(1_800)
         /// Whether messages are numbered and kept for clients that come back, as by Fanfare; `false` as by other brokers.

@@ -22,7 +22,13 @@ extension Response {
     ///   - bytes: The bytes to append to.
     ///   - framing: The framing that the request requires.
     ///   - date: The date as encoded by ``HTTPDate``.
-    public func append(to bytes: inout [UInt8], for framing: AnswerFraming, date: [UInt8]) {
+    ///   - serverFields: Encoded field lines that all responses of a server have; see ``encode(_:)``.
+    public func append(
+        to bytes: inout [UInt8],
+        for framing: AnswerFraming,
+        date: [UInt8],
+        serverFields: [UInt8] = []
+    ) {
         let sendsBody = !framing.isHEAD && !status.hasNoContent
         bytes.reserveCapacity(bytes.count + 256 + (sendsBody ? body.count : 0))
         bytes.append("HTTP/1.1 ")
@@ -32,6 +38,7 @@ extension Response {
         bytes.append("\r\nDate: ")
         bytes.append(contentsOf: date)
         bytes.append("\r\n")
+        bytes.append(contentsOf: serverFields)
         var hasUpgrade = false
         for field in fields {
             switch FieldSetter(field.name) {
@@ -50,6 +57,16 @@ extension Response {
         appendConnection(to: &bytes, framing, hasUpgrade)
         bytes.append("\r\n")
         if sendsBody { bytes.append(contentsOf: body) }
+    }
+
+    /// Encodes field lines that several responses have in common.
+    ///
+    /// - Parameter fields: Fields that the writer does not set itself.
+    /// - Returns: The lines with their ends.
+    public static func encode(_ fields: [Field]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for field in fields { bytes.append(field: field) }
+        return bytes
     }
 
     /// Appends Connection (RFC 9112 §9.6) unless the version implies it.

@@ -126,6 +126,12 @@ public final class HTTPConnection: StreamDelegate {
     public func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
         guard acceptsRequests else { return bytes.count }
         var reading = partialRequest.take()?.reading ?? Reading(limits: site.limits)
+        if bytes[0] == Self.tlsHandshake, reading.parser.isBetweenRequests {
+            site.responder.mistookProtocol(.tlsOnPlainPort, on: stream)
+            let text = "This port has no TLS, and a TLS handshake was sent: use http:// or ws://\n"
+            respondLast(.text(text, status: 400))
+            return bytes.count
+        }
         var index = 0
         isReading = true
         let hasCompleted = read(bytes.span, &index, &reading)
@@ -146,6 +152,18 @@ public final class HTTPConnection: StreamDelegate {
         }
         watchClient(restarts: hasCompleted)
         return index
+    }
+
+    /// The first byte of a TLS client (RFC 8446 §5.1); no request begins with it.
+    private static var tlsHandshake: UInt8 { 22 }
+
+    /// Returns the answer to a request without TLS on a port with TLS.
+    public func streamReceivedPlaintext(_ stream: Stream) -> [UInt8] {
+        site.responder.mistookProtocol(.plainOnTLSPort, on: stream)
+        let text =
+            "This is a TLS port, and the request was sent without TLS: use https:// or wss://\n"
+        return Response.text(text, status: 400)
+            .encode(for: AnswerFraming(), date: site.currentDate())
     }
 
     /// Stops reading; requests under way are still answered.
@@ -195,7 +213,7 @@ public final class HTTPConnection: StreamDelegate {
             // The bytes that follow would belong to another protocol.
             return refuse(.methodUnsupported(.connect))
         }
-        switch site.responder.decide(on: head) {
+        switch site.responder.decide(on: head, of: stream) {
         case .accept(let receiver):
             reading.content = .accepted(head, receiver)
             reading.expectsContinue = head.expectsContinue
@@ -232,7 +250,11 @@ public final class HTTPConnection: StreamDelegate {
     /// Refuses an invalid or late request with the connection's last answer.
     func refuse(_ error: HTTPError) {
         site.responder.refused(error, whileWaitingFor: wait)
-        respondLast(Response(refusing: error))
+        var response = Response(refusing: error)
+        if let advice = site.responder.advice(on: error) {
+            response.body.append(contentsOf: " \(advice)".utf8)
+        }
+        respondLast(response)
     }
 
     /// Refuses a request whose content is not complete, because there is no memory for it.
@@ -308,13 +330,23 @@ public final class HTTPConnection: StreamDelegate {
     private func append(_ response: Response, _ framing: AnswerFraming) {
         var framing = framing
         if isLast || response.closesConnection { framing.keepAlive = false }
-        response.append(to: &output, for: framing, date: site.currentDate())
+        response.append(
+            to: &output,
+            for: framing,
+            date: site.currentDate(),
+            serverFields: site.responseFields
+        )
         if !framing.keepAlive { close() }
     }
 
     private func append(_ prepared: PreparedResponse, _ framing: AnswerFraming) {
         guard !isLast, framing.keepAlive else { return append(prepared.response, framing) }
-        prepared.append(to: &output, for: framing, date: site.currentDate())
+        prepared.append(
+            to: &output,
+            for: framing,
+            date: site.currentDate(),
+            serverFields: site.responseFields
+        )
     }
 
     /// Whether all requests are answered.

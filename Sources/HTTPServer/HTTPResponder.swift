@@ -15,6 +15,15 @@ public protocol HTTPContentReceiver: AnyObject {
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange)
 }
 
+/// A peer's mistake about the encryption of a port.
+public enum ProtocolMistake: Sendable {
+    /// It has begun a TLS handshake on a port without TLS; it gets an answer without TLS, by which TLS libraries recognise
+    /// the mistake ("wrong version number").
+    case tlsOnPlainPort
+    /// It has sent a request without TLS on a port with TLS; it gets an answer without TLS.
+    case plainOnTLSPort
+}
+
 /// How a request is handled, decided by its head.
 public enum HTTPDecision {
     /// The content is read, and passed to the receiver once, when it is complete.
@@ -33,16 +42,18 @@ public enum HTTPDecision {
 
 /// Answers the requests of an ``HTTPSite``; called on the loop's thread.
 ///
-/// It is the receiver itself, unless ``decide(on:)`` returns another one.
+/// It is the receiver itself, unless ``decide(on:of:)`` returns another one.
 public protocol HTTPResponder: HTTPContentReceiver {
     /// Decides on a request whose head is complete and whose content has not been read.
     ///
     /// Requests that can be refused without their content should be refused here, since incomplete content takes
     /// memory. By default every request is accepted.
     ///
-    /// - Parameter head: The request line and the fields.
+    /// - Parameters:
+    ///   - head: The request line and the fields.
+    ///   - stream: The connection's stream.
     /// - Returns: The receiver of the content, or the answer.
-    func decide(on head: RequestHead) -> HTTPDecision
+    func decide(on head: RequestHead, of stream: Stream?) -> HTTPDecision
 
     /// Called when a request was refused before it was passed to its receiver.
     ///
@@ -51,8 +62,16 @@ public protocol HTTPResponder: HTTPContentReceiver {
     ///   - wait: What the connection was waiting for.
     func refused(_ error: HTTPError, whileWaitingFor wait: HTTPConnection.Wait)
 
+    /// Returns a sentence to add to the answer to such a request: what to do about it; `nil` for none.
+    func advice(on error: HTTPError) -> String?
+
     /// Called when a connection has ended with an error, such as a TLS handshake that timed out.
     func failed(_ error: StreamError)
+
+    /// Called when a peer speaks TLS on a stream without, or HTTP without TLS on a stream with TLS.
+    ///
+    /// The connection is closed.
+    func mistookProtocol(_ mistake: ProtocolMistake, on stream: Stream)
 
     /// Called when an inactive connection is closed because the site is full; see ``HTTPSite/hasCapacity()``.
     func connectionEvicted()
@@ -66,13 +85,19 @@ public protocol HTTPResponder: HTTPContentReceiver {
 
 extension HTTPResponder {
     /// Accepts every request.
-    public func decide(on head: RequestHead) -> HTTPDecision { .accept(self) }
+    public func decide(on head: RequestHead, of stream: Stream?) -> HTTPDecision { .accept(self) }
 
     /// Does nothing.
     public func refused(_ error: HTTPError, whileWaitingFor wait: HTTPConnection.Wait) {}
 
+    /// Returns nothing.
+    public func advice(on error: HTTPError) -> String? { nil }
+
     /// Does nothing.
     public func failed(_ error: StreamError) {}
+
+    /// Does nothing.
+    public func mistookProtocol(_ mistake: ProtocolMistake, on stream: Stream) {}
 
     /// Does nothing.
     public func connectionEvicted() {}

@@ -18,6 +18,8 @@ public final class HTTPSite {
     let connectionsMax: Int
     /// Streams that were refused after their upgrade; they count as connections until they have ended.
     let draining: DrainingStreams
+    /// The encoded fields of every response.
+    let responseFields: [UInt8]
     /// The encoded date of the current second.
     private var date: (unixTime: Int64, bytes: [UInt8])
     /// An answered exchange without other references, for reuse by the next request.
@@ -39,6 +41,7 @@ public final class HTTPSite {
     ///   - timeouts: The timeouts for clients.
     ///   - connectionsMax: The most connections before ``hasCapacity()`` returns false; upgraded ones do not count.
     ///   - draining: The streams refused after their upgrade, which count until they have ended.
+    ///   - responseFields: Fields that every response has.
     ///   - unansweredMax: The number of unanswered requests at which a connection reads no more; at least 1.
     ///   - responder: The responder to requests.
     public init(
@@ -47,6 +50,7 @@ public final class HTTPSite {
         timeouts: HTTPTimeouts = HTTPTimeouts(),
         connectionsMax: Int = .max,
         draining: DrainingStreams = DrainingStreams(),
+        responseFields: [Field] = [],
         unansweredMax: Int = 32,
         responder: any HTTPResponder
     ) {
@@ -56,6 +60,7 @@ public final class HTTPSite {
         self.timeouts = timeouts
         self.connectionsMax = connectionsMax
         self.draining = draining
+        self.responseFields = Response.encode(responseFields)
         self.unansweredMax = unansweredMax
         self.responder = responder
         idleNanoseconds = MonotonicTime(nanoseconds: 0).advanced(by: timeouts.idle).nanoseconds

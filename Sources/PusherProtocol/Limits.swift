@@ -75,7 +75,11 @@ public struct ProtocolLimits: Equatable, Sendable {
     /// The maximum length of an event name, in characters.
     public var eventNameLengthMax = 200
     /// The maximum length of an event's data, in bytes of the string with its JSON escapes decoded.
+    ///
+    /// This is the hosted service's; the broker's own default is ten times as much.
     public var dataLengthMax = 10_240
+    /// Other limits for the channels with a prefix; the first that fits applies.
+    public var dataRules: [DataLengthRule] = []
     /// The maximum number of channels of one trigger.
     public var channelsPerTriggerMax = 100
     /// The maximum number of events of one batch.
@@ -85,4 +89,42 @@ public struct ProtocolLimits: Equatable, Sendable {
 
     /// Creates the documented limits.
     public init() {}
+
+    /// The maximum length of the data of an event on a channel.
+    func dataLength(of channel: String) -> DataLengthLimit {
+        // Nearly always there are none.
+        guard !dataRules.isEmpty,
+            let rule = dataRules.first(where: { channel.hasPrefix($0.channelPrefix) })
+        else { return DataLengthLimit(max: dataLengthMax, key: "event_data_length_max") }
+        return DataLengthLimit(max: rule.lengthMax, key: "event_data_rules")
+    }
+
+    /// The maximum length of the data of an event, as long as its channel is not known.
+    var longestData: DataLengthLimit {
+        let longest = dataRules.reduce(dataLengthMax) { max($0, $1.lengthMax) }
+        return DataLengthLimit(
+            max: longest,
+            key: longest == dataLengthMax ? "event_data_length_max" : "event_data_rules"
+        )
+    }
+}
+
+/// The limit of the data of events on the channels with a prefix.
+public struct DataLengthRule: Equatable, Sendable {
+    /// The beginning of the channels' names.
+    public var channelPrefix: String
+    /// The maximum length, in bytes of the string with its JSON escapes decoded.
+    public var lengthMax: Int
+
+    /// Creates a rule.
+    public init(channelPrefix: String, lengthMax: Int) {
+        self.channelPrefix = channelPrefix
+        self.lengthMax = lengthMax
+    }
+}
+
+/// A limit of an event's data, and the key of an app's configuration that sets it.
+struct DataLengthLimit {
+    var max: Int
+    var key: String
 }

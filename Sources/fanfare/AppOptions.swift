@@ -24,17 +24,20 @@ struct AppOptions: ParsableArguments {
 
     /// A client of the app's API.
     var api: BrokerAPI {
-        get throws(FanfareAPIError) {
-            var settings = BrokerAPI.Settings()
-            settings.trust =
-                broker.insecure ? .insecure : broker.trust.map { .file($0) } ?? .system
-            return try BrokerAPI(
-                appID: variable("FANFARE_APP_ID", over: appID, default: "1"),
-                key: key.key,
-                secret: variable("FANFARE_SECRET", over: secret, default: "app-secret"),
-                url: broker.httpURL,
-                settings: settings
-            )
-        }
+        get throws(FanfareAPIError) { try api(sealer: nil) }
+    }
+
+    /// The same, with what encrypts events.
+    func api(sealer: (any EventSealer)?) throws(FanfareAPIError) -> BrokerAPI {
+        var settings = BrokerAPI.Settings()
+        settings.trust = broker.insecure ? .insecure : broker.trust.map { .file($0) } ?? .system
+        settings.sealer = sealer
+        return try BrokerAPI(
+            appID: variable("FANFARE_APP_ID", over: appID, default: "1"),
+            key: key.key,
+            secret: variable("FANFARE_SECRET", over: secret, default: "app-secret"),
+            url: broker.httpURL,
+            settings: settings
+        )
     }
 }

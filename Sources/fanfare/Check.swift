@@ -98,6 +98,9 @@ enum ConfigurationSummary {
             let place = url("http", configuration.metrics.host, port)
             lines.append(("metrics", port == 0 ? place : place + "/metrics"))
         }
+        if let port = configuration.console.port {
+            lines.append(("console", url("http", configuration.console.host, port)))
+        }
         if !configuration.pathPrefix.isEmpty {
             lines.append(("paths", "begin with \(configuration.pathPrefix)"))
         }
@@ -230,6 +233,10 @@ enum AppSummary {
             limits.append("\(count) subscriptions per second")
         }
         limits.append("data up to \(ConfigurationSummary.bytes(app.eventDataLengthMax))")
+        for rule in app.eventDataRules {
+            let length = ConfigurationSummary.bytes(rule.lengthMax)
+            limits.append("up to \(length) on \(rule.channelPrefix)…")
+        }
         if let count = app.requestsPerSecondMax { limits.append("\(count) requests per second") }
         return limits.map { ", " + $0 }.joined()
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import FanfareBench
 import FanfareServer
 
@@ -19,6 +20,7 @@ struct FanfareCommand: AsyncParsableCommand {
               fanfare keys app                    makes credentials for an app
               fanfare check --config fanfare.yaml checks a configuration
               fanfare nodes --config fanfare.yaml lists the nodes of a cluster
+              fanfare top                         shows what a broker does, each second
               fanfare drain                       stops a broker gracefully
               fanfare webhooks                    lists webhooks that were not delivered
               fanfare bench fanout                load-tests a broker
@@ -28,7 +30,15 @@ struct FanfareCommand: AsyncParsableCommand {
         version: BrokerServer.version,
         subcommands: [
             Serve.self, Trigger.self, Listen.self, History.self, Why.self, Keys.self,
-            Check.self, Nodes.self, Drain.self, WebhooksCommand.self, BenchCommand.self,
+            Check.self, Nodes.self, Top.self, Drain.self, WebhooksCommand.self, BenchCommand.self,
         ]
     )
+    static func main() async {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if let mistake = CommandName.mistake(in: arguments, of: self) {
+            Console.printError(mistake)
+            exit(withError: ExitCode.validationFailure)
+        }
+        await main(arguments)
+    }
 }

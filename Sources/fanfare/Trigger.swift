@@ -17,6 +17,7 @@ struct Trigger: AsyncParsableCommand {
               fanfare trigger hello 1 --channel news --info subscription_count
               fanfare trigger hello 1 --user ann
               fanfare trigger cursor '{"x":7}' --channel room --ephemeral
+              fanfare trigger hello 1 --channel private-encrypted-x --master-key KEY
 
             --if-position publishes only if nothing was published on the channel since:
               fanfare trigger moved 1 --channel news --info position
@@ -72,6 +73,14 @@ struct Trigger: AsyncParsableCommand {
     )
     var ifPosition: PositionOption?
 
+    @Option(
+        help: ArgumentHelp(
+            "The master key of encrypted channels, 32 bytes in base64 (or FANFARE_MASTER_KEY).",
+            valueName: "base64"
+        )
+    )
+    var masterKey: String?
+
     @OptionGroup var app: AppOptions
 
     func validate() throws {
@@ -105,7 +114,7 @@ struct Trigger: AsyncParsableCommand {
     }
 
     private func trigger(_ text: String) async throws -> [String: ChannelState] {
-        let api = try app.api
+        let api = try app.api(sealer: sealer(for: text))
         let attributes = Set(info.map(\.attribute))
         if let ifPosition {
             return try await api.trigger(
@@ -137,6 +146,20 @@ struct Trigger: AsyncParsableCommand {
         if let cache = state.cache { facts.append("cache \(cache.data.debugDescription)") }
         if let position = state.position { facts.append("position \(PositionOption(position))") }
         return facts.isEmpty ? "no attributes" : facts.joined(separator: ", ")
+    }
+
+    /// What encrypts the event; `nil` if no channel is encrypted, or the data is encrypted already.
+    private func sealer(for text: String) throws -> LibsodiumSealer? {
+        guard let channel = channels.first(where: { $0.hasPrefix("private-encrypted-") }) else {
+            return nil
+        }
+        let key = variable("FANFARE_MASTER_KEY", over: masterKey, default: "")
+        if !key.isEmpty { return try LibsodiumSealer(masterKey: key) }
+        if text.contains("\"nonce\""), text.contains("\"ciphertext\"") { return nil }
+        throw CommandError(
+            "\(channel) is an encrypted channel: name the app's master key with --master-key or in "
+                + "FANFARE_MASTER_KEY (32 bytes in base64), or give data that is encrypted already."
+        )
     }
 
     private static func input() throws -> String {

@@ -25,10 +25,13 @@ import Testing
 
     private func site() async throws -> SiteProbe { try await SiteProbe(Self.demo) }
 
-    @Test func theRootIsAHealthCheckOrThePage() async throws {
+    @Test("The root says what it is, and is a page for a browser")
+    func theRoot() async throws {
         let site = try await site()
         for accept in [nil, "*/*", "application/json"] {
-            #expect(try await site.answer(.get, "/", accept: accept).body == #""It works!""#)
+            let answer = try await site.answer(.get, "/", accept: accept)
+            #expect(answer.status == 200)
+            #expect(answer.body.hasPrefix("These are the demos of Fanfare: open http://"))
         }
         let page = try await site.answer(.get, "/", accept: "text/html,*/*;q=0.8")
         #expect(page.status == 200)

@@ -1,3 +1,4 @@
+import ArgumentParser
 import LiveCollections
 import Testing
 
@@ -12,9 +13,38 @@ import Testing
         #expect(try TableCommand(line, rowCount: 3) == command)
     }
 
-    @Test(arguments: ["", "add", "remove", "remove 0", "remove 4", "remove x", "move 1", "dance"])
-    func refuses(line: String) {
-        #expect(throws: TableCommand.Mistake.self) { try TableCommand(line, rowCount: 3) }
+    @Test(
+        "A mistake says what is wrong, and what to type",
+        arguments: [
+            ("", "type add NAME, remove N, move N M, or quit"),
+            ("add", "add needs a name: type add NAME, remove N, move N M, or quit"),
+            ("remove", "remove needs the number of a row, 1 to 3"),
+            ("remove 0", "remove needs the number of a row, 1 to 3"),
+            ("remove 4", "remove needs the number of a row, 1 to 3"),
+            ("remove x", "remove needs the number of a row, 1 to 3"),
+            ("move 1", "move needs the number of a row, 1 to 3"),
+            (
+                "dance", "\"dance\" is not a command: type add NAME, remove N, move N M, or quit"
+            ),
+        ]
+    )
+    func refuses(line: String, mistake: String) {
+        #expect(throws: TableCommand.Mistake(description: mistake)) {
+            try TableCommand(line, rowCount: 3)
+        }
+    }
+
+    @Test(
+        "A command to nobody ends with an error: without a broker, and without a backend",
+        .timeLimit(.minutes(1))
+    )
+    @MainActor func nobody() async throws {
+        // Nobody listens on port 1 of this machine.
+        let terminal = try TableTerminal.parse(
+            ["--do", "move 3 1", "--broker", "ws://127.0.0.1:1", "--backend", "http://127.0.0.1:1"]
+        )
+        let error = await #expect(throws: UnreachableDemos.self) { try await terminal.run() }
+        #expect(try #require(error).description.contains("make run"))
     }
 
     @Test(arguments: [

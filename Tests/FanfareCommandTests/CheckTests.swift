@@ -13,11 +13,11 @@ import Testing
 
                   listens      ws://127.0.0.1:6001
                   loops        one for each core
-                  app 1        key app-key, 10000 channels per connection, data up to 10 KiB
+                  app 1        key app-key, 10000 channels per connection, data up to 100 KiB
                                features: client events (10 per second), users
                   clients      ping after 120 s of silence, pong within 30 s
-                  limits       connections up to the descriptor limit, messages up to 64 KiB, \
-                queues up to 16 MiB, requests up to 1 MiB
+                  limits       connections up to the descriptor limit, messages up to 256 KiB, \
+                queues up to 16 MiB, requests up to 2 MiB
                   compression  messages of 1 KiB or more
                   shutdown     closes 5000 clients per second, within 10 s
                   log          info and above, text on a terminal and JSON otherwise
@@ -57,6 +57,7 @@ import Testing
             allowed_origins: [https://a.test, https://b.test]
             subscriptions_per_second_max: 20
             requests_per_second_max: 30
+            event_data_rules: [{channel_prefix: private-ai-, length_max: 500 KiB}]
             features: {users: false, subscription_count: true, authorized_connections: true}
             webhooks:
               - {url: https://a.test/hook, events: [cache_miss], channel_prefix: private-}
@@ -76,7 +77,8 @@ import Testing
             "loops        2", "app 7        key k, 5 connections, 10000 channels per connection",
             "app 8        key l, disabled",
             "app 9        key m and 1 more credential, 10000 channels per connection, "
-                + "20 subscriptions per second, data up to 10 KiB, 30 requests per second\n",
+                + "20 subscriptions per second, data up to 100 KiB, up to 500 KiB on private-ai-…, "
+                + "30 requests per second\n",
             "             features: subscription counts, authorized connections (30 s)\n",
             "             origins https://a.test, https://b.test\n",
             "             webhook https://a.test/hook: cache_miss, channels private-…\n",
@@ -131,7 +133,7 @@ import Testing
 
 @Suite("fanfare: usage") struct UsageTests {
     @Test(arguments: [
-        ["chek"], ["check", "--confg", "x"], ["check", "extra"], ["keys", "app", "x"],
+        ["check", "--confg", "x"], ["check", "extra"], ["keys", "app", "x"],
         ["trigger", "x", "1"], ["trigger", "x", "1", "-c", "c", "--url", "x"],
         ["serve", "--app", "1:2"], ["keys", "certificate", "--days", "0"],
         ["keys", "certificate", "--key", "certificate.pem"],

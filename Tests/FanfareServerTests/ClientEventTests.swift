@@ -137,8 +137,8 @@ private let channels = ["a", "b", "c"].flatMap {
                 "Client event rejected - invalid event name"
             ),
             (
-                "private-x", "client-e", #""\#(String(repeating: "x", count: 10_241))""#,
-                "Client event rejected - its data has 10241 bytes, at most 10240 are allowed"
+                "private-x", "client-e", #""\#(String(repeating: "x", count: 102_401))""#,
+                "Client event rejected - its data has 102401 bytes, at most 102400 are allowed"
             ),
         ]
     )

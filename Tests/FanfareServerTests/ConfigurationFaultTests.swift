@@ -69,7 +69,8 @@ func faults(
     @Test(arguments: [
         (
             "port: 6001",
-            "f.yaml:1: port is not a key: did you mean listen.port or tls.port or metrics.port?"
+            "f.yaml:1: port is not a key: did you mean listen.port or tls.port or metrics.port "
+                + "or console.port?"
         ),
         (
             "shutdown_deadline: 5",
@@ -84,7 +85,7 @@ func faults(
             "colour: red",
             "f.yaml:1: colour is not a key: the file may have "
                 + "listen, tls, loops, apps, clients, limits, compression, webhooks, recovery, cluster, "
-                + "metrics, shutdown, log"
+                + "metrics, console, shutdown, log"
         ),
         (
             "log:\n  colour: red",
@@ -100,7 +101,7 @@ func faults(
             "f.yaml:2: apps is a list: begin each item with \"- \" and write its keys: id, key, "
                 + "secret, credentials, enabled, tls_only, allowed_origins, connections_max, "
                 + "queued_bytes_max, subscriptions_max, event_data_length_max, "
-                + "channel_name_length_max, trigger_channels_max, batch_events_max, "
+                + "event_data_rules, channel_name_length_max, trigger_channels_max, batch_events_max, "
                 + "members_max, presence_notice_delay, user_info_length_max, watchlist_max, "
                 + "cached_events_max, cache_lifetime, idempotency_keys_max, idempotency_age, "
                 + "client_events_per_second_max, "
@@ -161,6 +162,22 @@ func faults(
         (
             "metrics: {port: 6001}",
             "f.yaml:1: metrics.port is 6001, as listen.port is: choose one of its own"
+        ),
+        (
+            "console: {port: 6001, password: long-enough-word}",
+            "f.yaml:1: console.port is 6001, as listen.port is: choose one of its own"
+        ),
+        (
+            "console: {port: 6060}",
+            "f.yaml:1: console.port needs console.password: who signs in sees and sends events"
+        ),
+        (
+            "console: {port: 6060, password: short-word1}",
+            "f.yaml:1: console.password must have 12 characters or more"
+        ),
+        (
+            "console: {password: long-enough-word}",
+            "f.yaml:1: console.password is of no use without console.port: set it, as to 6060"
         ),
         ("loops: 1\nloops: 2", "f.yaml:1: loops is written twice in the same place: keep one"),
         (
@@ -279,15 +296,21 @@ func faults(
 
     @Test func limitsThatContradictEachOther() {
         let yaml = """
-            apps: [{id: 1, key: k, secret: s, event_data_length_max: 2 MiB}]
+            apps: [{id: 1, key: k, secret: s, event_data_length_max: 2 MiB, event_data_rules: [{channel_prefix: a, length_max: 3 MiB}]}]
             limits: {queued_bytes_max: 2 MiB}
             """
         #expect(
             faults(yaml) == [
                 "f.yaml:1: apps.0.event_data_length_max is 2097152 bytes, but "
-                    + "limits.request_body_length_max is 1048576: no such event would pass; "
+                    + "limits.request_body_length_max is 2097152: no such event would pass; "
                     + "lower the one or raise the other",
                 "f.yaml:1: apps.0.event_data_length_max is 2097152 bytes, but "
+                    + "limits.queued_bytes_max is 2097152: no such event would pass; lower the "
+                    + "one or raise the other",
+                "f.yaml:1: apps.0.event_data_rules.0.length_max is 3145728 bytes, but "
+                    + "limits.request_body_length_max is 2097152: no such event would pass; "
+                    + "lower the one or raise the other",
+                "f.yaml:1: apps.0.event_data_rules.0.length_max is 3145728 bytes, but "
                     + "limits.queued_bytes_max is 2097152: no such event would pass; lower the "
                     + "one or raise the other",
             ]

@@ -1,5 +1,6 @@
 import Broker
 import Logging
+import Net
 import PusherProtocol
 import Testing
 
@@ -27,11 +28,13 @@ import Testing
 
     @Test("Ten lines a second, and the number of the others")
     func pace() {
-        let log = LossLog(Logger(label: "t") { _ in SwiftLogNoOpLogHandler() })
-        for _ in 0..<10 { #expect(log.takeLine(at: 1) == 0) }
-        for _ in 0..<5 { #expect(log.takeLine(at: 1) == nil) }
-        #expect(log.takeLine(at: 2) == 5)
-        #expect(log.takeLine(at: 2) == 0)
+        let pace = LogPace()
+        let first = MonotonicTime(nanoseconds: 1_000_000_000)
+        let second = MonotonicTime(nanoseconds: 2_000_000_000)
+        for _ in 0..<10 { #expect(pace.takeLine(at: first) == 0) }
+        for _ in 0..<5 { #expect(pace.takeLine(at: first) == nil) }
+        #expect(pace.takeLine(at: second) == 5)
+        #expect(pace.takeLine(at: second) == 0)
     }
 
     @Test("A log that shows none costs nothing")

@@ -30,6 +30,34 @@ import Testing
         #expect(throws: (any Error).self) { try Wire(port: port) }
     }
 
+    @Test("Each has one HELP and one TYPE, ahead of its values")
+    func eachIsExplained() async throws {
+        try await TestBroker.run { broker in
+            let lines = await broker.server.metrics.split(separator: "\n")
+            #expect(lines.contains(#"fanfare_build_info{version="0.1.0"} 1"#))
+            var explained: [Substring: [Substring]] = [:]
+            for line in lines {
+                if line.hasPrefix("# ") {
+                    let words = line.split(separator: " ", maxSplits: 3)
+                    try #require(words.count == 4, "\(line)")
+                    explained[words[2], default: []].append(words[1])
+                } else {
+                    let name = line.prefix { $0 != "{" && $0 != " " }
+                    #expect(explained[name] == ["HELP", "TYPE"], "\(line)")
+                }
+            }
+            #expect(explained.count > 20)
+        }
+    }
+
+    @Test("The names are those of counters and gauges, and no text has two lines")
+    func names() {
+        for metric in BrokerMetric.allCases {
+            #expect(metric.rawValue.hasPrefix("fanfare_"))
+            #expect(metric.help.hasSuffix(".") && !metric.help.contains("\n"), "\(metric)")
+        }
+    }
+
     @Test func areOffByDefault() async throws {
         var configuration = Configuration.development
         configuration.port = 0
@@ -113,6 +141,19 @@ import Testing
                 c -4
 
                 """
+        )
+    }
+
+    @Test func textsPrecedeTypesAndAreEscaped() {
+        let registry = PrometheusRegistry(helpTexts: ["m": "a\\b\nc \"d\"", "n": "unused"])
+        Meter(label: "m", factory: registry).set(1)
+        #expect(
+            registry.text == #"""
+                # HELP m a\\b\nc "d"
+                # TYPE m gauge
+                m 1
+
+                """#
         )
     }
 

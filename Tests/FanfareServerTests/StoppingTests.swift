@@ -74,7 +74,7 @@ import Testing
             try await eventually {
                 try balancer.send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
                 let answer = try await balancer.answer()
-                return answer.status == 503 && answer.body == "stopping\n"
+                return answer.status == 503 && answer.body == "stopping (fanfare 0.1.0)\n"
             }
             let (newClient, _) = try await broker.connected()
             #expect(try await broker.trigger("e", "1", on: "news").status == 200)

@@ -164,7 +164,7 @@ import Testing
             (#"{"name":"e","channels":["a"],"data":"x","socket_id":"nonsense"}"#, 400),
             (#"{"name":"e","channels":["a"],"data":"x","info":"nonsense"}"#, 400),
             (
-                #"{"name":"e","channels":["a"],"data":"\#(String(repeating: "x", count: 10_241))"}"#,
+                #"{"name":"e","channels":["a"],"data":"\#(String(repeating: "x", count: 102_401))"}"#,
                 413
             ),
         ]
@@ -248,7 +248,27 @@ import Testing
             try wire.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             let answer = try await wire.answer()
             #expect(answer.status == 200)
-            #expect(answer.body == "ok\n")
+            #expect(answer.body == "ok (fanfare 0.1.0)\n")
+        }
+    }
+
+    @Test(
+        "Every answer of the HTTP API has the version, once",
+        arguments: ["/health", "/live", "/nothing", "/apps/1/channels", "/apps/2/channels"]
+    )
+    func answersHaveTheVersion(path: String) async throws {
+        try await TestBroker.run { broker in
+            let wire = try Wire(port: broker.port)
+            try wire.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            let head = try await wire.answer().head
+            let lines = head.split(separator: "\r\n")
+            #expect(lines.filter { $0 == "Fanfare-Version: 0.1.0" }.count == 1)
+            // Prepared, and encoded when sent.
+            for data in ["1", "2"] {
+                let answer = try await broker.trigger("e", data, on: "news")
+                #expect(answer.status == 200)
+                #expect(answer.head.contains("\r\nFanfare-Version: 0.1.0\r\n"))
+            }
         }
     }
 }

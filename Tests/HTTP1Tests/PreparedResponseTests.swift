@@ -18,11 +18,26 @@ import Testing
                         keepAlive: keepAlive,
                         minorVersion: minorVersion
                     )
-                    var bytes = Array("before ".utf8)
-                    prepared.append(to: &bytes, for: framing, date: date)
-                    #expect(
-                        bytes == Array("before ".utf8) + response.encode(for: framing, date: date)
-                    )
+                    for fields in [[], [Field("Server-Field", "1")]] {
+                        let serverFields = Response.encode(fields)
+                        var bytes = Array("before ".utf8)
+                        var expected = bytes
+                        prepared.append(
+                            to: &bytes,
+                            for: framing,
+                            date: date,
+                            serverFields: serverFields
+                        )
+                        response.append(
+                            to: &expected,
+                            for: framing,
+                            date: date,
+                            serverFields: serverFields
+                        )
+                        #expect(bytes == expected)
+                        let text = String(decoding: bytes, as: UTF8.self)
+                        #expect(text.contains("\r\nServer-Field: 1\r\n") == !fields.isEmpty)
+                    }
                 }
             }
         }

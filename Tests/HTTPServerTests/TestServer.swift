@@ -99,7 +99,7 @@ final class Script: HTTPResponder {
     private var answered: HTTPExchange?
     private var contentRefusedCount = 0
 
-    func decide(on head: RequestHead) -> HTTPDecision {
+    func decide(on head: RequestHead, of stream: Stream?) -> HTTPDecision {
         if head.hasPath("/forbidden") { return .answer(.text("no entry", status: 403)) }
         return .accept(self)
     }

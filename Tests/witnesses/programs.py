@@ -143,7 +143,7 @@ class Broker(Program):
             tls = ["--tls-port", 0]
             tls += ["--tls-certificate", certificate.certificate, "--tls-key", certificate.key]
         super().__init__("fanfare", "serve", "--port", port, *tls, *configured, through=through)
-        ready = self.await_ready(r"^fanfare: ready .*")[0]
+        ready = self.await_ready(r"^fanfare [0-9.]+: ready .*")[0]
         self.port = int(re.search(r"\bws://[^ ]*:(\d+)", ready)[1])
         secure = re.search(r"\bwss://[^ ]*:(\d+)", ready)
         self.tls_port = int(secure[1]) if secure else None

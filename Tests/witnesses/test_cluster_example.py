@@ -40,7 +40,7 @@ class ExampleNode(Program):
         super().__init__(
             "fanfare", "serve", "--config", EXAMPLE / "fanfare.yaml", through=["env", *self.environment]
         )
-        self.await_ready("^fanfare: ready .*")
+        self.await_ready("^fanfare [0-9.]+: ready .*")
 
     def run(self, *arguments):
         """Another command with the same configuration."""

@@ -235,7 +235,7 @@ def test_files_that_are_replaced_are_presented(files, renewed, tmp_path):
         assert presented(broker) == first
         old = http.client.HTTPSConnection("127.0.0.1", broker.tls_port, context=lenient())
         old.request("GET", "/health")
-        assert old.getresponse().read() == b"ok\n"
+        assert old.getresponse().read() == b"ok (fanfare 0.1.0)\n"
         # As a program does that renews them: one file after the other.
         shutil.copy(renewed.certificate, files.certificate)
         shutil.copy(renewed.key, files.key)
@@ -243,7 +243,7 @@ def test_files_that_are_replaced_are_presented(files, renewed, tmp_path):
         assert presented(broker) == second
         # Who is connected already goes on with what they have seen.
         old.request("GET", "/health")
-        assert old.getresponse().read() == b"ok\n"
+        assert old.getresponse().read() == b"ok (fanfare 0.1.0)\n"
         assert old.sock.getpeercert(binary_form=True) == first
 
 

@@ -4,8 +4,14 @@ public import PusherProtocol
 public enum BrokerEvent: Sendable {
     /// A client was admitted.
     case connected(SocketID)
+    /// The peer of a client that was admitted.
+    indirect case admitted(SocketID, ClientPeer)
     /// A client's connection has ended.
     case disconnected(SocketID)
+    /// A client or backend was refused something.
+    indirect case refused(Refusal)
+    /// A frame was received or sent.
+    indirect case frame(FrameTrace)
     /// An event of a channel, reported by its home.
     case channel(ChannelEvent, ChannelAddress)
     /// A connection was closed because it read too slowly; `byteCount` bytes of its queue were dropped.
@@ -89,4 +95,10 @@ public struct BrokerEventKinds: OptionSet, Sendable, Hashable {
     public static let limits = BrokerEventKinds(rawValue: 1 << 9)
     /// Gaps that clients were told of.
     public static let gaps = BrokerEventKinds(rawValue: 1 << 10)
+    /// The peers of admitted clients.
+    public static let admissions = BrokerEventKinds(rawValue: 1 << 11)
+    /// Refusals of connections, subscriptions, messages and requests.
+    public static let refusals = BrokerEventKinds(rawValue: 1 << 12)
+    /// Frames that are received and sent; very many.
+    public static let frames = BrokerEventKinds(rawValue: 1 << 13)
 }

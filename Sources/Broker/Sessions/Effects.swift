@@ -9,6 +9,8 @@ extension Session {
         }
 
         private var storage: Storage
+        /// What the effects refuse, for observers; `nil` for nothing.
+        public internal(set) var refusal: Refusal.Subject?
 
         /// One effect.
         init(_ effect: consuming Effect) { storage = .one(effect) }
@@ -19,7 +21,18 @@ extension Session {
         /// Concatenates effects.
         static func + (first: Effects, second: Effects) -> Effects {
             if first.isEmpty { return second }
-            return second.isEmpty ? first : Effects(Array(first) + Array(second))
+            if second.isEmpty { return first }
+            var effects = Effects(Array(first) + Array(second))
+            effects.refusal = first.refusal ?? second.refusal
+            return effects
+        }
+
+        /// The same effects as the refusal of something, if they refuse a message.
+        func refusing(_ subject: Refusal.Subject) -> Effects {
+            guard refusal != nil else { return self }
+            var effects = self
+            effects.refusal = subject
+            return effects
         }
 
         /// Consumes the effects, in order.

@@ -84,7 +84,7 @@ public struct Session {
         case .unsubscribe(let channel):
             return unsubscribe(channel, now: now)
         case .signin(let auth, let userData):
-            return signIn(auth: auth, userData: userData, now: now)
+            return signIn(auth: auth, userData: userData, now: now).refusing(.signIn)
         case .clientEvent(let event):
             return receive(event, now: now)
         case .unsupported(let event):
@@ -250,15 +250,17 @@ public struct Session {
             message: refusal.description,
             status: refusal.status
         )
-        return limitMet(refusal.limit) + [.send(error)] + refuse(refusal.description, now: now)
+        let effects: Effects = limitMet(refusal.limit) + [.send(error)]
+        return (effects + refuse(refusal.description, now: now)).refusing(.subscription)
     }
 
     private func limitMet(_ limit: Limit?) -> Effects { limit.map { Effects(.limitMet($0)) } ?? [] }
 
     /// Answers with an error; closes the connection after too many faulty messages within a minute.
     mutating func refuse(_ message: String, code: PusherCode? = nil, now: Int64) -> Effects {
+        var effects = Effects(.send(.error(code: code, message: message)))
         if faults.record(at: now) > app.limits.faultsPerMinuteMax {
-            return [
+            effects = [
                 .limitMet(.faultRate),
                 .close(
                     .overCapacity,
@@ -266,7 +268,8 @@ public struct Session {
                 ),
             ]
         }
-        return Effects(.send(.error(code: code, message: message)))
+        effects.refusal = .message
+        return effects
     }
 }
 

@@ -12,7 +12,7 @@ actor PublishedContacts {
     static let channel = "contacts"
     /// The event for a new snapshot.
     static let event = "snapshot"
-    /// The maximum length of an event with its model, in bytes; a broker's default limit is 10 KiB.
+    /// The maximum length of an event with its model, in bytes; the least that brokers of the protocol accept is 10 KiB.
     static let eventLengthMax = 8_000
 
     private let store: ContactStore

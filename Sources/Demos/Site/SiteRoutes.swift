@@ -76,8 +76,11 @@ package struct SiteRoutes: Sendable {
     }
 
     private func page(_ request: HTTPRequest) throws -> Response? {
-        // A browser gets the page, other clients a health check.
-        if request.path == "/", !request.accepts("text/html") { return try .encoding("It works!") }
+        // A browser gets the page; other clients are told what this is, which also serves as a health check.
+        if request.path == "/", !request.accepts("text/html") {
+            let host = request.field("host") ?? "this address"
+            return .text("These are the demos of Fanfare: open http://\(host)/ in a browser.\n")
+        }
         if let file = files[request.path] {
             let isPusherJS = request.query["client"] == "pusher-js"
             let scripts = [

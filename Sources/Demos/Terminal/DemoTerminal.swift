@@ -53,6 +53,16 @@ struct DemoAddresses: ParsableArguments {
     }
 }
 
+/// Broker or backend of the demos cannot be reached.
+struct UnreachableDemos: Error, CustomStringConvertible {
+    let reason: String
+
+    var description: String {
+        "The demos cannot be reached: \(reason). Start them with \"make run\", or name them with "
+            + "--broker and --backend."
+    }
+}
+
 /// The lines of the standard input.
 enum TypedLines {
     static func make() -> AsyncStream<String> {

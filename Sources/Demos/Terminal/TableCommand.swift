@@ -5,6 +5,8 @@ enum TableCommand: Equatable {
     case move(Int, Int)
     case quit
 
+    private static let syntax = "type add NAME, remove N, move N M, or quit"
+
     /// The error of an invalid command.
     struct Mistake: Error, Equatable, CustomStringConvertible {
         var description: String
@@ -34,8 +36,10 @@ enum TableCommand: Equatable {
         case "remove": self = .remove(try row(1))
         case "move": self = .move(try row(1), try row(2))
         case "quit", "exit": self = .quit
-        default:
-            throw Mistake(description: "Type add NAME, remove N, move N M, or quit")
+        case "add": throw Mistake(description: "add needs a name: \(Self.syntax)")
+        case let word?:
+            throw Mistake(description: "\"\(word)\" is not a command: \(Self.syntax)")
+        case nil: throw Mistake(description: Self.syntax)
         }
     }
 }

@@ -31,9 +31,9 @@ struct TableTerminal: AsyncParsableCommand {
                 base: try addresses.url(below: "table/rows")
             )
         )
-        client.connect()
         defer { client.disconnect() }
-        if let command { return try await run(command, on: people) }
+        if let command { return try await run(command, on: people, client) }
+        client.connect()
 
         let screen = TableScreen(
             title: "Realtime table",
@@ -54,10 +54,49 @@ struct TableTerminal: AsyncParsableCommand {
         }
     }
 
-    /// Runs one command and waits until the backend has confirmed it.
-    @MainActor private func run(_ line: String, on people: LiveList<Person>) async throws {
+    /// The longest wait for rows and for the confirmation of an edit.
+    private static let patience = Duration.seconds(20)
+
+    /// Runs one command and waits until the backend has confirmed it; fails if broker or backend cannot be reached.
+    @MainActor private func run(
+        _ line: String,
+        on people: LiveList<Person>,
+        _ client: Fanfare
+    ) async throws {
+        let (outcomes, outcome) = AsyncStream.makeStream(of: (any Error)?.self)
+        client.onStatusChange { change in
+            switch change.new {
+            case .waiting(_, let error), .failed(let error):
+                outcome.yield(UnreachableDemos(reason: "\(error)"))
+            case .connecting, .connected, .disconnected, .suspended: break
+            }
+        }
+        client.connect()
+        let edit = Task { @MainActor in
+            do {
+                try await self.edit(line, people)
+                outcome.yield(nil)
+            } catch {
+                outcome.yield(error)
+            }
+        }
+        let watch = Task {
+            try await Task.sleep(for: Self.patience)
+            outcome.yield(UnreachableDemos(reason: "no answer within \(Self.patience)"))
+        }
+        defer {
+            edit.cancel()
+            watch.cancel()
+        }
+        for await error in outcomes {
+            if let error { throw error }
+            return
+        }
+    }
+
+    @MainActor private func edit(_ line: String, _ people: LiveList<Person>) async throws {
         for await update in people.updates where !update.state.isLoading {
-            if let error = update.state.error { throw error }
+            if let error = update.state.error { throw UnreachableDemos(reason: "\(error)") }
             break
         }
         let command = try TableCommand(line, rowCount: people.rows.count)

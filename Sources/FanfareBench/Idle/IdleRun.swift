@@ -159,7 +159,7 @@ final class IdleRun: BenchRun {
     ///   - before: The server's memory before the connections are opened, in bytes.
     ///   - after: The server's memory with the connections, in bytes.
     ///   - connectionCount: The number of connections.
-    /// - Returns: Bytes per connection, or that there was no growth.
+    /// - Returns: Bytes per connection, or that there was no growth: then the member is null.
     static func growth(
         from before: Int,
         to after: Int,
@@ -171,7 +171,7 @@ final class IdleRun: BenchRun {
             text: each > 0
                 ? "\(decimal(each, places: 0)) bytes"
                 : "no growth: the server reused memory; restart it and measure again",
-            members: [("memory_bytes_per_connection", .number(each, places: 1))]
+            members: [("memory_bytes_per_connection", .number(each > 0 ? each : nil, places: 1))]
         )
     }
 }

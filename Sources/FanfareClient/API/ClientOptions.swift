@@ -76,7 +76,7 @@ public struct ClientOptions: Sendable {
     public var clientEventsPerSecond: Int? = 10
     /// The longest data of a client event, in bytes.
     ///
-    /// The default is what brokers allow.
+    /// The default is what the hosted service allows; Fanfare's own default is 102,400 (`event_data_length_max`).
     public var clientEventLengthMax = 10_240
     /// The most members of a presence channel, and the most watched users, to keep; more are reported and left out.
     public var membersMax = 10_000

@@ -23,12 +23,57 @@ final class API {
     }
 
     /// Accepts a request that is signed and within its app's rates; refuses any other.
-    func decide(on head: RequestHead) -> HTTPDecision {
+    func decide(on head: RequestHead, of stream: Stream?) -> HTTPDecision {
         do throws(APIError) {
             return try check(head)
         } catch {
-            return .answer(core.refuse(error))
+            return .answer(core.refuse(error, head, of: app(of: head), on: stream))
         }
+    }
+
+    /// Accepts a request of the console, which is not signed: the page's session has authenticated it.
+    ///
+    /// - Parameters:
+    ///   - head: The request.
+    ///   - start: The index in the path where the API's own path begins.
+    ///   - stream: The connection's stream.
+    /// - Returns: The decision; the rates of the app apply.
+    func decideForConsole(
+        on head: RequestHead,
+        from start: Int,
+        of stream: Stream?
+    ) -> HTTPDecision {
+        do throws(APIError) {
+            guard let route = head.withPath({ Route(path: $0, from: start) }),
+                let id = route.app, let kind = route.kind
+            else { throw APIError(status: 404, message: "Nothing is at \(head.path)") }
+            guard route.methods.contains(head.method) else {
+                let error = HTTPError.methodNotAllowed(head.method, allowed: route.methods)
+                return .answer(Response(refusing: error))
+            }
+            let registry = core.context.registry
+            guard let app = head.withPath({ registry.apps[id: $0.extracting(id)] }),
+                app !== registry.consoleApp
+            else { throw APIError(unknownApp: head.pathText(id)) }
+            try allow(kind, of: app)
+            let parameters = head.withQuery { QueryParameters(parsing: $0) }
+            return accept(
+                APIRequest.Accepted(
+                    app: app,
+                    route: route,
+                    parameters: parameters,
+                    isSigned: false
+                )
+            )
+        } catch {
+            return .answer(core.refuse(error, head, of: nil, on: stream))
+        }
+    }
+
+    private func accept(_ request: consuming APIRequest.Accepted) -> HTTPDecision {
+        if !isKnownUniquelyReferenced(&last) { last = APIRequest(core: core) }
+        last.begin(request)
+        return .accept(last)
     }
 
     private func check(_ head: RequestHead) throws(APIError) -> HTTPDecision {
@@ -36,7 +81,9 @@ final class API {
             return .answer(.options(allowed: [.get, .head, .post, .delete, .options]))
         }
         guard let route = head.withPath({ route(of: $0) }) else {
-            throw APIError(status: 404, message: "Nothing is at \(head.path)")
+            // Not reported: whoever looks for other servers asks for many paths.
+            let error = APIError(status: 404, message: "Nothing is at \(head.path)")
+            return .answer(Response(refusal: error))
         }
         if head.method == .options {
             return .answer(.options(allowed: route.methods + [.options]))
@@ -46,26 +93,31 @@ final class API {
             return .answer(Response(refusing: error))
         }
         if route == .health { return .answer(health) }
-        if route == .live { return .answer(.text("ok\n")) }
+        if route == .live { return .answer(.status("ok")) }
         let parameters = head.withQuery { QueryParameters(parsing: $0) }
         let app = try authenticate(head, parameters, id: route.app)
         if let kind = route.kind { try allow(kind, of: app) }
-        if !isKnownUniquelyReferenced(&last) { last = APIRequest(core: core) }
-        last.begin(APIRequest.Accepted(app: app, route: route, parameters: parameters))
-        return .accept(last)
+        return accept(APIRequest.Accepted(app: app, route: route, parameters: parameters))
     }
 
     /// The answer to `GET /health`: 200 while the broker serves, 503 once it is stopping, or
     /// without Redis for some seconds.
     private var health: Response {
-        guard core.stage == .serving else { return .text("stopping\n", status: 503) }
+        guard core.stage == .serving else { return .status("stopping", status: 503) }
         let isIsolated = core.context.settings.cluster?.status.isIsolated == true
-        return isIsolated ? .text("isolated\n", status: 503) : .text("ok\n")
+        return isIsolated ? .status("isolated", status: 503) : .status("ok")
     }
 
     private func route(of path: Span<UInt8>) -> Route? {
         let prefix = core.context.settings.pathPrefix
         return Route(path: path, from: path.starts(with: prefix) ? prefix.utf8.count : 0)
+    }
+
+    /// The app in the path of a refused request.
+    private func app(of head: RequestHead) -> App? {
+        head.withPath { path in
+            route(of: path)?.app.flatMap { core.context.registry.apps[id: path.extracting($0)] }
+        }
     }
 
     /// Returns the app that signed the request.
@@ -123,14 +175,44 @@ final class API {
 }
 
 extension ShardCore {
-    /// Counts the hit of the error's limit, if it has one, and returns the response.
-    func refuse(_ error: APIError) -> Response {
+    /// Counts the hit of the error's limit, if it has one, reports the refusal, and returns the response.
+    ///
+    /// - Parameters:
+    ///   - error: The error.
+    ///   - head: The request.
+    ///   - app: The app that has signed it, if that is known.
+    ///   - stream: The backend's connection.
+    /// - Returns: The response.
+    func refuse(
+        _ error: APIError,
+        _ head: RequestHead,
+        of app: App?,
+        on stream: Stream?
+    ) -> Response {
         if let limit = error.limit { context.limitMet(limit) }
+        context.refused(of: app?.id, refusal(error, head, stream))
         return Response(refusal: error)
+    }
+
+    private func refusal(_ error: APIError, _ head: RequestHead, _ stream: Stream?) -> Refusal {
+        var refusal = Refusal(.request, reason: error.message)
+        refusal.code = error.status
+        refusal.request = "\(head.method) \(head.path)"
+        refusal.address = context.settings.admissionControl.addressText(of: stream, head)
+        refusal.advice =
+            error.limit?.advice
+            ?? (error.status == 401 || error.status == 404
+                ? "compare app ID, key and secret of the backend with apps.N, and its clock" : nil)
+        return refusal
     }
 }
 
 extension Response {
+    /// The response to `GET /health` and `GET /live`: a word, and the version.
+    fileprivate static func status(_ word: String, status: Status = 200) -> Response {
+        .text("\(word) (fanfare \(BrokerServer.version))\n", status: status)
+    }
+
     /// The response to a request that the API refuses: the status and one line of plain text.
     init(refusal: APIError) {
         self = .text("", status: Status(refusal.status))

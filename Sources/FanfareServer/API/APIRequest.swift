@@ -12,6 +12,8 @@ final class APIRequest: HTTPContentReceiver {
         let app: App
         let route: Route
         let parameters: QueryParameters
+        /// Whether the parameters have a signature, which the body must match; a request of the console has none.
+        var isSigned = true
     }
 
     private let core: ShardCore
@@ -30,7 +32,7 @@ final class APIRequest: HTTPContentReceiver {
         do throws(APIError) {
             try answer(accepted, head, body, exchange)
         } catch {
-            exchange.respond(core.refuse(error))
+            exchange.respond(core.refuse(error, head, of: accepted.app, on: exchange.stream))
         }
     }
 
@@ -41,7 +43,9 @@ final class APIRequest: HTTPContentReceiver {
         _ exchange: HTTPExchange
     ) throws(APIError) {
         let (app, parameters) = (accepted.app, accepted.parameters)
-        try RequestSignature.verifyBody(body, parameters: parameters)
+        if accepted.isSigned {
+            try RequestSignature.verifyBody(body, parameters: parameters)
+        }
         switch accepted.route {
         case .events:
             try EventsAPI(app, core, head).trigger(body, parameters, exchange)

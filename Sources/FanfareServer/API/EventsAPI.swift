@@ -52,7 +52,7 @@ struct EventsAPI {
         publication.key = publication.key ?? key
         try check(&publication)
         let publications = CollectionOfOne(publication)
-        if let limit = limit(of: publications) { return refuseLater(limit, exchange) }
+        if let limit = limit(of: publications) { return refuseLater(limit, publications, exchange) }
         switch core.channels.publish(publications, of: app.id) {
         case .settled(let outcome): answer(publication, outcome, exchange)
         case .pending(let pending):
@@ -88,7 +88,7 @@ struct EventsAPI {
             publications[index].key = try key?.ofEvent(index)
         }
         for index in publications.indices { try check(&publications[index]) }
-        if let limit = limit(of: publications) { return refuseLater(limit, exchange) }
+        if let limit = limit(of: publications) { return refuseLater(limit, publications, exchange) }
         switch core.channels.publish(publications, of: app.id) {
         case .settled(let outcome): answer(publications, outcome, exchange)
         case .pending(let pending):
@@ -153,13 +153,13 @@ struct EventsAPI {
     ) -> Response? {
         switch outcome {
         case .accepted, .repeated, .positioned: return nil
-        case .refused(let limit): return Response(refusal: core.refusal(of: limit))
+        case .refused(let limit): return refuse(core.refusal(of: limit), channels)
         case .conflicting:
             let error = APIError(
                 status: 422,
                 message: "Another event was published under this idempotency_key"
             )
-            return Response(refusal: error)
+            return refuse(error, channels)
         case .outdated(let position):
             // A condition is of a single event on a single channel.
             let issued = channels.first.flatMap { channel in
@@ -167,7 +167,7 @@ struct EventsAPI {
             }
             return Response(outdatedBehind: issued)
         case .unavailable(let refusal):
-            return Response(refusal: APIError(status: 503, message: refusal.text))
+            return refuse(APIError(status: 503, message: refusal.text), channels)
         case .unstored:
             let error = APIError(
                 status: 503,
@@ -175,14 +175,32 @@ struct EventsAPI {
                     "The archive cannot be written at present: an event of the request is not published, "
                     + "try again in a second"
             )
-            return Response(refusal: error)
+            return refuse(error, channels)
         }
     }
 
+    /// Reports a refusal, and returns its response.
+    private func refuse(_ error: APIError, _ channels: [ChannelName]) -> Response {
+        var refusal: Refusal {
+            var refusal = Refusal(.request, reason: error.message)
+            refusal.code = error.status
+            refusal.channel = channels.map(\.text).joined(separator: ", ")
+            refusal.advice = error.limit?.advice
+            return refusal
+        }
+        core.context.refused(of: app.id, refusal)
+        return Response(refusal: error)
+    }
+
     /// Refuses a trigger because a limit is reached, after ``ChannelService/refusalDelay``.
-    private func refuseLater(_ limit: Limit, _ exchange: HTTPExchange) {
+    private func refuseLater(
+        _ limit: Limit,
+        _ publications: some Collection<Publication>,
+        _ exchange: HTTPExchange
+    ) {
         core.context.limitMet(limit)
-        let refusal = DelayedAnswer(Response(refusal: core.refusal(of: limit)), on: exchange)
+        let response = refuse(core.refusal(of: limit), publications.flatMap(\.channels))
+        let refusal = DelayedAnswer(response, on: exchange)
         core.context.reactor.schedule(after: ChannelService.refusalDelay, refusal)
     }
 

@@ -25,7 +25,9 @@ public struct AppConfiguration: Sendable, Hashable {
     /// The maximum number of channels of one connection.
     public var subscriptionsMax = 10_000
     /// The maximum length of an event's data, in bytes.
-    public var eventDataLengthMax = 10_240
+    public var eventDataLengthMax = 102_400
+    /// Other limits for the channels with a prefix; the first that fits applies.
+    public var eventDataRules: [EventDataRule] = []
     /// The maximum length of a channel's name, in characters.
     public var channelNameLengthMax = 200
     /// The maximum number of channels of one trigger.
@@ -106,6 +108,20 @@ extension AppConfiguration {
         public init(key: String? = nil, secret: String) {
             self.key = key
             self.secret = secret
+        }
+    }
+
+    /// The limit of events on the channels with a prefix.
+    public struct EventDataRule: Sendable, Hashable {
+        /// The beginning of the channels' names.
+        public var channelPrefix: String
+        /// The maximum length of an event's data, in bytes.
+        public var lengthMax: Int
+
+        /// Creates a rule.
+        public init(channelPrefix: String, lengthMax: Int) {
+            self.channelPrefix = channelPrefix
+            self.lengthMax = lengthMax
         }
     }
 

@@ -144,15 +144,19 @@ extension Configuration {
     func limitFaults(besides known: Set<String>) -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         for (index, app) in apps.enumerated() {
-            let key = "apps.\(index).event_data_length_max"
-            for (other, limit) in [
-                ("limits.request_body_length_max", requestBodyLengthMax),
-                ("limits.queued_bytes_max", queuedBytesMax),
-            ] where app.eventDataLengthMax >= limit && known.isDisjoint(with: [key, other]) {
-                let problem =
-                    "is \(app.eventDataLengthMax) bytes, but \(other) is \(limit): "
-                    + "no such event would pass; lower the one or raise the other"
-                faults.append(ConfigurationFault(key: key, problem: problem))
+            let rules = app.eventDataRules.enumerated()
+                .map { ("event_data_rules.\($0).length_max", $1.lengthMax) }
+            for (name, length) in [("event_data_length_max", app.eventDataLengthMax)] + rules {
+                let key = "apps.\(index).\(name)"
+                for (other, limit) in [
+                    ("limits.request_body_length_max", requestBodyLengthMax),
+                    ("limits.queued_bytes_max", queuedBytesMax),
+                ] where length >= limit && known.isDisjoint(with: [key, other]) {
+                    let problem =
+                        "is \(length) bytes, but \(other) is \(limit): "
+                        + "no such event would pass; lower the one or raise the other"
+                    faults.append(ConfigurationFault(key: key, problem: problem))
+                }
             }
         }
         return faults

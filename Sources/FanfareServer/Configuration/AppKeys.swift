@@ -39,7 +39,13 @@ extension ConfigurationKey<AppConfiguration> {
             \.subscriptionsMax,
             .count("a number of channels", in: 1...10_000_000)
         ),
-        Self("event_data_length_max", \.eventDataLengthMax, .bytes(in: 1...(16 << 20))),
+        Self("event_data_length_max", \.eventDataLengthMax, eventDataLength),
+        Self(
+            "event_data_rules",
+            \.eventDataRules,
+            listOf: ConfigurationKey<AppConfiguration.EventDataRule>.all,
+            blank: AppConfiguration.EventDataRule(channelPrefix: "", lengthMax: 0)
+        ),
         Self(
             "channel_name_length_max",
             \.channelNameLengthMax,
@@ -97,6 +103,8 @@ extension ConfigurationKey<AppConfiguration> {
         ),
     ]
 
+    fileprivate static let eventDataLength = SettingKind<Int>.bytes(in: 1...(16 << 20))
+
     private static let requestRate =
         SettingKind<Int>.count("a number of requests a second", in: 1...100_000_000).orNone()
 
@@ -119,6 +127,19 @@ extension ConfigurationKey<AppConfiguration.Credential> {
     static let all: [Self] = [
         Self("key", \.key, SettingKind<String>.word.orNone()),
         Self("secret", \.secret, .secret, isRequired: true),
+    ]
+}
+
+extension ConfigurationKey<AppConfiguration.EventDataRule> {
+    /// The keys of a rule.
+    static let all: [Self] = [
+        Self("channel_prefix", \.channelPrefix, .channelNamePart, isRequired: true),
+        Self(
+            "length_max",
+            \.lengthMax,
+            ConfigurationKey<AppConfiguration>.eventDataLength,
+            isRequired: true
+        ),
     ]
 }
 

@@ -35,7 +35,7 @@ public struct Configuration: Sendable, Equatable {
     /// The limits of connections before they are authenticated.
     public var admission = Admission()
     /// The maximum length of a client's WebSocket message, in bytes.
-    public var messageLengthMax = 65_536
+    public var messageLengthMax = 262_144
     /// The maximum number of frames of one message.
     public var messageFragmentsMax = 4_096
     /// The maximum time between the first and the last byte of a client's message, in seconds.
@@ -54,7 +54,7 @@ public struct Configuration: Sendable, Equatable {
     /// The maximum length of an HTTP request's head, in bytes.
     public var requestHeadLengthMax = 16_384
     /// The maximum length of an HTTP request's body, in bytes.
-    public var requestBodyLengthMax = 1 << 20
+    public var requestBodyLengthMax = 2 << 20
 
     /// The records of connections.
     public var connectionRecords = ConnectionRecordsConfiguration()
@@ -70,6 +70,8 @@ public struct Configuration: Sendable, Equatable {
     public var shutdown = Shutdown()
     /// The listener of the metrics.
     public var metrics = Metrics()
+    /// The console.
+    public var console = Console()
     /// The level and format of the log.
     public var log = Log()
 

@@ -12,7 +12,7 @@ extension Configuration {
         let known = Set(faults.map(\.key))
         return faults + listenerFaults() + certificateFaults() + appFaults() + trustFaults()
             + limitFaults(besides: known) + shutdownFaults(besides: known) + archiveFaults()
-            + clusterFaults(besides: known)
+            + clusterFaults(besides: known) + consoleFaults(besides: known)
     }
 
     /// Validates the configuration, see ``faults()``.

@@ -71,6 +71,7 @@ extension ConfigurationKey<Configuration> {
         ] + connectionRecords + archive + cluster + [
             Self("metrics.host", \.metrics.host, .address),
             Self("metrics.port", \.metrics.port, SettingKind<UInt16>.port.orNone()),
+        ] + console + [
             Self(
                 "shutdown.deadline",
                 \.shutdown.deadline,

@@ -1,5 +1,5 @@
 /// Suggests names for a misspelt one.
-enum Suggestion {
+package enum Suggestion {
     /// Returns the candidates that are similar to a misspelt name, the closest first.
     ///
     /// - Parameters:
@@ -7,8 +7,11 @@ enum Suggestion {
     ///   - candidates: The names that exist.
     ///   - separator: The separator of the words of a name: names with the same last word are similar.
     /// - Returns: At most three; none when no candidate is similar.
-    static func closest(to name: String, among candidates: [String], separator: String) -> [String]
-    {
+    package static func closest(
+        to name: String,
+        among candidates: [String],
+        separator: String
+    ) -> [String] {
         let distanceMax = max(1, min(3, name.count / 4))
         let close = candidates.enumerated()
             .map { (distance: distance(name, $0.element), index: $0.offset) }

@@ -77,6 +77,13 @@ package final class AdmissionControl: Sendable {
         return address
     }
 
+    /// The address of the peer of a request for the log, or that of the client behind a trusted proxy.
+    func addressText(of stream: Stream?, _ head: RequestHead) -> String? {
+        guard let peer = stream?.remoteAddress() else { return nil }
+        let address = proxies.address(of: peer, head) ?? peer
+        return address.port == 0 ? address.ip ?? "\(address)" : "\(address)"
+    }
+
     /// The number of clients.
     var clientCount: Int { connections.takenCount }
 

@@ -37,12 +37,17 @@ struct TrustedProxies: Sendable {
     ///   - head: The request.
     /// - Returns: The address; `nil` if it is unknown: then no limit per address applies.
     func client(of peer: SocketAddress?, _ head: RequestHead) -> ClientAddress? {
+        address(of: peer, head).flatMap { ClientAddress($0) }
+    }
+
+    /// The same as the whole address; the port is 0 if a proxy has not given it.
+    func address(of peer: SocketAddress?, _ head: RequestHead) -> SocketAddress? {
         guard let peer else { return nil }
-        guard isTrusted(peer) else { return ClientAddress(peer) }
+        guard isTrusted(peer) else { return peer }
         let entries = head.fields("x-forwarded-for").joined(separator: ",").split(separator: ",")
         for text in entries.reversed() {
             guard let address = Self.address(text) else { return nil }
-            if !isTrusted(address) { return ClientAddress(address) }
+            if !isTrusted(address) { return address }
         }
         return nil
     }

@@ -86,6 +86,7 @@ final class Gateway {
                 context: core.context
             )
             core.connections.add(connection, from: address)
+            report(connection, head)
             let receipts = head.withTarget { ConnectionURL.wantsReceipts(inTarget: $0) }
             connection.begin(&output, receipts: receipts)
             if let fault {
@@ -94,6 +95,7 @@ final class Gateway {
             return connection
         } catch {
             if let limit = error.limit { core.context.limitMet(limit) }
+            report(error, head, stream)
             FrameEncoder.append(.text, to: &output) {
                 ServerMessage.error(code: error.code, message: error.message).append(to: &$0)
             }
@@ -182,6 +184,61 @@ final class Gateway {
             .unauthorized,
             "The origin \"\(origin)\" may not connect: it is not among the app's allowed origins"
         )
+    }
+}
+
+/// What observers get to know.
+extension Gateway {
+    private func report(_ connection: Connection, _ head: RequestHead) {
+        let context = core.context
+        context.notify(
+            .admissions,
+            of: connection.app.id,
+            .admitted(
+                connection.socketID,
+                ClientPeer(
+                    address: context.settings.admissionControl
+                        .addressText(of: connection.stream, head),
+                    library: context.clientNames[connection.clientName],
+                    isSecure: connection.stream.isSecure
+                )
+            )
+        )
+    }
+
+    private func report(_ error: ConnectionRefusal, _ head: RequestHead, _ stream: Stream) {
+        // Nothing is wrong with a client that comes while the broker stops.
+        guard error.code != .reconnectImmediately else { return }
+        core.context.refused(of: nil, refusal(error, head, stream))
+    }
+
+    private func refusal(
+        _ error: ConnectionRefusal,
+        _ head: RequestHead,
+        _ stream: Stream
+    ) -> Refusal {
+        let context = core.context
+        var refusal = Refusal(.connection, reason: error.message)
+        refusal.code = error.code.rawValue
+        refusal.address = context.settings.admissionControl.addressText(of: stream, head)
+        refusal.advice = error.limit?.advice
+        switch error.code {
+        case .appDoesNotExist:
+            refusal.advice = "connect with the key of an app (apps.N.key)"
+            refusal.unknownKey = head.withPathAndQuery { target in
+                try? ConnectionURL.withKey(
+                    inTarget: target,
+                    pathPrefix: context.settings.pathPrefix
+                ) { $0.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
+            }
+        case .appDisabled: refusal.advice = "set apps.N.enabled to true, if that is not on purpose"
+        case .pathNotFound:
+            refusal.advice =
+                "connect to \(context.settings.pathPrefix)/app/KEY (listen.path_prefix)"
+        case .unauthorized: refusal.advice = "add it to apps.N.allowed_origins"
+        default: break
+        }
+        return refusal
     }
 }
 

@@ -1,3 +1,4 @@
+import Broker
 import HTTP1
 package import HTTPServer
 import Net
@@ -8,9 +9,12 @@ final class RequestRouter: HTTPResponder {
     private let gateway: Gateway
     private let api: API
     private let browserFiles: BrowserFiles
+    /// The console at this port; `nil` unless the broker is one for development.
+    private let console: ConsoleRouter?
     private let core: ShardCore
 
     init(core: ShardCore, draining: DrainingStreams) {
+        console = core.context.console.flatMap { $0.isOpen ? ConsoleRouter($0, core) : nil }
         gateway = Gateway(core: core, draining: draining)
         api = API(core: core)
         browserFiles = BrowserFiles(pathPrefix: core.context.settings.pathPrefix)
@@ -19,6 +23,11 @@ final class RequestRouter: HTTPResponder {
 
     func refused(_ error: HTTPError, whileWaitingFor wait: HTTPConnection.Wait) {
         if let limit = error.limit(whileWaitingFor: wait) { core.context.limitMet(limit) }
+    }
+
+    func advice(on error: HTTPError) -> String? {
+        guard case .contentTooLong = error else { return nil }
+        return "The limit is \(Limit.requestBodyLength.rule.key) in the broker's configuration."
     }
 
     func failed(_ error: StreamError) {
@@ -30,22 +39,27 @@ final class RequestRouter: HTTPResponder {
         }
     }
 
+    func mistookProtocol(_ mistake: ProtocolMistake, on stream: Stream) {
+        core.context.refused(of: nil, Refusal(mistake, on: stream))
+    }
+
     func connectionEvicted() { core.context.limitMet(.handshakes) }
 
     func contentRefused() { core.context.limitMet(.inboundBytes) }
 
     func idleConnectionClosed() { core.context.limitMet(.requestIdleTime) }
 
-    func decide(on head: RequestHead) -> HTTPDecision {
+    func decide(on head: RequestHead, of stream: Stream?) -> HTTPDecision {
         // RFC 9110 §7.8: an upgrade to another protocol may be ignored. Some HTTP clients offer HTTP/2 (h2c) with every
         // first request.
         guard head.isUpgrade(to: "websocket") else {
-            return browserFiles.decide(on: head) ?? api.decide(on: head)
+            return console?.decide(on: head, of: stream) ?? browserFiles.decide(on: head)
+                ?? api.decide(on: head, of: stream)
         }
         return head.hasContent ? .answer(gateway.refusalOfContent(head)) : .accept(self)
     }
 
-    /// Opens a WebSocket; all other requests have receivers of their own, or are answered by `decide(on:)`.
+    /// Opens a WebSocket; all other requests have receivers of their own, or are answered by `decide(on:of:)`.
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
         gateway.open(head, exchange)
     }
@@ -61,8 +75,24 @@ extension ShardCore {
             timeouts: context.settings.httpTimeouts,
             connectionsMax: context.settings.handshakesMax,
             draining: draining,
+            responseFields: [Field("Fanfare-Version", BrokerServer.version)],
             responder: RequestRouter(core: self, draining: draining)
         )
+    }
+}
+
+extension Refusal {
+    /// The refusal of a peer that mistakes a port with TLS for one without, or the reverse.
+    fileprivate init(_ mistake: ProtocolMistake, on stream: Stream) {
+        switch mistake {
+        case .tlsOnPlainPort:
+            self.init(.connection, reason: "TLS on a port without TLS (listen.port)")
+            advice = "use http:// or ws://, or the port of tls.port"
+        case .plainOnTLSPort:
+            self.init(.connection, reason: "HTTP without TLS on a TLS port (tls.port)")
+            advice = "use https:// or wss://, or the port of listen.port"
+        }
+        address = stream.remoteAddress().map { "\($0)" }
     }
 }
 

@@ -1,24 +1,13 @@
 import Broker
 import Logging
-import Net
 import PusherProtocol
-import Synchronization
 
 /// Logs what clients have missed: gaps that they were told of, and queues that were dropped.
 ///
-/// At most ten lines a second: after a restart, thousands of clients may be told of a gap at once. The next line has the
-/// number of those that were left out.
+/// At most ten lines a second; the next line has the number of those that were left out.
 final class LossLog: BrokerObserver {
-    private struct Pace {
-        var second: Int64 = -1
-        var lineCount = 0
-        var omittedCount = 0
-    }
-
-    private static let linesPerSecondMax = 10
-
     private let log: Logger
-    private let pace = Mutex(Pace())
+    private let pace = LogPace()
 
     init(_ log: Logger) { self.log = log }
 
@@ -27,8 +16,7 @@ final class LossLog: BrokerObserver {
     }
 
     func observe(_ event: BrokerEvent, of app: AppID?) {
-        guard let omittedCount = takeLine(at: MonotonicTime.current.nanoseconds / 1_000_000_000)
-        else { return }
+        guard let omittedCount = pace.takeLine() else { return }
         var metadata: Logger.Metadata = app.map { ["app": "\($0)"] } ?? [:]
         if omittedCount > 0 { metadata["omitted"] = "\(omittedCount)" }
         switch event {
@@ -42,20 +30,7 @@ final class LossLog: BrokerObserver {
             metadata["socket"] = "\(socketID)"
             metadata["bytes"] = "\(byteCount)"
             log.info("queue of a slow client dropped", metadata: metadata)
-        case .connected, .disconnected, .channel, .limitMet: break
-        }
-    }
-
-    /// Returns how many lines were left out since the last one; `nil` if this one is left out, too.
-    func takeLine(at second: Int64) -> Int? {
-        pace.withLock { pace in
-            if pace.second != second { (pace.second, pace.lineCount) = (second, 0) }
-            guard pace.lineCount < Self.linesPerSecondMax else {
-                pace.omittedCount += 1
-                return nil
-            }
-            pace.lineCount += 1
-            return exchange(&pace.omittedCount, with: 0)
+        case .connected, .admitted, .disconnected, .channel, .limitMet, .refused, .frame: break
         }
     }
 }

@@ -14,10 +14,10 @@ final class ConnectionCounters: Sendable {
 
     /// Creates the counters, at zero.
     init(_ factory: any MetricsFactory) {
-        opened = Counter(label: "fanfare_connections_opened_total", factory: factory)
-        closed = Counter(label: "fanfare_connections_closed_total", factory: factory)
-        dropped = Counter(label: "fanfare_queues_dropped_total", factory: factory)
-        droppedBytes = Counter(label: "fanfare_queued_bytes_dropped_total", factory: factory)
+        opened = Counter(label: BrokerMetric.connectionsOpened.rawValue, factory: factory)
+        closed = Counter(label: BrokerMetric.connectionsClosed.rawValue, factory: factory)
+        dropped = Counter(label: BrokerMetric.queuesDropped.rawValue, factory: factory)
+        droppedBytes = Counter(label: BrokerMetric.queuedBytesDropped.rawValue, factory: factory)
     }
 }
 
@@ -33,7 +33,7 @@ extension ConnectionCounters: BrokerObserver {
         case .deliveriesDropped(_, let byteCount):
             dropped.increment()
             droppedBytes.increment(by: byteCount)
-        case .channel, .gapTold, .limitMet: break
+        case .admitted, .channel, .gapTold, .limitMet, .refused, .frame: break
         }
     }
 }

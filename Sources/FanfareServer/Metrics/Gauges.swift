@@ -28,9 +28,10 @@ actor Gauges {
     func text(apps: AppRegistry, webhooks: WebhookCounters) async -> String {
         var sum = ShardReading()
         for shard in shards { sum.add(await shard.reading) }
+        set(.buildInfo, 1, [("version", BrokerServer.version)])
         update(sum)
         for (id, quota) in apps.quotas {
-            set("fanfare_app_connections", quota.takenCount, [("app", id.text)])
+            set(.appConnections, quota.takenCount, [("app", id.text)])
         }
         update(webhooks)
         if let archive { update(archive.reading) }
@@ -38,34 +39,34 @@ actor Gauges {
     }
 
     private func update(_ sum: ShardReading) {
-        set("fanfare_connections", sum.connections)
-        set("fanfare_handshakes", sum.handshakes)
-        set("fanfare_channels", sum.channels)
-        set("fanfare_queued_bytes", sum.queuedBytes)
-        set("fanfare_inbound_bytes", sum.inboundBytes)
+        set(.connections, sum.connections)
+        set(.handshakes, sum.handshakes)
+        set(.channels, sum.channels)
+        set(.queuedBytes, sum.queuedBytes)
+        set(.inboundBytes, sum.inboundBytes)
         // Concurrent scrapes may overtake each other while they query the shards: no counter decreases or counts twice.
-        count("fanfare_messages_received_total", from: &last.received, to: sum.received)
-        count("fanfare_events_published_total", from: &last.published, to: sum.published)
-        count("fanfare_events_delivered_total", from: &last.delivered, to: sum.delivered)
-        set("fanfare_recovery_resumes_waiting", sum.waitingResumes)
+        count(.messagesReceived, from: &last.received, to: sum.received)
+        count(.eventsPublished, from: &last.published, to: sum.published)
+        count(.eventsDelivered, from: &last.delivered, to: sum.delivered)
+        set(.recoveryResumesWaiting, sum.waitingResumes)
         update(sum.recovery)
         if let cluster = sum.cluster { update(cluster) }
         for (app, seconds) in sum.windows {
-            set("fanfare_recovery_window_seconds", seconds, [("app", app.text)])
+            set(.recoveryWindow, seconds, [("app", app.text)])
         }
     }
 
     private func update(_ recovery: RecoveryCounts) {
         for result in RecoveryCounts.Result.allCases {
             count(
-                "fanfare_recovery_resumes_total",
+                .recoveryResumes,
                 [("result", result.rawValue)],
                 by: recovery[result] - last.recovery[result]
             )
         }
         for eviction in RecoveryCounts.Eviction.allCases {
             count(
-                "fanfare_recovery_evicted_total",
+                .recoveryEvicted,
                 [("limit", eviction.rawValue)],
                 by: recovery[eviction] - last.recovery[eviction]
             )
@@ -74,80 +75,87 @@ actor Gauges {
     }
 
     private func update(_ cluster: ClusterReading) {
-        set("fanfare_cluster_connections", cluster.connections)
-        set("fanfare_cluster_attached_channels", cluster.attachedChannels)
-        set("fanfare_cluster_waiting_bytes", cluster.waitingBytes)
-        set("fanfare_cluster_round_trip_microseconds", cluster.roundTripMicroseconds)
-        set("fanfare_cluster_leaderships", cluster.leaderships)
-        set("fanfare_cluster_webhooks_waiting", cluster.waitingWebhooks)
+        set(.clusterConnections, cluster.connections)
+        set(.clusterAttachedChannels, cluster.attachedChannels)
+        set(.clusterWaitingBytes, cluster.waitingBytes)
+        set(.clusterRoundTrip, cluster.roundTripMicroseconds)
+        set(.clusterLeaderships, cluster.leaderships)
+        set(.clusterWebhooksWaiting, cluster.waitingWebhooks)
         for (reason, faults) in cluster.counts.faults {
             count(
-                "fanfare_cluster_connection_faults_total",
+                .clusterConnectionFaults,
                 [("reason", reason)],
                 by: faults - lastCluster.faults[reason, default: 0]
             )
         }
         let former = lastCluster
-        for (name, count) in [
-            ("caught_up_messages", \ClusterCounts.caughtUp), ("gaps_reported", \.gaps),
-            ("divergences", \.divergences), ("nodes_reaped", \.reapedNodes),
-            ("members_reaped", \.reapedMembers), ("partitions_moved", \.movedPartitions),
-            ("webhooks_dropped", \.droppedWebhooks),
+        for (metric, count) in [
+            (BrokerMetric.clusterCaughtUp, \ClusterCounts.caughtUp), (.clusterGaps, \.gaps),
+            (.clusterDivergences, \.divergences), (.clusterNodesReaped, \.reapedNodes),
+            (.clusterMembersReaped, \.reapedMembers),
+            (.clusterPartitionsMoved, \.movedPartitions),
+            (.clusterWebhooksDropped, \.droppedWebhooks),
         ] {
             let growth = cluster.counts[keyPath: count] - former[keyPath: count]
-            self.count("fanfare_cluster_\(name)_total", by: growth)
+            self.count(metric, by: growth)
         }
         lastCluster.advance(to: cluster.counts)
     }
 
     private func update(_ webhooks: WebhookCounters) {
-        set("fanfare_webhooks_queued", webhooks.queued)
-        set("fanfare_webhooks_unsaved", webhooks.unsaved)
+        set(.webhooksQueued, webhooks.queued)
+        set(.webhooksUnsaved, webhooks.unsaved)
         count(
-            "fanfare_webhooks_delivered_total",
+            .webhooksDelivered,
             from: &lastWebhooks.delivered,
             to: webhooks.delivered
         )
         count(
-            "fanfare_webhook_attempts_failed_total",
+            .webhookAttemptsFailed,
             from: &lastWebhooks.failedAttempts,
             to: webhooks.failedAttempts
         )
-        count("fanfare_webhooks_dead_total", from: &lastWebhooks.dead, to: webhooks.dead)
+        count(.webhooksDead, from: &lastWebhooks.dead, to: webhooks.dead)
     }
 
     private func update(_ archive: Archive.Reading) {
-        set("fanfare_store_unstored_bytes", archive.unstoredBytes)
-        set("fanfare_store_file_bytes", archive.fileBytes)
+        set(.storeUnstoredBytes, archive.unstoredBytes)
+        set(.storeFileBytes, archive.fileBytes)
         count(
-            "fanfare_store_commits_total",
+            .storeCommits,
             from: &lastArchive.transactions,
             to: archive.transactions
         )
-        count("fanfare_store_failures_total", from: &lastArchive.failures, to: archive.failures)
+        count(.storeFailures, from: &lastArchive.failures, to: archive.failures)
         count(
-            "fanfare_store_damaged_sessions_total",
+            .storeDamagedSessions,
             from: &lastArchive.damagedSessions,
             to: archive.damagedSessions
         )
     }
 
-    private func set(_ name: String, _ value: Int, _ labels: [(String, String)] = []) {
-        Meter(label: name, dimensions: labels, factory: registry).set(value)
+    private func set(_ metric: BrokerMetric, _ value: Int, _ labels: [(String, String)] = []) {
+        Meter(label: metric.rawValue, dimensions: labels, factory: registry).set(value)
     }
 
-    private func count(_ name: String, from last: inout Int, to now: Int) {
-        count(name, by: now - last)
+    private func count(_ metric: BrokerMetric, from last: inout Int, to now: Int) {
+        count(metric, by: now - last)
         last = max(last, now)
     }
 
-    private func count(_ name: String, _ labels: [(String, String)] = [], by growth: Int) {
-        Counter(label: name, dimensions: labels, factory: registry).increment(by: max(0, growth))
+    private func count(
+        _ metric: BrokerMetric,
+        _ labels: [(String, String)] = [],
+        by growth: Int
+    ) {
+        Counter(label: metric.rawValue, dimensions: labels, factory: registry)
+            .increment(by: max(0, growth))
     }
 }
 
 extension ShardReading {
-    fileprivate mutating func add(_ other: ShardReading) {
+    /// Adds the reading of another shard.
+    mutating func add(_ other: ShardReading) {
         connections += other.connections
         handshakes += other.handshakes
         channels += other.channels

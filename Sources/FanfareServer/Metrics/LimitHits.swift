@@ -14,6 +14,8 @@ final class LimitHits: Sendable {
         let counter: Counter
         /// The number of hits since the last log message.
         let unloggedCount = Atomic(0)
+        /// The number of hits since the start.
+        let totalCount = Atomic(0)
         /// The time of the next possible log message, in nanoseconds.
         let nextLogTime = Atomic<Int64>(.min)
 
@@ -32,13 +34,21 @@ final class LimitHits: Sendable {
         meters = Dictionary(
             uniqueKeysWithValues: Limit.allCases.map {
                 let counter = Counter(
-                    label: "fanfare_limit_hits_total",
+                    label: BrokerMetric.limitHits.rawValue,
                     dimensions: [("limit", $0.rawValue)],
                     factory: factory
                 )
                 return ($0, Meter(counter))
             }
         )
+    }
+
+    /// The limits that were reached since the start, and how often.
+    var counts: [(limit: Limit, count: Int)] {
+        Limit.allCases.compactMap { limit in
+            let count = meters[limit]?.totalCount.load(ordering: .relaxed) ?? 0
+            return count > 0 ? (limit, count) : nil
+        }
     }
 
     /// Counts hits of a limit.
@@ -51,6 +61,7 @@ final class LimitHits: Sendable {
         guard let meter = meters[limit] else { return }
         meter.counter.increment(by: count)
         meter.unloggedCount.add(count, ordering: .relaxed)
+        meter.totalCount.add(count, ordering: .relaxed)
         let now = MonotonicTime.current.nanoseconds
         let nextLogTime = meter.nextLogTime.load(ordering: .relaxed)
         guard now >= nextLogTime,

@@ -17,9 +17,12 @@ public final class PrometheusRegistry: MetricsFactory {
     }
 
     private let entries = Mutex<[Series: Entry]>([:])
+    private let helpTexts: [String: String]
 
     /// Creates a registry without metrics.
-    public init() {}
+    ///
+    /// - Parameter helpTexts: The meanings of metrics by name, each in one line.
+    public init(helpTexts: [String: String] = [:]) { self.helpTexts = helpTexts }
 
     /// All metrics, grouped and sorted by name.
     public var text: String {
@@ -32,6 +35,9 @@ public final class PrometheusRegistry: MetricsFactory {
         for (series, entry) in ordered {
             if series.name != last {
                 last = series.name
+                if let help = helpTexts[series.name] {
+                    text += "# HELP \(series.name) \(Self.escaped(help))\n"
+                }
                 text += "# TYPE \(series.name) \(entry.isCounter ? "counter" : "gauge")\n"
             }
             text += "\(series.name)\(series.labels) \(entry.cell.value)\n"
@@ -52,11 +58,13 @@ public final class PrometheusRegistry: MetricsFactory {
     private static func text(of labels: [(String, String)]) -> String {
         guard !labels.isEmpty else { return "" }
         let pairs = labels.map { name, value in
-            let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-                .replacing("\n", with: "\\n")
-            return "\(name)=\"\(escaped)\""
+            "\(name)=\"\(escaped(value).replacing("\"", with: "\\\""))\""
         }
         return "{\(pairs.joined(separator: ","))}"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
     }
 
     /// Returns the counter with this name and these dimensions; creates it if needed.

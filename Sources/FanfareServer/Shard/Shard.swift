@@ -10,6 +10,8 @@ actor Shard: LoopResident {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     private let core: ShardCore
     private let site: HTTPSite
+    /// The site of the console's own listener; `nil` without one.
+    private var consoleSite: HTTPSite?
     private var listeners: [Listener] = []
     private var isStopping = false
 
@@ -19,7 +21,8 @@ actor Shard: LoopResident {
         registry: AppRegistry,
         links: ShardLinks,
         observers: [any BrokerObserver],
-        archive: (any MessageArchive)?
+        archive: (any MessageArchive)?,
+        console: BrokerConsole?
     ) throws(SystemError) {
         self.loop = loop
         let context = ShardContext(
@@ -28,7 +31,8 @@ actor Shard: LoopResident {
             registry: registry,
             links: links,
             observers: observers,
-            archive: archive
+            archive: archive,
+            console: console
         )
         core = ShardCore(context)
         core.watchLiveness()
@@ -73,6 +77,47 @@ actor Shard: LoopResident {
         )
         listeners.append(listener)
         return listener.address
+    }
+
+    /// Listens for the console alone on `address`, with TLS if a context is passed.
+    ///
+    /// - Returns: The address, with the port that the kernel chose for port 0.
+    /// - Throws: The call that failed; `ECANCELED` once the shard has stopped.
+    func listenForConsole(
+        on address: SocketAddress,
+        tls: TLSContext?
+    ) throws(SystemError) -> SocketAddress {
+        guard !isStopping, let console = core.context.console else {
+            throw SystemError(call: "listen", code: ECANCELED)
+        }
+        let site = core.makeConsoleSite(console)
+        let listener = try core.context.reactor.listen(
+            on: address,
+            tls: tls,
+            streamLimits: core.context.settings.streamLimits,
+            hasCapacity: site.hasCapacity,
+            refused: core.context.ranOutOfDescriptors,
+            accept: site.accept
+        )
+        consoleSite = site
+        listeners.append(listener)
+        return listener.address
+    }
+
+    /// Reads again which kinds of events the observers want.
+    func updateObservers() { core.context.updateObservers() }
+
+    /// Whether an observer wants a kind of event.
+    func isObserved(_ kind: BrokerEventKinds) -> Bool { core.context.isObserved(kind) }
+
+    /// Whether a channel has subscribers here, or its home is here and it has some elsewhere.
+    func hasSubscribers(of address: ChannelAddress) -> Bool { core.channels.table[address] != nil }
+
+    /// Sends a frame of the broker's own to the channel's subscribers of this shard, without counting it.
+    func send(_ frame: EventFrame, to address: ChannelAddress) {
+        let deliveredCount = core.context.deliveredCount
+        core.channels.fanOut(frame, at: address, except: nil)
+        core.context.deliveredCount = deliveredCount
     }
 
     /// Continues the streams and keys of the archive whose home is this shard.
@@ -143,6 +188,7 @@ actor Shard: LoopResident {
         for listener in listeners { listener.close() }
         listeners = []
         site.finish()
+        consoleSite?.finish()
     }
 
     /// Asks the clients with session tokens to confirm what they have got.

@@ -11,6 +11,8 @@ package final class ShardContext {
     let settings: ServerSettings
     /// The archive of stored channels; `nil` if no channel is stored.
     let archive: (any MessageArchive)?
+    /// The console; `nil` if the broker has none.
+    let console: BrokerConsole?
     // Exclusive access to the fields that every connection or event needs is not checked: none of them calls back while
     // it changes.
 
@@ -49,7 +51,7 @@ package final class ShardContext {
     /// The number of frames sent to subscribers, of events and notices.
     @exclusivity(unchecked) var deliveredCount = 0
 
-    package init(
+    package convenience init(
         reactor: Reactor,
         settings: ServerSettings,
         registry: AppRegistry,
@@ -57,13 +59,34 @@ package final class ShardContext {
         observers: [any BrokerObserver] = [],
         archive: (any MessageArchive)? = nil
     ) {
+        self.init(
+            reactor: reactor,
+            settings: settings,
+            registry: registry,
+            links: links,
+            observers: observers,
+            archive: archive,
+            console: nil
+        )
+    }
+
+    init(
+        reactor: Reactor,
+        settings: ServerSettings,
+        registry: AppRegistry,
+        links: ShardLinks,
+        observers: [any BrokerObserver],
+        archive: (any MessageArchive)?,
+        console: BrokerConsole?
+    ) {
         self.reactor = reactor
         self.archive = archive
+        self.console = console
         self.settings = settings
         self.registry = registry
         self.links = links
         self.observers = BrokerObservers(observers)
-        self.observers.update(apps: registry.ids)
+        self.observers.update(apps: registry.observedIDs)
         observedKinds = self.observers.kinds
     }
 
@@ -120,7 +143,12 @@ package final class ShardContext {
     /// Replaces the apps.
     func replaceApps(_ registry: AppRegistry) {
         self.registry = registry
-        observers.update(apps: registry.ids)
+        updateObservers()
+    }
+
+    /// Reads again which kinds of events the observers want.
+    func updateObservers() {
+        observers.update(apps: registry.observedIDs)
         observedKinds = observers.kinds
     }
 
@@ -147,6 +175,16 @@ package final class ShardContext {
     ) {
         guard observedKinds.contains(kind) else { return }
         observers.notify(kind, on: address, event())
+    }
+
+    /// Reports a refusal to the observers.
+    ///
+    /// - Parameters:
+    ///   - app: The app, if it is known.
+    ///   - refusal: The refusal; evaluated only if an observer wants it.
+    func refused(of app: AppID?, _ refusal: @autoclosure () -> Refusal) {
+        guard observedKinds.contains(.refusals) else { return }
+        observers.notify(.refusals, of: app, .refused(refusal()))
     }
 
     /// Reports a hit of a limit.

@@ -48,6 +48,14 @@ public protocol StreamDelegate: AnyObject {
     /// Does nothing by default.
     func streamAwaitsRecord(_ stream: Stream)
 
+    /// Called when a client of a stream with TLS begins with the method of an HTTP request instead of a TLS handshake.
+    ///
+    /// The stream ends then. By default nothing is sent.
+    ///
+    /// - Parameter stream: The stream, which is not open.
+    /// - Returns: Bytes to send without TLS, as far as the kernel accepts them at once.
+    func streamReceivedPlaintext(_ stream: Stream) -> [UInt8]
+
     /// Returns whether to read the stream once more when a write has failed, before it ends.
     ///
     /// For a peer that may respond, close and reset the connection while it is still sent to: its response is in the
@@ -83,6 +91,9 @@ extension StreamDelegate {
 
     /// Does nothing.
     public func streamAwaitsRecord(_ stream: Stream) {}
+
+    /// Returns nothing to send.
+    public func streamReceivedPlaintext(_ stream: Stream) -> [UInt8] { [] }
 
     /// Returns false.
     public func readsAfterFailedWrite(_ stream: Stream) -> Bool { false }

@@ -57,6 +57,7 @@ extension Stream {
     /// Begins the handshake, or continues it after an event.
     func continueHandshake(_ session: TLSSession) {
         guard session.hasBegun || hasFirstRecord else { return }
+        if !session.hasBegun, beginsWithMethod { return refusePlaintext() }
         switch session.handshake() {
         case .done:
             // OpenSSL may have buffered bytes that it read together with the handshake's last; no event reports them.
@@ -85,6 +86,26 @@ extension Stream {
         guard length <= 5 + TLSSession.recordLengthMax, ioctl(fd, UInt(FIONREAD), &available) == 0
         else { return true }
         return available >= length
+    }
+
+    /// Whether a client's first bytes are the method of an HTTP request: three capital letters (RFC 9110 §9).
+    private var beginsWithMethod: Bool {
+        var bytes: [3 of UInt8] = .init(repeating: 0)
+        guard recv(fd, &bytes, 3, Int32(MSG_PEEK)) == 3 else { return false }
+        for index in bytes.indices where !(0x41...0x5A).contains(bytes[index]) { return false }
+        return true
+    }
+
+    /// Answers a client that speaks HTTP without TLS, and ends the stream.
+    private func refusePlaintext() {
+        let answer = currentDelegate.streamReceivedPlaintext(self)
+        // Unread bytes would make the kernel reset the connection, and the client would lose the answer.
+        let buffer = reactor.receiveBuffer(after: 0)
+        while recv(fd, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT)) == buffer.count {}
+        _ = answer.withUnsafeBytes {
+            send(fd, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+        }
+        end(with: .tls(.plaintext))
     }
 
     /// Reads records until there are no more, or the stream's share of the turn is used up.

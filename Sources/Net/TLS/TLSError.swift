@@ -24,6 +24,8 @@ public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
     case unpinned(keys: [[UInt8]])
     /// The peer closed the connection in the middle of the handshake.
     case endedInHandshake
+    /// The peer sent an HTTP request without TLS.
+    case plaintext
 
     /// A sentence for a log.
     public var description: String {
@@ -39,6 +41,7 @@ public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
         case .untrusted(let reason): "the peer's certificate is not trusted: \(reason)"
         case .unpinned(let keys):
             "none of the peer's \(keys.count) certificates has a key that is pinned"
+        case .plaintext: "the peer has sent an HTTP request without TLS"
         case .endedInHandshake: "the peer closed the connection in the TLS handshake"
         }
     }

@@ -149,8 +149,13 @@ public enum ClientMessage: Equatable, Sendable {
         }
         guard channel.kind == .string else { throw .notAString("channel") }
         let data = members.data
-        if let data, data.decodedLength > limits.dataLengthMax {
-            throw .dataTooLong(length: data.decodedLength, lengthMax: limits.dataLengthMax)
+        if let data {
+            let lengthMax =
+                limits.dataRules.isEmpty
+                ? limits.dataLengthMax : limits.dataLength(of: channel.string(in: text)).max
+            guard data.decodedLength <= lengthMax else {
+                throw .dataTooLong(length: data.decodedLength, lengthMax: lengthMax)
+            }
         }
         return ClientEvent(
             nameToken: event.token(in: text),

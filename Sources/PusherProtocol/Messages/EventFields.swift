@@ -58,6 +58,11 @@ struct EventFields {
             isEphemeral: try boolean(ephemeral, "ephemeral"),
             isDurable: try boolean(durable, "durable")
         )
+        if !limits.dataRules.isEmpty {
+            for channel in publication.channels {
+                _ = try checkedData(limits.dataLength(of: channel.text))
+            }
+        }
         guard publication.ifPosition == nil || publication.channels.count == 1 else {
             throw .badRequest(
                 "if_position needs a single channel (\(publication.channels.count) are given)"
@@ -89,7 +94,7 @@ struct EventFields {
         _ limits: ProtocolLimits
     ) throws(APIError) -> EventEnvelope {
         let name = try checkedName(in: text, limits)
-        let data = try checkedData(limits)
+        let data = try checkedData(limits.longestData)
         var envelope = EventEnvelope(
             name: text.extracting(name.range),
             memberLength: data.range.count
@@ -122,15 +127,16 @@ struct EventFields {
         return name
     }
 
-    private func checkedData(_ limits: ProtocolLimits) throws(APIError) -> JSONValue {
+    private func checkedData(_ limit: DataLengthLimit) throws(APIError) -> JSONValue {
         guard let data else { throw .missing("data") }
-        guard data.decodedLength <= limits.dataLengthMax else {
+        guard data.decodedLength <= limit.max else {
             throw APIError(
                 status: 413,
                 message: "The data content of this event exceeds the allowed maximum "
-                    + "(\(limits.dataLengthMax) bytes). "
+                    + "(\(limit.max) bytes). "
                     + "See https://pusher.com/docs/channels/server_api/http-api/ "
-                    + "- this event has \(data.decodedLength) bytes",
+                    + "- this event has \(data.decodedLength) bytes; "
+                    + "the limit is apps.N.\(limit.key) in the broker's configuration",
                 limit: .eventDataLength
             )
         }

@@ -13,8 +13,8 @@ struct Listen: AsyncParsableCommand {
         abstract: "Show the events of one or more channels, or of a user.",
         discussion: """
             Events are written to standard output, one per line; the status of the connection is \
-            written to standard error. A lost connection is reopened until you end the program. \
-            Private channels need the app's secret; presence channels also need --user.
+            written to standard error. A lost connection is reopened until you end the program; if \
+            every subscription is refused, it ends with exit code 1. Private channels need the app's secret; presence channels also need --user.
 
             Examples:
               fanfare listen news
@@ -56,7 +56,7 @@ struct Listen: AsyncParsableCommand {
         let client = Fanfare(key: app.key, endpoint: endpoint, options: clientOptions)
         let formatter = EventLine(isJSON: json, isColored: Console.supportsColor(STDOUT_FILENO))
         let remaining = RemainingEvents(limit: count)
-        let (endings, ending) = AsyncStream.makeStream(of: FanfareError?.self)
+        let (endings, ending) = AsyncStream.makeStream(of: (any Error)?.self)
         // When the reader of the output is slow, calls wait, and the client stops reading: no event is lost.
         client.bind { event in
             if let line = ProtocolLine.text(event) { Console.printError(line) }
@@ -65,13 +65,19 @@ struct Listen: AsyncParsableCommand {
             Console.print(formatter.text(event, at: Date()))
             if remaining.consume() { ending.yield(nil) }
         }
-        client.onError { Console.printError("\($0)") }
+        let own = user.id.map { [BrokerAPI.channel(ofUser: $0)] } ?? []
+        let refusals = SubscriptionRefusals(channels: own + channels)
+        client.onError { error in
+            guard refusals.isNews(error) else { return }
+            let conclusion = refusals.conclusion(behind: error)
+            if conclusion == nil || refusals.areSeveral { Console.printError("\(error)") }
+            if let conclusion { ending.yield(conclusion) }
+        }
         client.onStatusChange { change in
             let status = change.new
             if let line = StatusLine.text(status, endpoint: endpoint) { Console.printError(line) }
             if case .failed(let error) = status { ending.yield(error) }
         }
-        let own = user.id.map { [BrokerAPI.channel(ofUser: $0)] } ?? []
         for channel in own + channels { client.subscribe(channel) }
         client.connect()
         for await error in endings {
@@ -97,6 +103,51 @@ struct Listen: AsyncParsableCommand {
             broker.insecure ? .insecure : broker.trust.map { .file($0) } ?? .system
         options.signer = user.signer(key: app.key)
         return options
+    }
+}
+
+/// The subscriptions that the broker has refused.
+final class SubscriptionRefusals: Sendable {
+    private struct State {
+        var channels: Set<String> = []
+        /// The last reason, which the broker repeats in an error of its own (Pusher protocol, "Channel errors").
+        var reason = ""
+    }
+
+    private let channels: Set<String>
+    private let state = Mutex(State())
+
+    /// Begins without refusals; the channels are those that the program subscribes to.
+    init(channels: [String]) { self.channels = Set(channels) }
+
+    /// Records an error; returns whether it says something that was not reported.
+    func isNews(_ error: FanfareError) -> Bool {
+        state.withLock { state in
+            switch error.code {
+            case .subscriptionRefused:
+                // Of an overloaded broker, the client asks again.
+                let isFinal = error.status.map { $0 != 429 && $0 < 500 } ?? true
+                if isFinal, let channel = error.channel { state.channels.insert(channel) }
+                state.reason = error.reason
+                return true
+            case .reported where error.reason == state.reason:
+                state.reason = ""
+                return false
+            default: return true
+            }
+        }
+    }
+
+    /// Whether there is more than one subscription.
+    var areSeveral: Bool { channels.count > 1 }
+
+    /// The error that ends the program if every subscription was refused; `nil` if not.
+    func conclusion(behind error: FanfareError) -> CommandError? {
+        guard state.withLock({ $0.channels.isSuperset(of: channels) }) else { return nil }
+        let message =
+            areSeveral ? "all \(channels.count) subscriptions are refused" : error.message
+        let advice = error.status == 401 ? ". Check --secret (or FANFARE_SECRET) and --key." : ""
+        return CommandError(message + advice)
     }
 }
 

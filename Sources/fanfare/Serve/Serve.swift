@@ -20,9 +20,13 @@ struct Serve: AsyncParsableCommand {
             Options override FANFARE_… variables, which override the file. A variable is a key's \
             path in capitals: FANFARE_LISTEN_PORT for listen.port.
 
+            The log says whom the broker refuses, and why. With --debug it also has connections, \
+            subscriptions and events; with --log-level trace each message, without signatures.
+
             Examples:
               fanfare serve
-              fanfare serve --config fanfare.yaml --log-level debug
+              fanfare serve --debug
+              fanfare serve --config fanfare.yaml --log-level trace
               fanfare serve --host 0.0.0.0 --app 42:a-key:a-secret
               fanfare serve --tls-port 6002 --tls-certificate c.pem --tls-key k.pem
             """
@@ -64,6 +68,15 @@ struct Serve: AsyncParsableCommand {
         help: "The minimum level to log: trace, debug, info, notice, warning, error or critical."
     )
     var logLevel: String?
+
+    @Flag(help: "Log connections, subscriptions and events: the same as --log-level debug.")
+    var debug = false
+
+    func validate() throws {
+        if debug, logLevel != nil {
+            throw ValidationError("--debug is --log-level debug: leave out one of them.")
+        }
+    }
 
     func run() async throws {
         // Before the file is read, so that no change is missed.
@@ -140,7 +153,7 @@ struct Serve: AsyncParsableCommand {
             ("--tls-port", "tls.port", tlsPort),
             ("--tls-certificate", "tls.certificates.0.certificate", tlsCertificate),
             ("--tls-key", "tls.certificates.0.key", tlsKey), ("--loops", "loops", loops),
-            ("--log-level", "log.level", logLevel),
+            ("--log-level", "log.level", logLevel), ("--debug", "log.level", debug ? "debug" : nil),
         ] {
             if let value { options.set(key, to: value, by: option) }
         }
@@ -172,6 +185,7 @@ enum ReadyLine {
         let shown = keys.prefix(3).joined(separator: ", ")
         let others = keys.count > 3 ? " and \(keys.count - 3) more" : ""
         let noun = keys.count == 1 ? "key" : "keys"
-        return "fanfare: ready on \(addresses) (app \(noun) \(shown)\(others))"
+        return "fanfare \(BrokerServer.version): ready on \(addresses) "
+            + "(app \(noun) \(shown)\(others))"
     }
 }

@@ -98,7 +98,7 @@ import Testing
             let (late, _) = try await node.connected()
             try late.send(#"{"event":"pusher:subscribe","data":{"channel":"b"}}"#)
             try await eventually { try await health(node).status == 503 }
-            #expect(try await health(node).body == "isolated\n")
+            #expect(try await health(node).body == "isolated (fanfare 0.1.0)\n")
             for client in [client, late] {
                 let error = try await client.nextText()
                 #expect(error.contains("4200"), "\(error)")

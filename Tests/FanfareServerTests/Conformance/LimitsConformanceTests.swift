@@ -40,11 +40,17 @@ import Testing
         }
     }
 
-    @Test("An event's data has at most 10,240 bytes, counted after unescaping")
-    func eventData() async throws {
-        try await TestBroker.run { broker in
+    @Test(
+        "An event's data has at most 102,400 bytes, or 10,240 by one key, counted after unescaping",
+        arguments: [nil, 10_240]
+    )
+    func eventData(limit: Int?) async throws {
+        try await TestBroker.run {
+            if let limit { $0.apps[0].eventDataLengthMax = limit }
+        } _: { broker in
+            let lengthMax = limit ?? 102_400
             for (unit, bytes) in [("x", 1), ("é", 2), ("\\u0041", 1), ("\\ud83d\\ude00", 4)] {
-                let count = 10_240 / bytes
+                let count = lengthMax / bytes
                 for (count, status) in [(count, 200), (count + 1, 413)] {
                     let data = String(repeating: unit, count: count)
                     let answer = try await broker.post(
@@ -54,11 +60,52 @@ import Testing
                     guard status == 413 else { continue }
                     #expect(
                         answer.body.hasPrefix(
-                            "The data content of this event exceeds the allowed maximum (10240 bytes). See "
+                            "The data content of this event exceeds the allowed maximum "
+                                + "(\(lengthMax) bytes). See "
                         )
                     )
+                    #expect(answer.body.contains("apps.N.event_data_length_max"))
                 }
             }
+        }
+    }
+
+    @Test("Rules by the channel's prefix: the first that fits, and the lowest of several channels")
+    func eventDataRules() async throws {
+        try await TestBroker.run {
+            $0.apps[0].eventDataLengthMax = 20
+            $0.apps[0].eventDataRules = [
+                .init(channelPrefix: "private-ai-small-", lengthMax: 5),
+                .init(channelPrefix: "private-ai-", lengthMax: 200_000),
+            ]
+        } _: { broker in
+            for (channels, length, key) in [
+                (["private-ai-x"], 200_000, nil), (["private-ai-x"], 200_001, "event_data_rules"),
+                (["private-ai-small-x"], 5, nil), (["private-ai-small-x"], 6, "event_data_rules"),
+                (["news"], 20, nil), (["news"], 21, "event_data_length_max"),
+                (["private-ai-x", "news"], 20, nil),
+                (["private-ai-x", "news"], 21, "event_data_length_max"),
+            ] as [([String], Int, String?)] {
+                let body = #"{"name":"e","channels":\#(channels),"data":"\#(text(length))"}"#
+                let answer = try await broker.post(body)
+                #expect(answer.status == (key == nil ? 200 : 413), "\(channels) \(length)")
+                if let key { #expect(answer.body.contains("the limit is apps.N.\(key) in")) }
+                let event = #"{"name":"e","channel":"\#(channels[0])","data":"\#(text(length))"}"#
+                let batch = try await broker.post(
+                    #"{"batch":[\#(event)]}"#,
+                    to: "/apps/1/batch_events"
+                )
+                if channels.count == 1 { #expect(batch.status == answer.status) }
+            }
+            // Client events, too.
+            let (client, socketID) = try await broker.subscribed(to: "private-ai-x")
+            let (other, _) = try await broker.subscribed(to: "private-ai-x")
+            try client.publish("client-e", "private-ai-x", json: #""\#(text(150_000))""#)
+            #expect(try await other.nextText().count > 150_000)
+            try client.send(subscribeMessage(to: "private-b", socketID: socketID))
+            _ = try await client.nextText()
+            try client.publish("client-e", "private-b", json: #""\#(text(21))""#)
+            #expect(try await client.nextText().contains("has 21 bytes, at most 20 are allowed"))
         }
     }
 
@@ -79,7 +126,7 @@ import Testing
     func eventsPerBatch() async throws {
         try await TestBroker.run { broker in
             for (count, status) in [(10, 200), (11, 400)] {
-                let event = #"{"name":"e","channel":"a","data":"\#(text(10_240))"}"#
+                let event = #"{"name":"e","channel":"a","data":"\#(text(102_400))"}"#
                 let events = Array(repeating: event, count: count).joined(separator: ",")
                 let answer = try await broker.post(
                     #"{"batch":[\#(events)]}"#,
@@ -113,9 +160,11 @@ import Testing
         try await TestBroker.run { broker in
             let wire = try Wire(port: broker.port)
             try wire.send(
-                "POST /apps/1/events HTTP/1.1\r\nHost: h\r\nContent-Length: 1048577\r\n\r\n"
+                "POST /apps/1/events HTTP/1.1\r\nHost: h\r\nContent-Length: 2097153\r\n\r\n"
             )
-            #expect(try await wire.answer().status == 413)
+            let answer = try await wire.answer()
+            #expect(answer.status == 413)
+            #expect(answer.body.contains("limits.request_body_length_max"))
         }
     }
 }

@@ -145,7 +145,7 @@ import Testing
             #expect(
                 nameless.body == "Missing required parameter: name (event 1 of the batch)\n"
             )
-            let long = String(repeating: "x", count: 10_241)
+            let long = String(repeating: "x", count: 102_401)
             let tooLong = try await post(
                 #"[\#(good),{"name":"e","channel":"a","data":"\#(long)"}]"#
             )

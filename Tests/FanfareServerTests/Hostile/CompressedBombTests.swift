@@ -18,28 +18,28 @@ extension HostileTests {
         }
 
         private static let refused: [HostileFrames] = [
-            HostileFrames("16 MiB in 16 KiB", frame(bomb), .close(1009, "limit of 65536 bytes")),
+            HostileFrames("16 MiB in 16 KiB", frame(bomb), .close(1009, "limit of 262144 bytes")),
             HostileFrames(
                 "one byte too many",
-                frame(zeros(65_537)),
-                .close(1009, "limit of 65536 bytes")
+                frame(zeros(262_145)),
+                .close(1009, "limit of 262144 bytes")
             ),
             HostileFrames(
                 "16 MiB in fragments",
                 frame(Array(bomb.prefix(100)), isFinal: false)
                     + Frames.frame(0, Array(bomb.dropFirst(100))),
-                .close(1009, "limit of 65536 bytes")
+                .close(1009, "limit of 262144 bytes")
             ),
             HostileFrames(
                 "more compressed bytes than any message of its length has",
-                frame([], isFinal: false) + Frames.frame(0, announced: 80_000),
-                .close(1009, "limit of 65536 bytes")
+                frame([], isFinal: false) + Frames.frame(0, announced: 320_000),
+                .close(1009, "limit of 262144 bytes")
             ),
             HostileFrames(
                 "empty blocks, for ever",
-                frame(Frames.repeated([0, 0, 0, 0xFF, 0xFF], 14_000), isFinal: false)
-                    + Frames.frame(0, Frames.repeated([0, 0, 0, 0xFF, 0xFF], 1_000)),
-                .close(1009, "limit of 65536 bytes")
+                frame(Frames.repeated([0, 0, 0, 0xFF, 0xFF], 56_000), isFinal: false)
+                    + Frames.frame(0, Frames.repeated([0, 0, 0, 0xFF, 0xFF], 4_000)),
+                .close(1009, "limit of 262144 bytes")
             ),
             HostileFrames(
                 "fragments of nothing, for ever",
@@ -80,7 +80,7 @@ extension HostileTests {
         ]
 
         private static let answered: [HostileFrames] = [
-            HostileFrames("65,536 spaces", frame(zeros(65_536)), .error("ends inside a value")),
+            HostileFrames("262,144 spaces", frame(zeros(262_144)), .error("ends inside a value")),
             HostileFrames("nothing", frame([]), .error("ends inside a value")),
             HostileFrames(
                 "a final block inside a message",
@@ -89,7 +89,7 @@ extension HostileTests {
             ),
             HostileFrames(
                 "deep JSON",
-                frame(Frames.deflated([UInt8](repeating: UInt8(ascii: "["), count: 65_536))),
+                frame(Frames.deflated([UInt8](repeating: UInt8(ascii: "["), count: 262_144))),
                 .error("unexpected '[' at byte 0")
             ),
         ]

@@ -60,7 +60,10 @@ struct HostileRequest: CustomTestStringConvertible, Sendable {
         } else {
             try wire.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             let answer = try await wire.answer()
-            #expect(answer.status == 200 && answer.body == "ok\n", "out of step: \(answer)")
+            #expect(
+                answer.status == 200 && answer.body == "ok (fanfare 0.1.0)\n",
+                "out of step: \(answer)"
+            )
         }
     }
 
@@ -68,7 +71,7 @@ struct HostileRequest: CustomTestStringConvertible, Sendable {
     private func expectNoForeignFields(_ answer: Answer) {
         let known = [
             "date", "content-type", "content-length", "connection", "allow", "retry-after",
-            "upgrade", "sec-websocket-version",
+            "upgrade", "sec-websocket-version", "fanfare-version",
         ]
         for line in answer.head.split(separator: "\r\n").dropFirst() {
             let name = line.prefix { $0 != ":" }.lowercased()

@@ -48,17 +48,17 @@ extension HostileTests {
             HostileFrames(
                 "2^63 - 1 bytes",
                 Frames.frame(1, announced: 1 << 63 - 1),
-                .close(1009, "limit of 65536 bytes")
+                .close(1009, "limit of 262144 bytes")
             ),
             HostileFrames(
                 "one byte too many",
-                Frames.frame(1, announced: 65_537),
-                .close(1009, "limit of 65536 bytes")
+                Frames.frame(1, announced: 262_145),
+                .close(1009, "limit of 262144 bytes")
             ),
             HostileFrames(
                 "2^63 - 1 bytes behind others",
                 Frames.frame(1, [0x20], isFinal: false) + Frames.frame(0, announced: 1 << 63 - 1),
-                .close(1009, "limit of 65536 bytes")
+                .close(1009, "limit of 262144 bytes")
             ),
             HostileFrames(
                 "5 bytes, in 64 bits",
@@ -99,11 +99,11 @@ extension HostileTests {
 
         private static let heads: [HostileRequest] =
             [
-                ("18446744073709551616", 413, "at most 1048576 are accepted"),
-                ("18446744073709551615", 413, "at most 1048576 are accepted"),
-                ("9223372036854775808", 413, "at most 1048576 are accepted"),
-                ("1048577", 413, "The content has 1048577 bytes; at most 1048576"),
-                (enormous, 413, "at most 1048576 are accepted"),
+                ("18446744073709551616", 413, "at most 2097152 are accepted"),
+                ("18446744073709551615", 413, "at most 2097152 are accepted"),
+                ("9223372036854775808", 413, "at most 2097152 are accepted"),
+                ("2097153", 413, "The content has 2097153 bytes; at most 2097152"),
+                (enormous, 413, "at most 2097152 are accepted"),
                 ("-1", 400, "\"-1\" is not a number"), ("1e3", 400, "\"1e3\" is not a number"),
                 ("0x10", 400, "\"0x10\" is not a number"),
             ]
@@ -140,7 +140,7 @@ extension HostileTests {
                     SignedRequest(path: "/apps/1/events").head(["Transfer-Encoding: chunked"])
                         + enormous + "\r\n",
                     413,
-                    "longer than 1048576 bytes"
+                    "longer than 2097152 bytes"
                 ),
                 HostileRequest(
                     "a million field lines",
@@ -187,9 +187,9 @@ extension HostileTests {
             (#"{"name":"e","channel":"a","data":"1","info":1e999}"#, 400, "info must be a string"),
             (#"{"name":"e","channel":"a","data":1e}"#, 400, "malformed number"),
             (
-                #"{"name":"e","channel":"a","data":1\#(String(repeating: "0", count: 20_000))}"#,
+                #"{"name":"e","channel":"a","data":1\#(String(repeating: "0", count: 200_000))}"#,
                 413,
-                "this event has 20001 bytes"
+                "this event has 200001 bytes"
             ),
         ].map { body, status, text in
             let request = SignedRequest(path: "/apps/1/events", body: body).text

@@ -11,6 +11,8 @@ struct TestBroker {
     let port: UInt16
     /// The port of the TLS listener; 0 if there is none.
     let tlsPort: UInt16
+    /// The port of the console's own listener; 0 if there is none.
+    var consolePort: UInt16 = 0
 
     /// Runs a broker.
     ///
@@ -19,6 +21,7 @@ struct TestBroker {
     ///   - lineLengthMax: The maximum number of messages on a link between two shards; `nil` for the default.
     ///   - observer: The observer of the broker; `nil` for its webhooks.
     ///   - absenceDelay: The delay of webhooks of departures; `nil` for the default.
+    ///   - log: The broker's log; `nil` for errors alone.
     ///   - change: The changes to the development configuration.
     ///   - body: The test.
     /// - Returns: The result of the test.
@@ -28,6 +31,7 @@ struct TestBroker {
         lineLengthMax: Int? = nil,
         observer: (any BrokerObserver)? = nil,
         absenceDelay: Duration? = nil,
+        log: Logger? = nil,
         _ change: (inout Configuration) -> Void = { _ in },
         _ body: (TestBroker) async throws -> R
     ) async throws -> R {
@@ -36,13 +40,13 @@ struct TestBroker {
         configuration.loops = loops
         if let lineLengthMax { configuration.relayedEventsMax = lineLengthMax }
         change(&configuration)
-        var log = Logger(label: "test")
-        log.logLevel = .error
+        var errorLog = Logger(label: "test")
+        errorLog.logLevel = .error
         var webhookSettings = WebhookSettings(configuration.webhooks)
         if let absenceDelay { webhookSettings.absenceDelay = absenceDelay }
         let server = try BrokerServer(
             configuration: configuration,
-            log: log,
+            log: log ?? errorLog,
             observer: observer,
             webhookSettings: webhookSettings
         )
@@ -50,7 +54,8 @@ struct TestBroker {
         let broker = TestBroker(
             server: server,
             port: addresses.plain?.port ?? 0,
-            tlsPort: addresses.tls?.port ?? 0
+            tlsPort: addresses.tls?.port ?? 0,
+            consolePort: addresses.console?.port ?? 0
         )
         do {
             let result = try await body(broker)

@@ -178,7 +178,8 @@ import Testing
         let message =
             "The data content of this event exceeds the allowed maximum (10240 bytes). "
             + "See https://pusher.com/docs/channels/server_api/http-api/ "
-            + "- this event has 10241 bytes"
+            + "- this event has 10241 bytes; "
+            + "the limit is apps.N.event_data_length_max in the broker's configuration"
         #expect(
             refusal(of: body("\"\(String(repeating: "x", count: 10_241))\""))
                 == APIError(status: 413, message: message)

@@ -206,7 +206,7 @@ package struct ListLimits: Equatable, Sendable {
     package var rowsMax = 1_000
     /// The maximum number of operations of one commit.
     package var operationsMax = 200
-    /// The maximum length of a commit's event, in bytes; a broker's default limit is 10 KiB.
+    /// The maximum length of a commit's event, in bytes; the least that brokers of the protocol accept is 10 KiB.
     package var eventLengthMax = 10_000
     /// The maximum length of a mutation's identifier, in characters.
     package var mutationLengthMax = 64

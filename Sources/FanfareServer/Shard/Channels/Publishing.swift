@@ -346,14 +346,22 @@ extension ChannelService {
     ) {
         let excepted = except.flatMap { connections[$0] }
         let substitute = excepted?.substitute(for: frame, on: channel.name, receiptOf: key) ?? []
-        context.deliveredCount &+= channel.fanOut(
+        let count = channel.fanOut(
             frame,
             except: excepted?.stream,
             substitute: substitute,
             compressing: deflaters
         )
+        context.deliveredCount &+= count
+        if context.isObserved(.frames) { trace(frame, subscriberCount: count, at: address) }
         if frame.serial != 0, !channel.confirming.isEmpty { confirmations.sent(on: channel) }
         if channel.isCongested { recordCongestion(of: channel, at: address) }
+    }
+
+    private func trace(_ frame: EventFrame, subscriberCount: Int, at address: ChannelAddress) {
+        let text = FrameText.text(of: frame.bytes)
+        let trace = FrameTrace.fannedOut(text, subscriberCount: subscriberCount, address)
+        context.notify(.frames, of: address.app, .frame(trace))
     }
 }
 

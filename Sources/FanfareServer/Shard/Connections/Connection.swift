@@ -126,6 +126,7 @@ final class Connection: StreamDelegate {
         if holdsIncompleteMessage { releaseIncompleteMessage() }
         let now = context.reactor.now.nanoseconds
         context.receivedCount &+= 1
+        if context.isObserved(.frames) { trace(received: text) }
         do {
             let message = try ClientMessage.parse(text, limits: app.limits.texts)
             if case .pong = message { receivePong() }
@@ -147,6 +148,7 @@ final class Connection: StreamDelegate {
     }
 
     func perform(_ effects: consuming Session.Effects) {
+        if let subject = effects.refusal, context.isObserved(.refusals) { report(subject, effects) }
         effects.carryOut { if !isClosing { perform($0) } }
     }
 
@@ -337,6 +339,7 @@ final class Connection: StreamDelegate {
 
     func write(_ frame: consuming [UInt8]?) {
         guard let frame else { return }
+        if context.isObserved(.frames) { trace(sent: frame) }
         stream.write(frame)
     }
 

@@ -1,0 +1,87 @@
+// The occupied channels: their subscribers, members and cached events.
+
+import { ask, byId, fillApps, make, numberText, showProblem } from "./console-page.js";
+
+const form = byId("channel-search");
+
+/** Prepares the view. */
+export function startChannels({ apps }) {
+  fillApps(form.elements.app, apps);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    loadChannels();
+  });
+}
+
+/** Loads the list, from a first page on. */
+export async function loadChannels() {
+  byId("channels").replaceChildren();
+  byId("channel-count").textContent = "Loading …";
+  try {
+    await loadPage();
+    showProblem(null);
+  } catch (error) {
+    byId("channel-count").textContent = "";
+    showProblem(error);
+  }
+}
+
+const pageLength = 200;
+
+async function loadPage(cursor) {
+  const app = form.elements.app.value;
+  const query = new URLSearchParams({ info: "subscription_count", limit: pageLength });
+  if (form.elements.prefix.value) query.set("filter_by_prefix", form.elements.prefix.value);
+  if (cursor) query.set("cursor", cursor);
+  const { channels, next_cursor: next } = await (await ask(`apps/${encodeURIComponent(app)}/channels?${query}`)).json();
+  byId("channels").querySelector(".more")?.remove();
+  for (const [name, { subscription_count: count }] of Object.entries(channels)) {
+    byId("channels").append(item(app, name, count));
+  }
+  const shown = byId("channels").children.length;
+  byId("channel-count").textContent =
+    shown === 0 ? "No channel has subscribers." : `${numberText(shown)} ${shown === 1 ? "channel" : "channels"}${next ? ", and more" : ""}`;
+  if (!next) return;
+  const more = make("button", { type: "button", class: "quiet", onclick: () => loadPage(next).catch(showProblem) }, "Show more");
+  byId("channels").append(make("li", { class: "more" }, more));
+}
+
+function item(app, name, count) {
+  const noun = count === 1 ? "subscriber" : "subscribers";
+  const details = make("details", {}, make("summary", {},
+    make("span", { class: "channel mono" }, name),
+    make("span", { class: "quiet" }, count === undefined ? "" : `${numberText(count)} ${noun}`)));
+  const place = make("div");
+  details.append(place);
+  details.addEventListener("toggle", async () => {
+    if (!details.open) return;
+    try {
+      place.replaceChildren(...(await contents(app, name)));
+    } catch (error) {
+      place.replaceChildren(make("p", { class: "problem" }, error.message));
+    }
+  });
+  return make("li", {}, details);
+}
+
+async function contents(app, name) {
+  const path = `apps/${encodeURIComponent(app)}/channels/${encodeURIComponent(name)}`;
+  const isPresence = name.startsWith("presence-");
+  const isCache = /^(private-|presence-|private-encrypted-)?cache-/.test(name);
+  const info = [isPresence ? "user_count" : "subscription_count", ...(isCache ? ["cache"] : [])];
+  const state = await (await ask(`${path}?info=${info.join()}`)).json();
+  const rows = [];
+  if (!state.occupied) rows.push(["Subscribers", "none any more"]);
+  if (state.subscription_count !== undefined) rows.push(["Subscribers", numberText(state.subscription_count)]);
+  if (state.user_count !== undefined) rows.push(["Members", numberText(state.user_count)]);
+  if (isPresence) {
+    const { users } = await (await ask(`${path}/users`)).json();
+    if (users.length) rows.push(["Users", users.map(({ id }) => id).join(", ")]);
+  }
+  const parts = [make("dl", {}, ...rows.flatMap(([term, text]) => [make("dt", {}, term), make("dd", { class: "mono" }, text)]))];
+  if (isCache) {
+    parts.push(make("p", { class: "quiet" }, state.cache ? `Cached event, for ${state.cache.ttl} s more:` : "No event is cached."));
+    if (state.cache) parts.push(make("pre", { tabindex: "0", "aria-label": "Cached event" }, state.cache.data));
+  }
+  return parts;
+}

@@ -1,0 +1,102 @@
+// The overview: the present load, and small charts of the last hour.
+
+import { ask, byId, bytesText, make, numberText } from "./console-page.js";
+
+const HOUR = 3_600_000;
+/** The time between two points of a chart, in milliseconds. */
+const STEP = 10_000;
+
+/** A tile: its name, the index of its number in a sample, and how it is shown; a `rate` is of a number that only grows. */
+const TILES = [
+  { name: "Connections", index: 1 },
+  { name: "Channels", index: 2 },
+  { name: "Events a second", index: 4, isRate: true },
+  { name: "Messages from clients a second", index: 3, isRate: true },
+  { name: "Deliveries a second", index: 5, isRate: true },
+  { name: "Queued for slow readers", index: 6, text: bytesText },
+];
+
+let history = [];
+let last = null;
+const tiles = new Map();
+
+/** Makes the tiles. */
+export function startOverview() {
+  for (const tile of TILES) {
+    const value = make("strong", {}, "–");
+    const chart = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    chart.setAttribute("viewBox", "0 0 360 52");
+    chart.setAttribute("preserveAspectRatio", "none");
+    chart.setAttribute("role", "img");
+    const scale = make("div", { class: "scale", "aria-hidden": "true" });
+    byId("tiles").append(make("figure", { class: "tile" }, make("figcaption", {}, tile.name, value), chart, scale));
+    tiles.set(tile, { value, chart, scale });
+  }
+}
+
+/** Loads the samples of the last hour, after each connection. */
+export async function loadHistory() {
+  history = await (await ask("samples")).json();
+  last = history.at(-1) ?? null;
+  draw();
+}
+
+/** Shows a sample that has just been taken, and the limits that were met. */
+export function showLoad({ sample, limits }) {
+  const before = last;
+  last = sample;
+  for (const [tile, { value }] of tiles) {
+    const number = tile.isRate ? rate(before, sample, tile.index) : sample[tile.index];
+    if (number !== null) value.textContent = (tile.text ?? numberText)(number);
+  }
+  if (!history.length || sample[0] - history.at(-1)[0] >= STEP) {
+    history.push(sample);
+    history = history.filter(([time]) => time > sample[0] - HOUR);
+    draw();
+  }
+  showLimits(limits);
+}
+
+/** The growth a second between two samples; null if there is none to tell. */
+function rate(before, after, index) {
+  if (!before || after[0] <= before[0]) return null;
+  return Math.max(0, (after[index] - before[index]) / ((after[0] - before[0]) / 1_000));
+}
+
+function draw() {
+  for (const [tile, { chart, scale }] of tiles) {
+    const points = history.flatMap((sample, index) => {
+      const number = tile.isRate ? rate(history[index - 1], sample, tile.index) : sample[tile.index];
+      return number === null ? [] : [[sample[0], number]];
+    });
+    if (!points.length) continue;
+    const text = tile.text ?? numberText;
+    const numbers = points.map(([, number]) => number);
+    const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
+    const [start, end] = [points[0][0], points.at(-1)[0]];
+    const place = ([time, number]) =>
+      `${(360 * (time - start)) / Math.max(1, end - start)},${50 - (46 * number) / Math.max(1, most)}`;
+    const line = points.map(place).join(" ");
+    chart.replaceChildren(shape("polygon", `0,52 ${line} 360,52`), shape("polyline", line));
+    const minutes = Math.max(1, Math.round((end - start) / 60_000));
+    const period = minutes === 1 ? "the last minute" : `the last ${minutes} minutes`;
+    chart.setAttribute("aria-label", `${tile.name} in ${period}: from ${text(least)} to ${text(most)}`);
+    scale.replaceChildren(make("span", {}, `${minutes} min`), make("span", {}, `at most ${text(most)}`));
+  }
+}
+
+function shape(name, points) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  element.setAttribute("points", points);
+  return element;
+}
+
+function showLimits(limits) {
+  byId("limits").hidden = limits.length === 0;
+  byId("no-limits").hidden = limits.length > 0;
+  byId("limits").tBodies[0].replaceChildren(
+    ...limits.map(({ limit, key, count }) =>
+      make("tr", {}, make("td", {}, limit), make("td", { class: "mono" }, key), make("td", { class: "number" }, numberText(count))),
+    ),
+  );
+}

@@ -1,0 +1,86 @@
+extension Configuration {
+    /// The console, a page that shows what the broker does.
+    public struct Console: Sendable, Hashable {
+        /// The IP address of the listener.
+        public var host = "127.0.0.1"
+        /// The port of the listener; 0 for any free port, `nil` for no listener.
+        public var port: UInt16?
+        /// The password of the page; required with a port.
+        public var password: String?
+        /// Whether the page shows the data of events; `nil` for the development app alone.
+        public var payloads: Bool?
+
+        /// Creates the default: no listener.
+        public init() {}
+
+        /// The minimum length of the password, in characters.
+        static let passwordLengthMin = 12
+    }
+
+    /// Whether the console is served at `/` of the plain port, without a password.
+    ///
+    /// That is a broker for development, which only this machine can reach and whose credentials are public.
+    var servesOpenConsole: Bool {
+        guard let address = IPAddress(host), address.isLoopback, port != nil, console.port == nil,
+            unixSocket == nil
+        else { return false }
+        return apps.areForDevelopment
+    }
+}
+
+extension [AppConfiguration] {
+    /// Whether every app has the public credentials of the development app.
+    var areForDevelopment: Bool {
+        let development = AppConfiguration.development
+        return !isEmpty
+            && allSatisfy { app in
+                app.allCredentials.allSatisfy {
+                    $0.key == development.key && $0.secret == development.secret
+                }
+            }
+    }
+}
+
+extension ConfigurationKey<Configuration> {
+    /// The keys of the console.
+    static let console: [Self] = [
+        Self("console.host", \.console.host, .address),
+        Self("console.port", \.console.port, SettingKind<UInt16>.port.orNone()),
+        Self("console.password", \.console.password, SettingKind<String>.secret.orNone()),
+        Self("console.payloads", \.console.payloads, SettingKind<Bool>.yesOrNo.orNone()),
+    ]
+}
+
+extension Configuration {
+    /// The faults of the console: its listener needs a password and a port of its own.
+    func consoleFaults(besides known: Set<String>) -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        func add(_ key: String, _ problem: String) {
+            guard !known.contains(key) else { return }
+            faults.append(ConfigurationFault(key: key, problem: problem))
+        }
+        guard let port = console.port else {
+            if console.password != nil {
+                add("console.password", "is of no use without console.port: set it, as to 6060")
+            }
+            return faults
+        }
+        let ports = [
+            ("listen.port", self.port), ("tls.port", tlsPort), ("metrics.port", metrics.port),
+        ]
+        for (key, other) in ports where port != 0 && other == port {
+            add("console.port", "is \(port), as \(key) is: choose one of its own")
+        }
+        guard let password = console.password else {
+            add("console.port", "needs console.password: who signs in sees and sends events")
+            return faults
+        }
+        if password.utf8.count < Console.passwordLengthMin {
+            add(
+                "console.password",
+                "must have \(Console.passwordLengthMin) characters or more"
+            )
+        }
+        return faults
+    }
+}

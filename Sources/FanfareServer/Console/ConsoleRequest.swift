@@ -1,0 +1,88 @@
+import BrowserClient
+import HTTP1
+import HTTPServer
+import Logging
+import Net
+import PusherProtocol
+
+/// A request of the console's page with a form.
+final class ConsoleRequest: HTTPContentReceiver {
+    /// What the form is for.
+    enum Purpose {
+        /// `password`, answered with a cookie.
+        case signIn
+        /// `socket_id` and `channel_name`, answered with the signature of a subscription.
+        case authorize
+    }
+
+    private let purpose: Purpose
+    private let console: BrokerConsole
+    private let loginPage: BrowserFile?
+
+    init(_ purpose: Purpose, _ console: BrokerConsole, _ loginPage: BrowserFile?) {
+        self.purpose = purpose
+        self.console = console
+        self.loginPage = loginPage
+    }
+
+    func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
+        let form = FormURLEncoded(decoding: body)
+        switch purpose {
+        case .authorize: exchange.respond(authorize(form))
+        case .signIn: exchange.respond(signIn(form, head, exchange))
+        }
+    }
+
+    private func authorize(_ form: FormURLEncoded?) -> Response {
+        guard let socketID = form?["socket_id"].flatMap(SocketID.init),
+            let channel = form?["channel_name"],
+            let answer = console.authorization(of: channel, for: socketID)
+        else { return .text("Only the console's channel is signed here\n", status: 403) }
+        return .json(answer)
+    }
+
+    private func signIn(
+        _ form: FormURLEncoded?,
+        _ head: RequestHead,
+        _ exchange: HTTPExchange
+    ) -> Response {
+        guard let sessions = console.sessions else { return redirection(cookie: nil) }
+        let peer = exchange.stream?.remoteAddress()
+        let address = sessions.address(of: peer, head)
+        switch sessions.signIn(form?["password"] ?? "", from: address) {
+        case .accepted(let token):
+            console.log.info("console: signed in", metadata: ["peer": "\(text(of: peer))"])
+            let isSecure = exchange.stream?.isSecure == true
+            return redirection(
+                cookie: "\(ConsoleSessions.cookie)=\(token); Path=/; HttpOnly; SameSite=Strict; "
+                    + "Max-Age=\(ConsoleSessions.lifetime)" + (isSecure ? "; Secure" : "")
+            )
+        case .wrongPassword:
+            console.log.info(
+                "console: sign-in refused: wrong password",
+                metadata: ["peer": "\(text(of: peer))"]
+            )
+            return refusal("The password is wrong.", status: 401)
+        case .tooManyFailures:
+            return refusal("Too many attempts have failed: wait for a minute.", status: 429)
+        }
+    }
+
+    private func text(of peer: SocketAddress?) -> String { peer.map { "\($0)" } ?? "unknown" }
+
+    private func redirection(cookie: String?) -> Response {
+        var response = Response(status: 303, fields: [Field("Location", "../")])
+        if let cookie { response.fields.append(Field("Set-Cookie", cookie)) }
+        return response
+    }
+
+    /// The page with the form again, and what was wrong.
+    private func refusal(_ problem: String, status: Status) -> Response {
+        guard let loginPage else { return .text(problem, status: status) }
+        var response = Response(loginPage, isCompressed: false)
+        response.status = status
+        let page = String(decoding: loginPage.bytes, as: UTF8.self)
+        response.body = Array(page.replacing("<!-- problem -->", with: problem).utf8)
+        return response
+    }
+}

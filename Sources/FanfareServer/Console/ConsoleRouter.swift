@@ -1,0 +1,181 @@
+import Broker
+import BrowserClient
+import HTTP1
+import HTTPServer
+import Logging
+import Net
+import Primitives
+import PusherProtocol
+
+/// Routes the requests of the console's page: its files, its sign-in, and the API on behalf of the apps.
+final class ConsoleRouter {
+    private let console: BrokerConsole
+    private let core: ShardCore
+    private let api: API
+    private let files: [String: BrowserFile]
+
+    init(_ console: BrokerConsole, _ core: ShardCore) {
+        self.console = console
+        self.core = core
+        api = API(core: core)
+        files = Dictionary(
+            uniqueKeysWithValues: BrowserFile.console.map { ("/console/\($0.name)", $0) }
+        )
+    }
+
+    /// The decision on a request; `nil` if it is not for the console.
+    func decide(on head: RequestHead, of stream: Stream?) -> HTTPDecision? {
+        guard let start = start(of: head), isAdmitted(head) else { return nil }
+        let path = String(head.path.dropFirst(start))
+        if let file = files[path], file.isAsset { return .answer(answer(head, file)) }
+        switch (head.method, path) {
+        case (.get, "/"), (.head, "/"):
+            let name = isSignedIn(head) ? "index.html" : "login.html"
+            return files["/console/\(name)"].map { .answer(answer(head, $0)) }
+        case (.post, "/console/login"):
+            return .accept(ConsoleRequest(.signIn, console, files["/console/login.html"]))
+        default: break
+        }
+        // Pages of other origins cannot add the field without being asked for permission, which nobody gives.
+        guard head.field(Self.field) != nil else {
+            return .answer(.text("Requests of the console have \(Self.field)\n", status: 403))
+        }
+        guard isSignedIn(head) else { return .answer(.text("Sign in\n", status: 401)) }
+        switch (head.method, path) {
+        case (.get, "/console/session"):
+            return .answer(.json(console.description(core.context.registry)))
+        case (.get, "/console/samples"): return .answer(.json(console.samples.history))
+        case (.post, "/console/authorize"):
+            return .accept(ConsoleRequest(.authorize, console, nil))
+        case (.post, "/console/logout"):
+            console.sessions?.signOut(head)
+            return .answer(.text("Signed out\n"))
+        default: return decideOnAPI(head, from: start + "/console".utf8.count, of: stream)
+        }
+    }
+
+    /// A field that the page adds to its requests.
+    private static let field = "X-Fanfare-Console"
+
+    private func decideOnAPI(
+        _ head: RequestHead,
+        from start: Int,
+        of stream: Stream?
+    ) -> HTTPDecision {
+        let decision = api.decideForConsole(on: head, from: start, of: stream)
+        if head.method != .get, case .accept = decision {
+            console.log.notice(
+                "console: request",
+                metadata: [
+                    "method": "\(head.method)", "path": "\(head.path.printable)",
+                ]
+            )
+        }
+        return decision
+    }
+
+    private func isSignedIn(_ head: RequestHead) -> Bool {
+        console.sessions?.isSignedIn(head) ?? true
+    }
+
+    /// The index in the path behind the prefix; `nil` if the path is not the console's.
+    private func start(of head: RequestHead) -> Int? {
+        let prefix = core.context.settings.pathPrefix
+        return head.withPath { path in
+            let start = path.starts(with: prefix) ? prefix.utf8.count : 0
+            let rest = path.extracting(start...)
+            return rest.equals("/") || rest.starts(with: "/console/" as StaticString) ? start : nil
+        }
+    }
+
+    /// Whether a request may reach the page at all.
+    ///
+    /// Without a password it must come from this machine, and under a name of this machine: a page of another origin could
+    /// let its own name resolve to 127.0.0.1.
+    private func isAdmitted(_ head: RequestHead) -> Bool {
+        guard console.isServed else { return false }
+        guard console.isOpen else { return true }
+        guard head.field("x-forwarded-for") == nil, head.field("forwarded") == nil,
+            let authority = head.authority?.lowercased()
+        else { return false }
+        let name =
+            authority.hasPrefix("[")
+            ? String(authority.dropFirst().prefix { $0 != "]" })
+            : String(authority.prefix { $0 != ":" })
+        return name == "localhost" || IPAddress(name)?.isLoopback == true
+    }
+
+    private func answer(_ head: RequestHead, _ file: BrowserFile) -> Response {
+        guard [.get, .head].contains(head.method) else {
+            return Response(refusing: .methodNotAllowed(head.method, allowed: [.get, .head]))
+        }
+        return Response(file, isCompressed: head.field("accept-encoding", contains: "gzip"))
+    }
+}
+
+extension Response {
+    /// The response with a file of the console: it loads nothing from elsewhere, and is in no frame.
+    init(_ file: BrowserFile, isCompressed: Bool) {
+        let policy =
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+            + "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        self.init(
+            status: 200,
+            fields: [
+                Field("Content-Type", file.contentType), Field("Cache-Control", "no-store"),
+                Field("Content-Security-Policy", policy), Field("Vary", "Accept-Encoding"),
+                Field("X-Content-Type-Options", "nosniff"), Field("Referrer-Policy", "no-referrer"),
+            ],
+            body: isCompressed ? file.gzipped : file.bytes
+        )
+        if isCompressed { fields.append(Field("Content-Encoding", "gzip")) }
+    }
+}
+
+extension BrowserFile {
+    /// Whether it is a part of a page, which has no secrets and needs no session.
+    fileprivate var isAsset: Bool { !name.hasSuffix(".html") }
+}
+
+/// The site of the console's own listener: its page, the browser client, and the WebSocket of its app.
+final class ConsoleResponder: HTTPResponder {
+    private let router: ConsoleRouter
+    private let gateway: Gateway
+    private let browserFiles: BrowserFiles
+    private let socketPath: String
+
+    init(_ console: BrokerConsole, _ core: ShardCore, draining: DrainingStreams) {
+        router = ConsoleRouter(console, core)
+        gateway = Gateway(core: core, draining: draining)
+        let prefix = core.context.settings.pathPrefix
+        browserFiles = BrowserFiles(pathPrefix: prefix)
+        socketPath = "\(prefix)/app/\(console.app.key)"
+    }
+
+    func decide(on head: RequestHead, of stream: Stream?) -> HTTPDecision {
+        if head.isUpgrade(to: "websocket"), head.path == socketPath {
+            return head.hasContent ? .answer(gateway.refusalOfContent(head)) : .accept(self)
+        }
+        return router.decide(on: head, of: stream) ?? browserFiles.decide(on: head)
+            ?? .answer(.text("Nothing is here but the console, at /\n", status: 404))
+    }
+
+    func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
+        gateway.open(head, exchange)
+    }
+}
+
+extension ShardCore {
+    /// Creates the site of the console's own listener.
+    func makeConsoleSite(_ console: BrokerConsole) -> HTTPSite {
+        let draining = DrainingStreams()
+        return HTTPSite(
+            reactor: context.reactor,
+            limits: context.settings.httpLimits,
+            timeouts: context.settings.httpTimeouts,
+            connectionsMax: context.settings.handshakesMax,
+            draining: draining,
+            responder: ConsoleResponder(console, self, draining: draining)
+        )
+    }
+}

@@ -1,0 +1,122 @@
+import HTTP1
+import Net
+import PusherProtocol
+import Synchronization
+
+/// Who has signed in at the console: by its password, for twelve hours, with a cookie.
+final class ConsoleSessions: Sendable {
+    /// The result of an attempt to sign in.
+    enum SignIn: Equatable {
+        /// The password was right; the token is the value of the cookie.
+        case accepted(token: String)
+        case wrongPassword
+        /// Too many attempts have failed within a minute.
+        case tooManyFailures
+    }
+
+    private struct State {
+        /// The end of each session, by its token.
+        var ends: [String: MonotonicTime] = [:]
+        /// The failures of each address in this minute.
+        var failures: [ClientAddress?: Int] = [:]
+        var failureCount = 0
+        /// The end of this minute.
+        var minuteEnd = MonotonicTime.current
+    }
+
+    /// The name of the cookie.
+    static let cookie = "fanfare_console"
+    /// The lifetime of a session, in seconds.
+    static let lifetime = 12 * 3_600
+    /// The maximum number of sessions; one more ends the oldest.
+    private static let sessionsMax = 100
+    /// The maximum number of failures in a minute, of one address and of all.
+    private static let failuresMax = (each: 5, all: 60)
+    private static let message = "password"
+
+    private let state = Mutex(State())
+    /// Compares signatures, whose time does not depend on the password.
+    private let signature: String
+    private let verifier: AppSecret
+    private let proxies: TrustedProxies
+
+    /// Creates the sessions of a configuration with a password.
+    init(_ configuration: Configuration) {
+        // A signature by the password as the key; guesses are signed the same way, and both compared in constant time.
+        signature = AppSecret(configuration.console.password ?? "").sign(Self.message)
+        verifier = AppSecret(BrokerConsole.token(length: 64))
+        proxies = TrustedProxies(configuration.admission.trustedProxies)
+    }
+
+    /// Signs in with a password.
+    ///
+    /// - Parameters:
+    ///   - password: The password that was entered.
+    ///   - address: Where the request comes from; `nil` if unknown.
+    ///   - now: The time.
+    /// - Returns: Whether it is the password, and the token of the new session.
+    func signIn(
+        _ password: String,
+        from address: ClientAddress?,
+        at now: MonotonicTime = .current
+    ) -> SignIn {
+        let isRight = isPassword(password)
+        return state.withLock { state in
+            if now >= state.minuteEnd {
+                (state.failures, state.failureCount) = ([:], 0)
+                state.minuteEnd = now.advanced(by: .seconds(60))
+            }
+            guard state.failureCount < Self.failuresMax.all,
+                state.failures[address, default: 0] < Self.failuresMax.each
+            else { return .tooManyFailures }
+            guard isRight else {
+                state.failures[address, default: 0] += 1
+                state.failureCount += 1
+                return .wrongPassword
+            }
+            state.ends = state.ends.filter { $0.value > now }
+            if state.ends.count >= Self.sessionsMax,
+                let oldest = state.ends.min(by: { $0.value < $1.value })
+            {
+                state.ends[oldest.key] = nil
+            }
+            let token = BrokerConsole.token(length: 64)
+            state.ends[token] = now.advanced(by: .seconds(Self.lifetime))
+            return .accepted(token: token)
+        }
+    }
+
+    /// Ends the session of a request.
+    func signOut(_ head: RequestHead) {
+        guard let token = Self.token(of: head) else { return }
+        state.withLock { $0.ends[token] = nil }
+    }
+
+    /// Whether a request belongs to a session.
+    func isSignedIn(_ head: RequestHead, at now: MonotonicTime = .current) -> Bool {
+        guard let token = Self.token(of: head) else { return false }
+        return state.withLock { $0.ends[token].map { $0 > now } ?? false }
+    }
+
+    /// The address of a request's client.
+    func address(of peer: SocketAddress?, _ head: RequestHead) -> ClientAddress? {
+        proxies.client(of: peer, head)
+    }
+
+    private func isPassword(_ text: String) -> Bool {
+        let guess = AppSecret(text).sign(Self.message)
+        // Signed once more by a random key, so that the time of the comparison tells nothing of the signature.
+        let code = Array(verifier.sign(guess).utf8)
+        return verifier.verify(code.span, of: Array(signature.utf8).span)
+    }
+
+    private static func token(of head: RequestHead) -> String? {
+        for field in head.fields("cookie") {
+            for part in field.split(separator: ";") {
+                let pair = part.drop { $0 == " " }
+                if pair.hasPrefix(cookie + "=") { return String(pair.dropFirst(cookie.count + 1)) }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,54 @@
+/// Frames as text, for the log.
+enum FrameText {
+    /// The maximum length of a shown text, in characters.
+    private static let lengthMax = 1_024
+
+    /// The text of a server's unmasked frame.
+    static func text(of frame: [UInt8]) -> String {
+        guard frame.count >= 2 else { return "" }
+        let payload = frame[min(EventFrame.headerLength(frame), frame.count)...]
+        switch frame[0] & 0x0F {
+        // RFC 7692 §7.2.1: RSV1 marks a compressed message.
+        case _ where frame[0] & 0x40 != 0: return "(\(payload.count) compressed bytes)"
+        case 1: return String(decoding: payload, as: UTF8.self)
+        case 8: return "(close)"
+        case 9: return "(ping)"
+        case 10: return "(pong)"
+        default: return "(\(payload.count) bytes)"
+        }
+    }
+
+    /// A frame as the log shows it: shortened, and without the signatures of subscriptions and sign-ins.
+    static func shown(_ frame: String) -> String {
+        let frame = removingSignatures(from: frame)
+        guard frame.count > lengthMax else { return frame }
+        return "\(frame.prefix(lengthMax))… (\(frame.utf8.count) bytes)"
+    }
+
+    /// Replaces the value of each member `auth`, also of an object inside a string.
+    private static func removingSignatures(from frame: String) -> String {
+        var result = ""
+        var rest = frame[...]
+        while let name = rest.firstRange(of: "auth") {
+            result += rest[..<name.upperBound]
+            rest = rest[name.upperBound...]
+            guard let start = startOfValue(behind: rest) else { continue }
+            result += rest[..<start]
+            let value = rest[start...].prefix { $0 != "\"" && $0 != "\\" }
+            if !value.isEmpty { result += "(signature)" }
+            rest = rest[value.endIndex...]
+        }
+        return result + rest
+    }
+
+    /// The index behind the quote that begins a member's value; `nil` if the text does not begin with the end of its name.
+    private static func startOfValue(behind name: Substring) -> Substring.Index? {
+        var rest = name
+        for mark in ["\"", ":", "\""] as [Character] {
+            rest = rest.drop { $0 == "\\" || $0.isWhitespace }
+            guard rest.first == mark else { return nil }
+            rest = rest.dropFirst()
+        }
+        return rest.startIndex
+    }
+}
