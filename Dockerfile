@@ -37,7 +37,8 @@ RUN apt-get update --quiet \
     && apt-get install --quiet --yes --no-install-recommends \
         ca-certificates libsqlite3-0 libssl3 libstdc++6 libyaml-0-2 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin fanfare \
+    && groupadd --system --gid 10001 fanfare \
+    && useradd --system --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin fanfare \
     && install --directory --owner fanfare --group fanfare --mode 700 /var/lib/fanfare
 COPY --from=build /usr/local/bin/fanfare /usr/local/bin/fanfare
 # By number, so that Kubernetes sees that it is not root.

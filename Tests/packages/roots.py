@@ -1,6 +1,7 @@
 """Roots of Debian made by debootstrap, in which programs run as on a machine that has nothing else.
 
-With PACKAGE_ROOTS=FOLDER in the environment what was made stays there for the next run; delete the folder to start again.
+With PACKAGE_ROOTS=FOLDER in the environment what was made stays there for the next run; delete the folder to start
+again.
 """
 
 import os
@@ -12,7 +13,11 @@ from pathlib import Path
 RELEASE = "bookworm"
 # Seconds: everything comes from a mirror.
 MAKE_TIME_MAX = 1800
-STANDARD = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
+STANDARD = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root",
+    "LC_ALL": "C.UTF-8",
+}
 # Packages are installed without questions, and without what they only recommend.
 APT = ("apt-get", "--quiet", "--yes", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0")
 

@@ -108,7 +108,7 @@ def built(image, context, folder):
     for stage in found:
         mounts = []
         if stage.image.startswith("swift:"):
-            # What is compiled is kept with the roots; a folder that the build finds empty the first time.
+            # The libraries' sources and what is compiled of them are kept with the roots.
             kept = folder / "build-of-the-image"
             kept.mkdir(exist_ok=True)
             mounts = [(kept, f"{stage.last('WORKDIR')}/.build")]

@@ -16,6 +16,13 @@ from programs import BUILD, ROOT, run
 # Packing takes a core for a while, and the other witnesses run beside it.
 pytestmark = pytest.mark.timeout(600)
 
+# What bash does when somebody has typed "fanfare ch" and presses the tabulator.
+TYPED = """
+source "$0"
+COMP_WORDS=(fanfare ch) COMP_CWORD=1 COMP_LINE='fanfare ch' COMP_POINT=10
+_fanfare fanfare ch fanfare
+echo "${COMPREPLY[@]}"
+"""
 TOP = "fanfare-{version}-linux-{machine}"
 
 
@@ -215,8 +222,7 @@ def test_completions_know_each_command(package, commands):
         if shutil.which(shell):
             assert subprocess.run([shell, "-n", script]).returncode == 0
     completed = subprocess.run(
-        ["bash", "-O", "extglob", "-c", 'source "$0"; COMP_WORDS=(fanfare ch) COMP_CWORD=1 COMP_LINE="fanfare ch" COMP_POINT=10;'
-         ' _fanfare fanfare ch fanfare; echo "${COMPREPLY[@]}"', scripts["bash"]],
+        ["bash", "-O", "extglob", "-c", TYPED, scripts["bash"]],
         capture_output=True,
         text=True,
     )
