@@ -1,18 +1,19 @@
 # The project's commands; `make` lists them. The scripts are in config/scripts.
 
 scripts := config/scripts
+programs := .build/release
 sources := Sources Tests Benchmarks/Micro
 format := swift format --configuration config/swift-format.json
 lint := swift format lint --configuration config/swift-format.json
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test format lint docs pictures clean
+.PHONY: help run build tarball deb test test-packages format lint docs pictures clean
 .PHONY: conformance bench microbench fuzz simulate recovery cluster sanitize soak stalled
 
 help: ## List these commands
 	@echo 'Fanfare: a realtime broker that speaks the Pusher Channels protocol'
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo 'VERBOSE=1 behind any of them shows every line of the compiler.'
 
@@ -24,10 +25,26 @@ build: ## Build everything for release, with a static Swift runtime and without 
 	@$(scripts)/install.sh build
 	@echo 'Building for release (some minutes the first time, for the libraries as well) …'
 	@$(scripts)/build.sh release
+	@echo 'The programs, in $(programs):'
+	@$(scripts)/build.sh sizes
+
+tarball: ## Build dist/fanfare-VERSION-linux-MACHINE.tar.gz: the program, its unit, manual pages and completions
+	@$(scripts)/install.sh package
+	@$(scripts)/package.sh tarball
+
+deb: ## Build dist/fanfare_VERSION_ARCHITECTURE.deb for this Debian or Ubuntu
+	@$(scripts)/install.sh package
+	@$(scripts)/package.sh deb
 
 test: ## Run every test: Swift, official client libraries, and a browser
 	@$(scripts)/install.sh test
 	@$(scripts)/test.sh
+
+test-packages: ## Install, run, upgrade and purge the packages, and run the Dockerfile, in new roots (PACKAGE_ROOTS=)
+	@$(scripts)/install.sh packages
+	@$(scripts)/package.sh tarball
+	@$(scripts)/package.sh deb
+	@PYTHONDONTWRITEBYTECODE=1 .venv/bin/python -m pytest Tests/packages
 
 fuzz: ## Fuzz every target for a minute (TIME=60)
 	@$(scripts)/install.sh build
@@ -92,4 +109,4 @@ pictures: ## Take the README's screenshots of the demos
 
 clean: ## Remove build output; keep the virtual environment
 	swift package clean
-	rm -rf site Benchmarks/.build
+	rm -rf site dist Benchmarks/.build

@@ -94,6 +94,25 @@ def test_a_terminal_has_one_line_that_changes(copy):
     assert shown.rstrip().split("\x1b[K")[-1].startswith("    tests and programs … ok")
 
 
+def test_the_sizes_of_the_programs(copy):
+    programs = copy / "release"
+    programs.mkdir()
+    for name, length, mode in (("fanfare", 25_600_000, 0o755), ("fanfare-demos", 900_000, 0o755), ("notes", 7, 0o644)):
+        with open(programs / name, "wb") as file:
+            file.truncate(length)
+        (programs / name).chmod(mode)
+    # The compiler is asked where they are.
+    (copy / "swift").write_text(f"#!/bin/sh\necho {programs}\n")
+    (copy / "swift").chmod(0o755)
+    shown = subprocess.run(
+        [copy / SCRIPT, "sizes"],
+        env={**os.environ, "PATH": f"{copy}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+    ).stdout.splitlines()
+    assert [line.split() for line in shown] == [["fanfare", "25.6", "MB"], ["fanfare-demos", "0.9", "MB"]]
+
+
 def test_what_is_not_known_is_refused(copy):
     result = build(copy, "everything")
     assert result.returncode == 64

@@ -5,6 +5,7 @@
 #   build.sh debug [PRODUCT …]     to debug; everything by default
 #   build.sh tests                 to debug, with the tests
 #   build.sh path release|debug    prints the folder of the programs
+#   build.sh sizes                 prints how large each program for release is
 #
 # VERBOSE=1 shows what the compiler says about each file. Without a terminal there is a line every 30 seconds.
 
@@ -116,6 +117,11 @@ case "$kind" in
     path)
         if [ "${1:-}" = release ]; then flags=("${release[@]}"); fi
         swift build "${flags[@]}" --show-bin-path
+        ;;
+    sizes)
+        cd "$(swift build "${release[@]}" --show-bin-path)" || exit 1
+        find . -maxdepth 1 -type f -perm -u+x -not -name '*.so' -printf '%f %s\n' | sort |
+            awk '{ printf "    %-30s %5.1f MB\n", $1, $2 / 1e6 }'
         ;;
     *) sed -n '2,/^$/ s/^# \{0,1\}//p' "$0" >&2 && exit 64 ;;
 esac

@@ -6,6 +6,8 @@
 #   install.sh sanitize      the libraries, and a Redis server
 #   install.sh test          the requirements of the conformance run, a Redis server, a browser, a web server, a load
 #                            balancer, official client libraries, and the languages of the guides
+#   install.sh package       those of build, and what makes packages
+#   install.sh packages      those, and what installs them in a root of its own
 #   install.sh docs          those of build, and what builds the site of the guides
 #   install.sh microbench    those of build, and tools that count instructions
 #   install.sh bench         those, measuring tools, and the servers to compare with
@@ -19,7 +21,8 @@ readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev libsodi
 readonly conformance_packages=(openssl python3)
 # With the program of redis-server; that package only adds a link to it, and a system service, which no test needs.
 readonly redis_packages=(redis-tools)
-readonly test_packages=(python3-venv chromium chromium-driver nginx haproxy nodejs ruby php-cli)
+readonly package_packages=(binutils dpkg-dev python3)
+readonly test_packages=("${package_packages[@]}" python3-venv chromium chromium-driver nginx haproxy nodejs ruby php-cli)
 readonly microbench_packages=(binutils valgrind)
 readonly bench_packages=(gcc libc6-dev make openssl strace procps python3-venv
     nginx libnginx-mod-nchan mosquitto)
@@ -128,10 +131,12 @@ case "${1:-}" in
         packages=("${build_packages[@]}" "${conformance_packages[@]}" "${redis_packages[@]}"
             "${test_packages[@]}")
         ;;
+    package) packages=("${build_packages[@]}" "${package_packages[@]}") ;;
+    packages) packages=("${build_packages[@]}" "${package_packages[@]}" python3-venv debootstrap) ;;
     docs) packages=("${build_packages[@]}" "${docs_packages[@]}") ;;
     microbench) packages=("${build_packages[@]}" "${microbench_packages[@]}") ;;
     bench) packages=("${build_packages[@]}" "${microbench_packages[@]}" "${bench_packages[@]}") ;;
-    *) echo "usage: install.sh build | conformance | sanitize | test | docs | microbench | bench" >&2 && exit 64 ;;
+    *) echo "usage: install.sh build | conformance | sanitize | test | package | packages | docs | microbench | bench" >&2 && exit 64 ;;
 esac
 
 if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
@@ -140,7 +145,7 @@ else
     echo "This is not Debian. What Debian calls these packages must be there: ${packages[*]}"
 fi
 case "$1" in
-    test) install_python_packages "$test_requirements" ;;
+    test | packages) install_python_packages "$test_requirements" ;;
     docs) install_python_packages "$docs_requirements" ;;
     bench) install_python_packages "$bench_requirements" ;;
 esac

@@ -43,7 +43,7 @@ def main():
         for number, fault in enumerate(chosen):
             size = Size(
                 counts, channels=10, rate=options.rate, deliveries=options.deliveries // len(chosen),
-                faults=options.faults_count // len(chosen), members=20,
+                faults=-(-options.faults_count // len(chosen)), members=20,
             )
             progress = Progress(f"{number + 1} of {len(chosen)}: {fault.name}", size, "faults")
             run = ClusterRun(fault, size, options.seed + number, site, pages, progress.show)

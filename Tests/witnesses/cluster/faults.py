@@ -117,6 +117,8 @@ def kill_primary(world):
     former.kill()
     world.await_primary(other_than=former.port)
     former.start(replica_of=world.primary)
+    # It may have been promoted again: beside a busy machine, Sentinels take the other one for dead.
+    world.await_primary(other_than=None)
 
 
 FAULTS = [

@@ -10,7 +10,7 @@ from pathlib import Path
 from web_server import free_port
 
 #: Seconds until a server listens, or a replica has the data of its primary.
-START_TIME_MAX = 20
+START_TIME_MAX = 60
 #: The name by which the Sentinels know the primary.
 PRIMARY_NAME = "main"
 
@@ -46,7 +46,19 @@ class RedisServer:
         )
         await_reply(lambda: self.command("PING") == "PONG", f"Redis at port {self.port}")
         if replica_of:
-            await_reply(lambda: "master_link_status:up" in self.command("INFO", "replication"), "the replica's link")
+            await_reply(
+                self._is_in_step, f"the link of the replica at port {self.port} to {replica_of.port}", self._state
+            )
+
+    def _is_in_step(self):
+        """Whether it has the data of its primary; or is one itself, since Sentinels may promote it at once."""
+        state = self.command("INFO", "replication")
+        return "master_link_status:up" in state or "role:master" in state and "connected_slaves:1" in state
+
+    def _state(self):
+        """What it says of itself, and the end of its log."""
+        log = (Path(self._folder.name) / "log").read_text().splitlines()
+        return "\n".join([self.command("INFO", "replication"), *log[-30:]])
 
     def command(self, *arguments):
         """The reply as redis-cli prints it; empty if the server does not answer."""
@@ -128,8 +140,9 @@ class Sentinels:
         self._folder.cleanup()
 
 
-def await_reply(condition, what):
+def await_reply(condition, what, state=lambda: ""):
+    """Waits until a condition holds; if it does not in time, the error has the state."""
     deadline = time.monotonic() + START_TIME_MAX
     while not condition():
-        assert time.monotonic() < deadline, f"not ready in {START_TIME_MAX} s: {what}"
+        assert time.monotonic() < deadline, f"not ready in {START_TIME_MAX} s: {what}\n{state()}"
         time.sleep(0.05)
