@@ -69,8 +69,7 @@ func faults(
     @Test(arguments: [
         (
             "port: 6001",
-            "f.yaml:1: port is not a key: did you mean listen.port or tls.port or metrics.port "
-                + "or console.port?"
+            "f.yaml:1: port is not a key: did you mean listen.port or tls.port or metrics.port?"
         ),
         (
             "shutdown_deadline: 5",

@@ -83,7 +83,7 @@ import Testing
         (
             "FANFARE_PORT", "1",
             "stands for no key: did you mean FANFARE_LISTEN_PORT or FANFARE_TLS_PORT or "
-                + "FANFARE_METRICS_PORT or FANFARE_CONSOLE_PORT?"
+                + "FANFARE_METRICS_PORT?"
         ),
         (
             "FANFARE_APPS_3_SEKRET", "x",

@@ -87,9 +87,10 @@ final class BrokerConsole: Sendable {
 
     /// Ends the samples and the feed.
     func stop() {
+        // First, so that a feed that ends does not begin again.
+        place.withLock { $0 = nil }
         sampling.withLock { $0?.cancel() }
         feeding.withLock { $0?.cancel() }
-        place.withLock { $0 = nil }
     }
 
     /// Closes a console without a password to apps that are not for development.

@@ -101,9 +101,9 @@ extension Stream {
         let answer = currentDelegate.streamReceivedPlaintext(self)
         // Unread bytes would make the kernel reset the connection, and the client would lose the answer.
         let buffer = reactor.receiveBuffer(after: 0)
-        while recv(fd, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT)) == buffer.count {}
+        while recv(fd, buffer.baseAddress, buffer.count, 0) == buffer.count {}
         _ = answer.withUnsafeBytes {
-            send(fd, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+            send(fd, $0.baseAddress, $0.count, Socket.sendFlags)
         }
         end(with: .tls(.plaintext))
     }

@@ -64,7 +64,7 @@ import Testing
     @Test(
         "Unknown paths and unknown apps are 404",
         arguments: [
-            ("/", "Nothing is at /\n"), ("/apps", "Nothing is at /apps\n"),
+            ("/none", "Nothing is at /none\n"), ("/apps", "Nothing is at /apps\n"),
             ("/apps/1", "Nothing is at /apps/1\n"), ("/apps/1/event", "Nothing is at"),
             ("/apps/1/events/", "Nothing is at"), ("/apps/1/channels/a/members", "Nothing is at"),
             ("/apps/1/channels/a/stats", "Nothing is at"),
