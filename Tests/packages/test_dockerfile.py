@@ -133,7 +133,7 @@ def test_the_image_runs_as_it_says(built):
 
     program = root.file(root.run("which", *entry).stdout.strip())
     with Program(program.name, *command, "--port", 0, folder=program.parent, through=through) as broker:
-        port = broker.await_ready(r"^fanfare: ready on ws://[^ ]*:(\d+)")[1]
+        port = broker.await_ready(r"^fanfare [0-9.]+: ready on ws://[^ ]*:(\d+)")[1]
         assert is_healthy(port)
         broker.signal(signal.SIGTERM)
         assert broker.wait() == 0

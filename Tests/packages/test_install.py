@@ -74,7 +74,7 @@ class Service(Program):
         )
         self.root = root
         self.unit = service
-        self.url = f"http://127.0.0.1:{self.await_ready(r'^fanfare: ready on ws://[^ ]*:([0-9]+)')[1]}"
+        self.url = f"http://127.0.0.1:{self.await_ready(r'^fanfare [0-9.]+: ready on ws://[^ ]*:([0-9]+)')[1]}"
 
     def trigger(self, app, check=True):
         names = {"FANFARE_APP_ID": app.id, "FANFARE_KEY": app.key, "FANFARE_SECRET": app.secret}
