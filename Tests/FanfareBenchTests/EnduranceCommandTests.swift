@@ -10,7 +10,7 @@ import Testing
             ["keys", "certificate", "--certificate", certificate, "--key", key]
         )
         let file = directory.path("fanfare.yaml")
-        let text = "limits: {queued_bytes_max: 64 KiB}\n"
+        let text = "limits: {queued_bytes_max: 128 KiB}\n"
         try Data(text.utf8).write(to: URL(filePath: file))
         return try await RunningBroker([
             "--config", file, "--tls-port", "0", "--tls-certificate", certificate, "--tls-key", key,
