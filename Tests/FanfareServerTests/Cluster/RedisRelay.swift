@@ -110,7 +110,12 @@ final class RedisRelay: Sendable {
                 }
                 guard poll(&news, 2, 5) > 0 else { continue }
                 for (from, to) in [(0, server), (1, client)] where news[from].revents != 0 {
-                    let count = read(news[from].fd, &buffer, buffer.count)
+                    // What comes behind a change of the mode is not read as before it.
+                    let count = state.withLock { state -> Int? in
+                        guard case .open = state.mode else { return nil }
+                        return read(news[from].fd, &buffer, buffer.count)
+                    }
+                    guard let count else { break }
                     guard count > 0, Self.write(buffer[..<count], to: to) else { return }
                 }
             }
