@@ -34,15 +34,13 @@ extension ClusterStore {
                 delegate: self
             )
         }
-        do throws(SystemError) {
-            return try RedisConnection.adopt(
-                dialer.dial(shard: context.shard, confirms: false),
+        return dialed(by: dialer, confirms: false) { descriptor throws(SystemError) in
+            try .adopt(
+                descriptor,
                 settings: connectionSettings,
                 on: context.reactor,
                 delegate: self
             )
-        } catch {
-            preconditionFailure("a simulation lacks descriptors: \(error)")
         }
     }
 
@@ -63,14 +61,25 @@ extension ClusterStore {
                 delegate: delegate
             )
         }
-        do throws(SystemError) {
-            return try ReplicaAcknowledgements.adopt(
-                dialer.dial(shard: context.shard, confirms: true),
+        return dialed(by: dialer, confirms: true) { descriptor throws(SystemError) in
+            try .adopt(
+                descriptor,
                 settings: acknowledgementSettings,
                 of: server,
                 on: context.reactor,
                 delegate: delegate
             )
+        }
+    }
+
+    /// Connects in a simulation.
+    private func dialed<Connection>(
+        by dialer: any RedisDialer,
+        confirms: Bool,
+        _ adopt: (consuming FileDescriptor) throws(SystemError) -> Connection
+    ) -> Connection {
+        do throws(SystemError) {
+            return try adopt(dialer.dial(shard: context.shard, confirms: confirms))
         } catch {
             preconditionFailure("a simulation lacks descriptors: \(error)")
         }

@@ -168,14 +168,6 @@ final class ConsoleResponder: HTTPResponder {
 extension ShardCore {
     /// Creates the site of the console's own listener.
     func makeConsoleSite(_ console: BrokerConsole) -> HTTPSite {
-        let draining = DrainingStreams()
-        return HTTPSite(
-            reactor: context.reactor,
-            limits: context.settings.httpLimits,
-            timeouts: context.settings.httpTimeouts,
-            connectionsMax: context.settings.handshakesMax,
-            draining: draining,
-            responder: ConsoleResponder(console, self, draining: draining)
-        )
+        makeSite { draining in ConsoleResponder(console, self, draining: draining) }
     }
 }

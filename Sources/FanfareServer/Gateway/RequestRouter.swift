@@ -68,6 +68,21 @@ final class RequestRouter: HTTPResponder {
 extension ShardCore {
     /// Creates the HTTP site of the shard's streams, with the limits of its settings.
     package func makeSite() -> HTTPSite {
+        makeSite([Field("Fanfare-Version", BrokerServer.version)]) { draining in
+            RequestRouter(core: self, draining: draining)
+        }
+    }
+
+    /// Creates an HTTP site with the limits of the shard's settings.
+    ///
+    /// - Parameters:
+    ///   - responseFields: The fields of every response.
+    ///   - makeResponder: Creates the responder, from the streams that the site drains.
+    /// - Returns: The site.
+    func makeSite(
+        _ responseFields: [Field] = [],
+        responder makeResponder: (DrainingStreams) -> any HTTPResponder
+    ) -> HTTPSite {
         let draining = DrainingStreams()
         return HTTPSite(
             reactor: context.reactor,
@@ -75,8 +90,8 @@ extension ShardCore {
             timeouts: context.settings.httpTimeouts,
             connectionsMax: context.settings.handshakesMax,
             draining: draining,
-            responseFields: [Field("Fanfare-Version", BrokerServer.version)],
-            responder: RequestRouter(core: self, draining: draining)
+            responseFields: responseFields,
+            responder: makeResponder(draining)
         )
     }
 }
