@@ -96,7 +96,7 @@ struct MissingFileTests {
         if deed == .replaceByText {
             // It is not touched; webhooks wait in memory until it is removed.
             try await eventually {
-                await first.advance(by: 20)
+                await first.advance(by: 500)
                 return log.has(
                     .error,
                     "cannot be used; webhooks wait in memory",
@@ -109,7 +109,7 @@ struct MissingFileTests {
         }
         // Until then the test must not open the files: SQLite must not find one half.
         try await eventually {
-            await first.advance(by: 20)
+            await first.advance(by: 500)
             return log.has(.notice, "is recreated", path)
         }
         #expect(log.has(.error, "was deleted, moved or replaced", path))

@@ -101,7 +101,7 @@ import Testing
         )
         try FileManager.default.removeItem(atPath: path + "-lock")
         try await eventually {
-            await stage.advance(by: 20)
+            await stage.advance(by: 500)
             return FileManager.default.fileExists(atPath: path + "-lock")
         }
         await stage.stop()
@@ -126,7 +126,7 @@ import Testing
         second.report(.channelOccupied(channel("b")), of: appID)
         try await eventually { try WebhookQueue(reading: path).deliveryCount() == 1 }
         try await eventually {
-            await first.advance(by: 20)
+            await first.advance(by: 500)
             return log.has(.error, "webhooks wait in memory", "is in use by \(holder)")
         }
         await first.stop()
