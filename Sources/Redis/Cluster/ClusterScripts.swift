@@ -80,7 +80,10 @@ public struct ClusterScripts: Sendable {
 
     /// Makes scripts whose clock is a key, for comparisons with a model.
     ///
-    /// - Parameter lifetimeScale: By how much keys live longer than that, so that a test decides when they expire.
+    /// - Parameters:
+    ///   - key: The clock's key, whose value is a time in milliseconds.
+    ///   - lifetimeScale: By how much keys live longer than their lifetimes, so that a test decides when they expire.
+    ///   - webhooksMax: The most webhooks that wait in a partition.
     package init(clock key: String, lifetimeScale: Int, webhooksMax: Int) {
         let time = """
             local function now() return tonumber(redis.call('GET', '\(key)')) end
