@@ -1,6 +1,6 @@
 // The occupied channels: their subscribers, members and cached events.
 
-import { ask, byId, fillApps, make, numberText, showProblem } from "./console-page.js";
+import { ask, byId, definitions, fillApps, make, numberText, showProblem } from "./console-page.js";
 
 const form = byId("channel-search");
 
@@ -78,7 +78,7 @@ async function contents(app, name) {
     const { users } = await (await ask(`${path}/users`)).json();
     if (users.length) rows.push(["Users", users.map(({ id }) => id).join(", ")]);
   }
-  const parts = [make("dl", {}, ...rows.flatMap(([term, text]) => [make("dt", {}, term), make("dd", { class: "mono" }, text)]))];
+  const parts = [definitions(rows)];
   if (isCache) {
     parts.push(make("p", { class: "quiet" }, state.cache ? `Cached event, for ${state.cache.ttl} s more:` : "No event is cached."));
     if (state.cache) parts.push(make("pre", { tabindex: "0", "aria-label": "Cached event" }, state.cache.data));
