@@ -29,7 +29,7 @@ function endpoint({ app, url, events, prefix, suffix, headers, batching }) {
     make("summary", {}, make("span", { class: "mono" }, url), make("span", { class: "quiet" }, `app ${app}`)),
     definitions([["Events", events.join(", ")], ["Channels", channels],
       ["Fields added", headers.length ? `${headers.join(", ")} (values hidden)` : "none"],
-      ["Several events in a request", batching ? "yes" : "no"]])));
+      ["Batching", batching ? "yes" : "no"]])));
 }
 
 function showLetters(letters, count) {

@@ -151,7 +151,7 @@ import Testing
 
     @Test(
         "Values that cannot be",
-        arguments: [("socket_id", "x"), ("socket_id", "01.2"), ("user_id", "a b"), ("user_id", "")]
+        arguments: [("socket_id", "x"), ("socket_id", "01.2"), ("user_id", "a!b"), ("user_id", "")]
     )
     func invalid(name: String, value: String) async throws {
         try await TestBroker.run { broker in

@@ -104,8 +104,7 @@ extension Connections {
         var channels: [String] = []
         var iterator = connection.session.subscriptions.makeIterator()
         while channels.count < query.channelsMax, let channel = iterator.next() {
-            // The user's own channel is no subscription of the client's.
-            if channel.kind != .serverToUser { channels.append(channel.text) }
+            channels.append(channel.text)
         }
         return ListedConnection(
             socketID: connection.socketID,
@@ -114,8 +113,7 @@ extension Connections {
             address: address(of: connection),
             library: library(of: connection),
             isSecure: connection.stream.isSecure,
-            subscriptionCount: connection.session.subscriptions.count
-                - (connection.user == nil ? 0 : 1),
+            subscriptionCount: connection.session.subscriptions.count,
             channels: channels,
             queuedByteCount: connection.stream.queuedByteCount,
             roundTripMicroseconds: connection.stream.roundTripMicroseconds(),
