@@ -51,7 +51,7 @@ def trigger(broker, channel, event, data):
 def rows(page):
     return page.run(
         """
-        return [...document.querySelectorAll("#events > li")].map((row) =>
+        return [...document.querySelectorAll("#event-list > li")].map((row) =>
             [...row.querySelectorAll("summary span")].map((span) => span.textContent));
         """
     )
@@ -125,9 +125,9 @@ def test_a_copied_command_sends_the_event_again(page, broker, button):
         """
         let copied;
         navigator.clipboard.writeText = async (text) => { copied = text; };
-        document.querySelector("#events > li details").open = true;
+        document.querySelector("#event-list > li details").open = true;
         await new Promise((resolve) => setTimeout(resolve, 100));
-        [...document.querySelectorAll("#events button")].find(({ textContent }) => textContent === given[0]).click();
+        [...document.querySelectorAll("#event-list button")].find(({ textContent }) => textContent === given[0]).click();
         return copied;
         """,
         button,
@@ -138,9 +138,9 @@ def test_a_copied_command_sends_the_event_again(page, broker, button):
     await_true(lambda: len([row for row in rows(page) if row[2] == "hello"]) == 2, "the event again")
     texts = page.run(
         """
-        for (const details of document.querySelectorAll("#events details")) details.open = true;
+        for (const details of document.querySelectorAll("#event-list details")) details.open = true;
         await new Promise((resolve) => setTimeout(resolve, 100));
-        return [...document.querySelectorAll("#events pre")].map(({ textContent }) => textContent);
+        return [...document.querySelectorAll("#event-list pre")].map(({ textContent }) => textContent);
         """
     )
     assert len(texts) == 2 and texts[0] == texts[1]
@@ -155,9 +155,9 @@ def test_channels_are_listed_with_their_members(page, broker):
             return page.text("#channel-count") == "2 channels"
 
         await_true(listed, "the channels", seconds=30, told=lambda: page.text("#view-channels"))
-        page.run("for (const details of document.querySelectorAll('#channels details')) details.open = true")
-        await_true(lambda: "Members" in page.text("#channels") and "ann" in page.text("#channels"), "the members")
-        assert "Subscribers" in page.text("#channels")
+        page.run("for (const details of document.querySelectorAll('#channel-list details')) details.open = true")
+        await_true(lambda: "Members" in page.text("#channel-list") and "ann" in page.text("#channel-list"), "the members")
+        assert "Subscribers" in page.text("#channel-list")
 
 
 def details_of(page, selector, text):
@@ -199,7 +199,7 @@ def test_connections_are_listed_and_closed(page, broker):
         await_true(lambda: page.text("#connection-count") == "2 connections in all.", "two", told=lambda: page.text("main"))
         page._find("#connection-search [name=user]").send_keys("ann\n")
         await_true(lambda: page.text("#connection-count") == "1 fit, 2 connections in all.", "one of them")
-        text = details_of(page, "#connections", socket_id)
+        text = details_of(page, "#connection-list", socket_id)
         assert "news" in text and "127.0.0.1:" in text and "fanfare-swift" in text.lower(), text
         press_twice(page, "Close")
         listener.await_line("code 4200|closed in the console")
@@ -220,7 +220,7 @@ def test_a_user_is_terminated(page, broker):
         show(page, "overview")
         show(page, "connections")
         await_true(lambda: "1 connection in all." == page.text("#connection-count"), "the connection")
-        details_of(page, "#connections", socket_id)
+        details_of(page, "#connection-list", socket_id)
         press_twice(page, "Close all of ann")
         listener.await_line("4009")
 

@@ -19,7 +19,7 @@ export async function loadConnections() {
   try {
     const query = new URLSearchParams(new FormData(form));
     const { total, matching, connections } = await (await ask(`connections?${query}`)).json();
-    byId("connections").replaceChildren(...connections.map(item));
+    byId("connection-list").replaceChildren(...connections.map(item));
     byId("connection-count").textContent = summary(total, matching, connections.length);
     showProblem(null);
   } catch (error) {

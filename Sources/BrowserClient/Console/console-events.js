@@ -41,7 +41,7 @@ export function showEvents(batch) {
 
 function add(added) {
   records = [...records, ...added].slice(-KEPT_MAX);
-  const list = byId("events");
+  const list = byId("event-list");
   const shown = added.filter(isWanted);
   list.prepend(...shown.toReversed().map(item));
   while (list.children.length > KEPT_MAX) list.lastElementChild.remove();
@@ -49,8 +49,8 @@ function add(added) {
 }
 
 function redraw() {
-  byId("events").replaceChildren(...records.filter(isWanted).toReversed().map(item));
-  const isEmpty = byId("events").children.length === 0;
+  byId("event-list").replaceChildren(...records.filter(isWanted).toReversed().map(item));
+  const isEmpty = byId("event-list").children.length === 0;
   byId("no-events").hidden = !isEmpty;
   byId("no-events").textContent = records.length
     ? "Nothing of the last events fits the filters."

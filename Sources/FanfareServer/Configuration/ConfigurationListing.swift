@@ -13,15 +13,15 @@ extension Configuration {
     var listed: [ListedSetting] {
         let defaults = Self.values(of: ConfigurationKey<Configuration>.all, in: Configuration())
         let appDefaults = Self.values(
-            of: ConfigurationKey<AppConfiguration>.all,
+            // What has to be written has no default.
+            of: ConfigurationKey<AppConfiguration>.all.filter { !$0.isRequired },
             in: AppConfiguration(id: "", key: "", secret: "")
         )
         return ConfigurationKey<Configuration>.all.flatMap { $0.listed(self, "") }
             .map { setting in
                 var setting = setting
-                let expected =
-                    defaults[setting.key]
-                    ?? Self.keyOfApp(setting.key).flatMap { appDefaults[$0] }
+                let keyOfApp = Self.keyOfApp(setting.key)
+                let expected = keyOfApp.map { appDefaults[$0] } ?? defaults[setting.key]
                 setting.isDefault = setting.value == expected
                 return setting
             }
