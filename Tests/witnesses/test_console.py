@@ -324,7 +324,7 @@ def test_a_broker_stops_while_the_console_is_open(page, browsers):
 
 def test_snippets_have_the_real_port_and_key(page, broker):
     show(page, "snippets")
-    text = page.text("#snippets")
+    text = page.text("#snippet-list")
     assert f"wsPort: {broker.port}" in text and f"PUSHER_PORT={broker.port}" in text
     assert 'new Pusher("app-key"' in text and "PUSHER_APP_SECRET=app-secret" in text
 

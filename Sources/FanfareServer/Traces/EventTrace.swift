@@ -19,8 +19,6 @@ struct TraceFilter: Sendable, Equatable {
 final class EventTrace: Sendable {
     /// The maximum number of events between two requests.
     static let recordsMax = 500
-    /// The maximum number of a user's connections that are followed; of others only what names the user is recorded.
-    private static let socketsMax = 1_000
     /// The time without a request after which a trace ends.
     static let idleTime = Duration.seconds(30)
 
@@ -30,8 +28,8 @@ final class EventTrace: Sendable {
     let app: AppID
     private let filter: TraceFilter
     private let records = EventRecords(countMax: EventTrace.recordsMax, showsData: true)
-    /// The connections of the filter's user, as far as their sign-in or a subscription has been seen.
-    private let sockets = Mutex<Set<SocketID>>([])
+    /// The connections of the filter's user.
+    private let connections = Mutex(UserConnections())
     private let lastRequest: Mutex<MonotonicTime>
 
     /// Creates a trace without records.
@@ -71,10 +69,35 @@ final class EventTrace: Sendable {
     /// Whether an event names the user, or is of one of the user's connections.
     private func isAbout(_ user: UserID, _ subject: Subject, _ event: BrokerEvent) -> Bool {
         guard let socketID = subject.socketID else { return subject.user == user }
-        return sockets.withLock { sockets in
-            if case .disconnected = event { return sockets.remove(socketID) != nil }
-            guard subject.user == user else { return sockets.contains(socketID) }
-            if subject.isBySocket, sockets.count < Self.socketsMax { sockets.insert(socketID) }
+        return connections.withLock { connections in
+            if case .disconnected = event { return connections.end(socketID) }
+            guard subject.user == user else { return connections.contain(socketID) }
+            if subject.isBySocket { connections.insert(socketID) }
+            return true
+        }
+    }
+
+    /// The connections of a user, as far as their sign-in or a subscription has been seen.
+    private struct UserConnections {
+        /// The maximum number of open ones; of others only what names the user is recorded.
+        private static let openMax = 1_000
+        /// The maximum number of ended ones: the homes of their channels may tell of them a moment later.
+        private static let endedMax = 100
+
+        private var ids: Set<SocketID> = []
+        private var ended: [SocketID] = []
+
+        func contain(_ id: SocketID) -> Bool { ids.contains(id) }
+
+        mutating func insert(_ id: SocketID) {
+            if ids.count - ended.count < Self.openMax { ids.insert(id) }
+        }
+
+        /// Returns whether it is one of them.
+        mutating func end(_ id: SocketID) -> Bool {
+            guard ids.contains(id) else { return false }
+            ended.append(id)
+            if ended.count > Self.endedMax { ids.remove(ended.removeFirst()) }
             return true
         }
     }
