@@ -60,6 +60,8 @@ final class ConsoleRouter {
         case (.post, "/console/authorize"):
             return .accept(ConsoleRequest(.authorize, console, answers))
         case (.post, "/console/logout"):
+            let actor = console.actor(of: head, on: stream)
+            console.log.info("console: signed out", metadata: actor.metadata)
             console.sessions?.signOut(head)
             return .answer(.text("Signed out\n"))
         case (.get, "/console/connections"):

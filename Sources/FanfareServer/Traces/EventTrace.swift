@@ -1,5 +1,4 @@
 import Broker
-import Net
 import PusherProtocol
 import Synchronization
 
@@ -19,8 +18,8 @@ struct TraceFilter: Sendable, Equatable {
 final class EventTrace: Sendable {
     /// The maximum number of events between two requests.
     static let recordsMax = 500
-    /// The time without a request after which a trace ends.
-    static let idleTime = Duration.seconds(30)
+    /// The number of looks without a request between them after which a trace ends.
+    static let idleLooksMax = 6
 
     /// The identifier, which nobody can guess.
     let id: String
@@ -30,24 +29,26 @@ final class EventTrace: Sendable {
     private let records = EventRecords(countMax: EventTrace.recordsMax, showsData: true)
     /// The connections of the filter's user.
     private let connections = Mutex(UserConnections())
-    private let lastRequest: Mutex<MonotonicTime>
+    /// The number of looks since the last request.
+    private let idleLooks = Atomic(0)
 
     /// Creates a trace without records.
-    init(of app: AppID, _ filter: TraceFilter, at now: MonotonicTime = .current) {
+    init(of app: AppID, _ filter: TraceFilter) {
         id = BrokerConsole.token(length: 32)
         self.app = app
         self.filter = filter
-        lastRequest = Mutex(now)
     }
 
-    /// Whether nobody has asked for the records for too long.
-    func isIdle(at now: MonotonicTime = .current) -> Bool {
-        lastRequest.withLock { $0.advanced(by: Self.idleTime) <= now }
-    }
+    /// Looks whether anybody still asks for the records, every ``EventTraces/interval``.
+    ///
+    /// Looks are counted instead of time: while the process is paused, nobody can ask.
+    ///
+    /// - Returns: Whether the trace ends.
+    func look() -> Bool { idleLooks.add(1, ordering: .relaxed).newValue >= Self.idleLooksMax }
 
     /// Returns what has happened since the last call as JSON; see ``EventRecords/takeBatch()``.
-    func takeBatch(at now: MonotonicTime = .current) -> [UInt8] {
-        lastRequest.withLock { $0 = now }
+    func takeBatch() -> [UInt8] {
+        idleLooks.store(0, ordering: .relaxed)
         return records.takeBatch() ?? EventRecords.emptyBatch
     }
 

@@ -1,16 +1,17 @@
 import Broker
-import Net
 import Synchronization
 
 /// The traces that backends have begun, for `fanfare trace`.
 ///
 /// While there is none, no kind of event is asked for. A trace ends by a request, or when nobody has asked for its records
-/// for ``EventTrace/idleTime``.
+/// for ``idleTime``.
 final class EventTraces: Sendable {
     /// The maximum number of traces of one app at a time.
     static let countMax = 8
-    /// The time between two looks for traces that have ended.
-    private static let interval = Duration.seconds(5)
+    /// The time between two looks for traces that nobody reads.
+    static let interval = Duration.seconds(5)
+    /// The time without a request after which a trace ends.
+    static var idleTime: Duration { interval * EventTrace.idleLooksMax }
 
     private struct State {
         var traces: [EventTrace] = []
@@ -38,7 +39,6 @@ final class EventTraces: Sendable {
     /// - Returns: The trace; `nil` if the app has ``countMax`` of them.
     func begin(of app: AppID, _ filter: TraceFilter) -> EventTrace? {
         state.withLock { state in
-            state.traces.removeAll { $0.isIdle() }
             guard state.traces.count(where: { $0.app == app }) < Self.countMax else { return nil }
             let trace = EventTrace(of: app, filter)
             state.traces.append(trace)
@@ -68,7 +68,7 @@ final class EventTraces: Sendable {
             try? await Task.sleep(for: Self.interval)
             let (hasEnded, isDone) = state.withLock { state in
                 let count = state.traces.count
-                state.traces.removeAll { $0.isIdle() }
+                state.traces.removeAll { $0.look() }
                 if state.traces.isEmpty { state.ending = nil }
                 return (state.traces.count < count, state.traces.isEmpty)
             }

@@ -22,7 +22,7 @@ struct TracesAPI {
             throw APIError(
                 status: 429,
                 message: "App \(app.id) has \(EventTraces.countMax) traces, the most there can be: "
-                    + "end one, or wait for \(EventTrace.idleTime.components.seconds) seconds"
+                    + "end one, or wait for \(EventTraces.idleTime.components.seconds) seconds"
             )
         }
         core.deferredAnswers.answer(exchange) {
