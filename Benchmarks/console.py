@@ -16,7 +16,6 @@ import socket
 import struct
 import sys
 import threading
-import time
 import urllib.parse
 
 from local_broker import PORT, Broker
@@ -31,22 +30,18 @@ FIELDS = {"X-Fanfare-Console": "1"}
 
 
 class Page(threading.Thread):
-    """A page of the console without a browser: it connects as soon as the broker listens, and reads until the broker ends."""
+    """A page of the console without a browser: it reads until the broker ends."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self.batches = 0
-        self.fault: Exception | None = None
+        self._subscribed = threading.Event()
         self.start()
+        if not self._subscribed.wait(30):
+            raise SystemExit("The page is not subscribed.")
 
     def run(self) -> None:
-        try:
-            self._watch()
-        except Exception as fault:
-            self.fault = fault
-
-    def _watch(self) -> None:
-        session = json.loads(self._ask("GET", "/console/session", patience=30))
+        session = json.loads(self._ask("GET", "/console/session"))
         with socket.create_connection(("127.0.0.1", PORT)) as connection:
             messages = self._messages(connection, session["key"])
             established = json.loads(json.loads(next(messages))["data"])
@@ -57,26 +52,23 @@ class Page(threading.Thread):
             message = {"event": "pusher:subscribe", "data": {"channel": session["channel"], "auth": auth}}
             connection.sendall(frame(0x1, json.dumps(message).encode()))
             for text in messages:
-                self.batches += json.loads(text)["event"] == "events"
+                event = json.loads(text)["event"]
+                self.batches += event == "events"
+                if event == "pusher_internal:subscription_succeeded":
+                    self._subscribed.set()
 
-    def _ask(self, method: str, path: str, body: str | None = None, patience: float = 0) -> bytes:
-        end = time.monotonic() + patience
-        while True:
-            connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=30)
-            try:
-                connection.request(method, path, body, FIELDS)
-                answer = connection.getresponse()
-                content = answer.read()
-                if answer.status != 200:
-                    raise SystemExit(f"{method} {path}: {answer.status} {content.decode()}")
-                return content
-            except ConnectionRefusedError:
-                # The load generator starts the broker.
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.01)
-            finally:
-                connection.close()
+    @staticmethod
+    def _ask(method: str, path: str, body: str | None = None) -> bytes:
+        connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=30)
+        try:
+            connection.request(method, path, body, FIELDS)
+            answer = connection.getresponse()
+            content = answer.read()
+            if answer.status != 200:
+                raise SystemExit(f"{method} {path}: {answer.status} {content.decode()}")
+            return content
+        finally:
+            connection.close()
 
     @staticmethod
     def _messages(connection: socket.socket, key: str):
@@ -114,13 +106,12 @@ def frame(opcode: int, content: bytes) -> bytes:
 
 def cost(program: str, settings: dict[str, str], is_open: bool = False) -> float:
     """The broker's processor time for a delivery, in microseconds."""
-    page = Page() if is_open else None
-    result = Broker(program, 1, settings).bench(*LOAD)
-    if page:
-        page.join(30)
-        # Without this, a page that could not connect would cost nothing.
-        if page.batches < 4:
-            raise SystemExit(f"The page has got {page.batches} batches of events: {page.fault}")
+    with Broker(program, 1, settings) as broker:
+        page = Page() if is_open else None
+        result = broker.bench(*LOAD)
+    # A page that sees nothing would cost nothing.
+    if page and page.batches < 4:
+        raise SystemExit(f"The page has got {page.batches} batches of events.")
     return result["server_cpu_us_per_delivery"]
 
 
