@@ -41,6 +41,10 @@ package struct BrowserFile: Sendable {
         script("console-overview.js", PackageResources.console_overview_js),
         script("console-events.js", PackageResources.console_events_js),
         script("console-channels.js", PackageResources.console_channels_js),
+        script("console-connections.js", PackageResources.console_connections_js),
+        script("console-webhooks.js", PackageResources.console_webhooks_js),
+        script("console-limits.js", PackageResources.console_limits_js),
+        script("console-configuration.js", PackageResources.console_configuration_js),
         script("console-snippets.js", PackageResources.console_snippets_js),
     ]
 

@@ -49,7 +49,7 @@ extension BrokerServer {
         if hasNewCertificates, let context = certificates.withLock({ $0?.context }) {
             for shard in shards { await shard.present(context) }
         }
-        console?.appsWereReplaced(registry)
+        console?.wasReloaded(configuration, registry)
         // Before clients of a new app can connect.
         await webhookService.replaceApps(registry)
         activityLog.replaceApps(registry)

@@ -42,6 +42,8 @@ public final class BrokerServer: Sendable {
     let archive: Archive?
     /// The console; `nil` without one.
     let console: BrokerConsole?
+    /// The traces that backends have begun.
+    let traces = EventTraces()
     /// The shutdown settings of the configuration that was loaded last.
     let shutdown: Mutex<Configuration.Shutdown>
     private let gauges: Gauges
@@ -140,6 +142,7 @@ public final class BrokerServer: Sendable {
             observer ?? (cluster == nil ? webhookService : nil)
         var observers: [any BrokerObserver] = [limitHits, connectionCounters, lossLog, activityLog]
         if let channelObserver { observers.insert(channelObserver, at: 0) }
+        observers.append(traces)
         if let console { observers.append(console.feed) }
         do {
             let archive = Archive.Settings(configuration.recovery)
@@ -161,7 +164,8 @@ public final class BrokerServer: Sendable {
                         links: ShardLinks(of: number, mailboxes: mailboxes),
                         observers: observers,
                         archive: archive,
-                        console: console
+                        console: console,
+                        traces: traces
                     )
                 )
             }

@@ -99,7 +99,15 @@ extension BrokerServer {
         if let port = configuration.console.port {
             addresses.console = try await listenForConsole(port: port)
         }
-        await console?.start(on: shards, addresses)
+        traces.start(on: shards)
+        await console?.start(
+            in: BrokerConsole.Place(
+                shards: shards,
+                addresses: addresses,
+                webhooks: webhookService,
+                archive: archive
+            )
+        )
         return addresses
     }
 

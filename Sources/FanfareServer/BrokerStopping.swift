@@ -24,6 +24,7 @@ extension BrokerServer {
         if order.notice > 0 { try? await ContinuousClock().sleep(until: min(notice, end)) }
         await metricsServer.close()
         console?.stop()
+        traces.stop()
         for shard in shards { await shard.closeListeners() }
         await webhookService.suppressDepartures()
         await awaitConfirmations(until: end)

@@ -9,6 +9,8 @@ import WebSocket
 package final class ServerSettings: Sendable {
     /// Admits clients, over all shards.
     package let admissionControl: AdmissionControl
+    /// The number of shards, which share the limits for all.
+    let shardCount: Int
     let pathPrefix: String
     let requiresProtocolVersion: Bool
     let liveness: Liveness.Settings
@@ -66,6 +68,7 @@ package final class ServerSettings: Sendable {
         cluster: ClusterSettings? = nil
     ) {
         self.cluster = cluster
+        self.shardCount = shardCount
         reconnectsPerSecond = max(1, configuration.shutdown.pace / shardCount)
         // Each shard gets an equal share and need not know the counts of the others. The kernel spreads connections
         // evenly.

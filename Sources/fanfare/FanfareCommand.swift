@@ -21,6 +21,7 @@ struct FanfareCommand: AsyncParsableCommand {
               fanfare check --config fanfare.yaml checks a configuration
               fanfare nodes --config fanfare.yaml lists the nodes of a cluster
               fanfare top                         shows what a broker does, each second
+              fanfare trace --user 42             shows what flows, as it happens
               fanfare drain                       stops a broker gracefully
               fanfare webhooks                    lists webhooks that were not delivered
               fanfare bench fanout                load-tests a broker
@@ -30,7 +31,8 @@ struct FanfareCommand: AsyncParsableCommand {
         version: BrokerServer.version,
         subcommands: [
             Serve.self, Trigger.self, Listen.self, History.self, Why.self, Keys.self,
-            Check.self, Nodes.self, Top.self, Drain.self, WebhooksCommand.self, BenchCommand.self,
+            Check.self, Nodes.self, Top.self, Trace.self, Drain.self, WebhooksCommand.self,
+            BenchCommand.self,
         ]
     )
     static func main() async {

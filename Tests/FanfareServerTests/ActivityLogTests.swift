@@ -298,7 +298,7 @@ import Testing
     // MARK: - Cost
 
     private static let debugKinds: BrokerEventKinds = [
-        .refusals, .connections, .admissions, .subscriptions, .published, .clientEvents,
+        .refusals, .connections, .admissions, .signIns, .subscriptions, .published, .clientEvents,
     ]
 
     @Test(

@@ -12,6 +12,8 @@ import Testing
         ("/apps/3/channels/presence-x/users", .users(app: 6..<7, channel: 17..<27)),
         ("/apps/3/users/a%3Db/terminate_connections", .terminate(app: 6..<7, user: 14..<19)),
         ("/users/ann/terminate_connections", .terminate(app: nil, user: 7..<10)),
+        ("/apps/3/traces", .traces(app: 6..<7)),
+        ("/apps/3/traces/ab", .trace(app: 6..<7, id: 15..<17)),
         ("/health", .health),
     ])
     func finds(path: String, route: Route) {
@@ -28,7 +30,7 @@ import Testing
         "", "/", "/apps", "/apps/", "/apps/3", "/apps//events", "/apps/3/events/",
         "/apps/3/events/x",
         "/apps/3/nothing", "/apps/3/channels/", "/apps/3/channels/x/y", "/apps/3/channels//users",
-        "/apps/3/events/x/users",
+        "/apps/3/events/x/users", "/apps/3/traces/", "/apps/3/traces/x/y",
         "/apps/3/channels/x/users/", "/health/", "/apps/3/users/x",
         "/apps/3/users//terminate_connections",
         "/users//terminate_connections", "/users/x/terminate_connections/", "/users/x", "/users",

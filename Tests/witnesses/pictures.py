@@ -1,11 +1,13 @@
-"""Takes the pictures of the README, by the browser of the witnesses: make pictures."""
+"""Takes the pictures of the README and the guides, by the browser of the witnesses: make pictures."""
 
+import subprocess
+import sys
 import time
 
 from browser import Page
 from contacts_page import ADA, ContactsPage
 from films_page import FilmsPage
-from programs import ROOT, Broker, Demos, await_true
+from programs import BUILD, ROOT, Broker, Demos, Program, await_true
 from table_page import TablePage, post
 from text_page import TextPage
 from to_do_page import ToDoPage
@@ -15,9 +17,13 @@ PICTURES = ROOT / "config" / "pictures"
 REST = 2
 
 
-def take(page, name, width, height):
+def resize(page, width, height):
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     page._driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def take(page, name, width, height):
+    resize(page, width, height)
     page._driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
     # A gradient is most of a PNG.
     page._driver.execute_script("document.body.style.background = 'var(--page)'")
@@ -25,7 +31,50 @@ def take(page, name, width, height):
     page.save_picture(PICTURES / name)
 
 
+def take_console():
+    """The console of a broker with some clients: events on a desktop, connections on a dark phone."""
+    with (
+        Broker() as broker,
+        Program("fanfare", "listen", "presence-room", "orders", "--user", "ann", "--url", broker.url) as ann,
+        Program("fanfare", "listen", "orders", "cache-prices", "--url", broker.url) as other,
+    ):
+        ann.await_line("subscribed to orders")
+        other.await_line("subscribed to cache-prices")
+        browser = Page()
+        try:
+            browser.open(broker.url + "/")
+            browser.await_live()
+            browser.click('nav a[href="#events"]')
+            for number, (channel, event, *more) in enumerate(
+                [
+                    ("cache-prices", "price"),
+                    ("orders", "order-placed"),
+                    ("orders", "order-paid", "--secret", "an-old-secret"),
+                    ("orders", "order-paid"),
+                ]
+            ):
+                data = f'{{"order":{4711 + number},"total":12.5}}'
+                command = ["trigger", event, data, "--channel", channel, "--url", broker.url, *more]
+                subprocess.run([BUILD / "fanfare", *command], capture_output=True)
+            await_true(lambda: browser.run("return document.querySelectorAll('#event-list > li').length") >= 4, "events")
+            browser.run("document.querySelector('#event-list details').open = true")
+            take(browser, "console.png", 1000, 720)
+            dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+            browser._driver.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
+            # Before the click, which scrolls the view's name into the middle.
+            resize(browser, 360, 700)
+            browser.click('nav a[href="#connections"]')
+            await_true(lambda: "2 connections" in browser.text("#connection-count"), "the connections")
+            browser.run("document.querySelector('#connection-list details').open = true")
+            take(browser, "console-phone.png", 360, 700)
+        finally:
+            browser.quit()
+
+
 def main():
+    take_console()
+    if sys.argv[1:] == ["console"]:
+        return
     with Broker() as broker, Demos(broker.port) as demos:
         browser = Page()
         try:

@@ -116,13 +116,15 @@ class Program:
         """Ends it as Ctrl-C does; returns its exit status."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
-        try:
-            return self._process.wait(STOP_TIME_MAX)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            raise AssertionError(
-                f"{self.name} was still there {STOP_TIME_MAX} s after SIGINT:\n{self.output}"
-            ) from None
+        # In steps: a machine that is paused meanwhile has had one of them, not all.
+        for _ in range(STOP_TIME_MAX):
+            try:
+                return self._process.wait(1)
+            except subprocess.TimeoutExpired:
+                pass
+        self.new_lines
+        self._process.kill()
+        raise AssertionError(f"{self.name} was still there {STOP_TIME_MAX} s after SIGINT:\n{self.output}")
 
     def __enter__(self):
         return self

@@ -1,7 +1,11 @@
-"""The console in a browser: its four views, what they show, and the commands that it copies."""
+"""The console in a browser: its views, what they show, what is done there, and the commands that it copies."""
 
 import re
+import signal
 import subprocess
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -9,6 +13,7 @@ from programs import BUILD, Broker, Program, await_true
 from web_server import free_port
 
 PASSWORD = "a-long-password"
+VIEWS = ("overview", "events", "channels", "connections", "webhooks", "limits", "configuration", "snippets")
 
 
 @pytest.fixture
@@ -46,7 +51,7 @@ def trigger(broker, channel, event, data):
 def rows(page):
     return page.run(
         """
-        return [...document.querySelectorAll("#events > li")].map((row) =>
+        return [...document.querySelectorAll("#event-list > li")].map((row) =>
             [...row.querySelectorAll("summary span")].map((span) => span.textContent));
         """
     )
@@ -120,9 +125,9 @@ def test_a_copied_command_sends_the_event_again(page, broker, button):
         """
         let copied;
         navigator.clipboard.writeText = async (text) => { copied = text; };
-        document.querySelector("#events > li details").open = true;
+        document.querySelector("#event-list > li details").open = true;
         await new Promise((resolve) => setTimeout(resolve, 100));
-        [...document.querySelectorAll("#events button")].find(({ textContent }) => textContent === given[0]).click();
+        [...document.querySelectorAll("#event-list button")].find(({ textContent }) => textContent === given[0]).click();
         return copied;
         """,
         button,
@@ -133,9 +138,9 @@ def test_a_copied_command_sends_the_event_again(page, broker, button):
     await_true(lambda: len([row for row in rows(page) if row[2] == "hello"]) == 2, "the event again")
     texts = page.run(
         """
-        for (const details of document.querySelectorAll("#events details")) details.open = true;
+        for (const details of document.querySelectorAll("#event-list details")) details.open = true;
         await new Promise((resolve) => setTimeout(resolve, 100));
-        return [...document.querySelectorAll("#events pre")].map(({ textContent }) => textContent);
+        return [...document.querySelectorAll("#event-list pre")].map(({ textContent }) => textContent);
         """
     )
     assert len(texts) == 2 and texts[0] == texts[1]
@@ -150,14 +155,176 @@ def test_channels_are_listed_with_their_members(page, broker):
             return page.text("#channel-count") == "2 channels"
 
         await_true(listed, "the channels", seconds=30, told=lambda: page.text("#view-channels"))
-        page.run("for (const details of document.querySelectorAll('#channels details')) details.open = true")
-        await_true(lambda: "Members" in page.text("#channels") and "ann" in page.text("#channels"), "the members")
-        assert "Subscribers" in page.text("#channels")
+        page.run("for (const details of document.querySelectorAll('#channel-list details')) details.open = true")
+        await_true(lambda: "Members" in page.text("#channel-list") and "ann" in page.text("#channel-list"), "the members")
+        assert "Subscribers" in page.text("#channel-list")
+
+
+def details_of(page, selector, text):
+    """Opens the item of a list that has a text; returns what it then shows."""
+    page.run(
+        """
+        const item = [...document.querySelectorAll(`${given[0]} details`)].find((item) => item.textContent.includes(given[1]));
+        item.open = true;
+        """,
+        selector,
+        text,
+    )
+    place = f"{selector} details[open]"
+    await_true(lambda: page._driver.find_elements("css selector", f"{place} dl"), "details")
+    return page.text(place)
+
+
+def press_twice(page, label):
+    """Presses a button that asks before it does something."""
+    for _ in range(2):
+        page.run(
+            """
+            const buttons = [...document.querySelectorAll("section:not([hidden]) button")];
+            buttons.find((button) => button.textContent.startsWith(given[0]) || button.dataset.asks).click();
+            """,
+            label,
+        )
+
+
+def test_connections_are_listed_and_closed(page, broker):
+    with (
+        Program("fanfare", "listen", "news", "--user", "ann", "--url", broker.url) as listener,
+        Program("fanfare", "listen", "sport", "--url", broker.url) as other,
+    ):
+        socket_id = listener.await_line(r"connected as ([\d.]+)")[1]
+        other.await_line("subscribed to sport")
+        listener.await_line("subscribed to news")
+        show(page, "connections")
+        await_true(lambda: page.text("#connection-count") == "2 connections in all.", "two", told=lambda: page.text("main"))
+        page._find("#connection-search [name=user]").send_keys("ann\n")
+        await_true(lambda: page.text("#connection-count") == "1 fit, 2 connections in all.", "one of them")
+        text = details_of(page, "#connection-list", socket_id)
+        assert "news" in text and "127.0.0.1:" in text and "fanfare-swift" in text.lower(), text
+        press_twice(page, "Close")
+        listener.await_line("code 4200|closed in the console")
+        listener.await_line(rf"connected as (?!{re.escape(socket_id)})")
+    assert re.search(r"console: connection closed.*127\.0\.0\.1", " ".join(broker_lines(broker)))
+
+
+def broker_lines(broker):
+    """What the broker has printed so far."""
+    broker.new_lines
+    return broker.lines
+
+
+def test_a_user_is_terminated(page, broker):
+    with Program("fanfare", "listen", "news", "--user", "ann", "--url", broker.url) as listener:
+        socket_id = listener.await_line(r"connected as ([\d.]+)")[1]
+        listener.await_line("signed in as ann")
+        show(page, "overview")
+        show(page, "connections")
+        await_true(lambda: "1 connection in all." == page.text("#connection-count"), "the connection")
+        details_of(page, "#connection-list", socket_id)
+        press_twice(page, "Close all of ann")
+        listener.await_line("4009")
+
+
+def test_limits_say_how_near_they_are(page, broker):
+    with Program("fanfare", "listen", "cache-x", "--url", broker.url) as listener:
+        listener.await_line("subscribed")
+        trigger(broker, "cache-x", "e", "1")
+        show(page, "limits")
+        await_true(lambda: "limits.connections_max" in page.text("#limit-list"), "a limit in use")
+        text = page.text("#limit-list")
+        assert "apps (1).cached_events_max" in text and "never met" in text, text
+        assert "message_length_max" not in text
+        page.click("#limits-used")
+        assert "message_length_max" in page.text("#limit-list")
+        page.click("#limits-used")
+
+
+def test_the_configuration_hides_secrets(page):
+    show(page, "configuration")
+    await_true(lambda: "clients.activity_timeout" in page.text("#settings"), "the keys")
+    text = page.text("#settings")
+    assert "apps.0.secret" in text and "(secret)" in text and "app-secret" not in text
+    page._find("#configuration-search [name=key]").send_keys("recovery.age")
+    await_true(lambda: "clients.activity_timeout" not in page.text("#settings"), "the search")
+    page._find("#configuration-search [name=key]").clear()
+
+
+def test_webhooks_without_any(page):
+    show(page, "webhooks")
+    await_true(lambda: "No app has webhooks" in page.text("#view-webhooks"), "no endpoints")
+    await_true(lambda: "None are kept" in page.text("#letter-count"), "no dead letters")
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """An endpoint that wants no webhooks any more: what it gets is a dead letter at once."""
+
+    def do_POST(self):
+        self.server.count += 1
+        self.send_response(410)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_dead_letters_are_sent_again(browsers, tmp_path):
+    endpoint = HTTPServer(("127.0.0.1", 0), Refusing)
+    endpoint.count = 0
+    threading.Thread(target=endpoint.serve_forever, daemon=True).start()
+    page, port = browsers[1], free_port()
+    file = tmp_path / "broker.yaml"
+    file.write_text(
+        f"""
+apps:
+  - {{id: '1', key: app-key, secret: app-secret, webhooks: [{{url: 'http://127.0.0.1:{endpoint.server_port}/hook'}}]}}
+webhooks: {{database: {tmp_path / "webhooks.sqlite"}}}
+console: {{port: {port}, password: {PASSWORD}}}
+"""
+    )
+    with Broker(configuration=file) as broker:
+        trigger(broker, "news", "e", "1")
+        with Program("fanfare", "listen", "news", "--url", broker.url) as listener:
+            listener.await_line("subscribed")
+            await_true(lambda: endpoint.count == 1, "a webhook")
+        page.open(f"http://127.0.0.1:{port}/")
+        page._find("input[name=password]").send_keys(PASSWORD + "\n")
+        await_true(lambda: page._driver.find_elements("id", "connection") and page.connection == "Live", "the console")
+
+        def letters():
+            page.click("#reload-webhooks")
+            return page.text("#letter-count")
+
+        show(page, "webhooks")
+        await_true(lambda: letters().startswith("1 dead letter"), "a dead letter", seconds=30)
+        assert "/hook" in page.text("#endpoints")
+        text = details_of(page, "#letters", "/hook")
+        assert "channel_occupied" in text and "gone" in text, text
+        count = endpoint.count
+        press_twice(page, "Send again")
+        await_true(lambda: endpoint.count > count, "it again", seconds=30)
+        assert any("dead letters are sent again" in line for line in broker_lines(broker))
+        page.open("about:blank")
+    endpoint.shutdown()
+
+
+def test_a_broker_stops_while_the_console_is_open(page, browsers):
+    """Also while the page asks for something, and again and again."""
+    other = browsers[1]
+    for view in ("overview", "connections", "limits"):
+        broker = Broker()
+        open_console(other, broker.url)
+        show(other, view)
+        start = time.monotonic()
+        broker.signal(signal.SIGINT)
+        assert broker.wait(15) == 0, broker.output
+        assert time.monotonic() - start < 15
+    other.open("about:blank")
+    other.script_errors()
 
 
 def test_snippets_have_the_real_port_and_key(page, broker):
     show(page, "snippets")
-    text = page.text("#snippets")
+    text = page.text("#snippet-list")
     assert f"wsPort: {broker.port}" in text and f"PUSHER_PORT={broker.port}" in text
     assert 'new Pusher("app-key"' in text and "PUSHER_APP_SECRET=app-secret" in text
 
@@ -167,7 +334,7 @@ def test_every_view_has_names_for_screen_readers_and_fits_a_phone(page):
         "Emulation.setDeviceMetricsOverride", {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
     )
     try:
-        for view in ("overview", "events", "channels", "snippets"):
+        for view in VIEWS:
             show(page, view)
             assert page.run("return document.documentElement.scrollWidth") <= 360, view
             unnamed = page.run(
@@ -179,8 +346,66 @@ def test_every_view_has_names_for_screen_readers_and_fits_a_phone(page):
             )
             assert unnamed == [], view
             assert page.run("return document.querySelectorAll('main section:not([hidden]) h2').length") == 1
+            assert page.run("return document.querySelector('nav a[aria-current]').hash") == f"#{view}"
     finally:
         page._driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_can_be_read(page, scheme):
+    """WCAG 2.2, 1.4.3: a contrast of 4.5 between text and background."""
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    page._driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    try:
+        for view in VIEWS:
+            show(page, view)
+            faint = page.run(
+                """
+                const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+                const rgb = (color) => {
+                    canvas.clearRect(0, 0, 1, 1);
+                    canvas.fillStyle = color;
+                    canvas.fillRect(0, 0, 1, 1);
+                    return [...canvas.getImageData(0, 0, 1, 1).data];
+                };
+                const light = ([r, g, b]) => [r, g, b].map((value) => value / 255)
+                    .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
+                    .reduce((sum, value, index) => sum + value * [0.2126, 0.7152, 0.0722][index], 0);
+                const background = (element) => {
+                    for (let node = element; node; node = node.parentElement) {
+                        const color = rgb(getComputedStyle(node).backgroundColor);
+                        if (color[3] === 255) return color;
+                    }
+                    return [255, 255, 255, 255];
+                };
+                const texts = [...document.querySelectorAll("body *")].filter((element) => element.checkVisibility()
+                    && [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
+                return texts.flatMap((element) => {
+                    const [one, other] = [light(rgb(getComputedStyle(element).color)), light(background(element))].toSorted((a, b) => b - a);
+                    const contrast = (one + 0.05) / (other + 0.05);
+                    return contrast < 4.5 ? [`${element.outerHTML.slice(0, 120)}: ${contrast.toFixed(2)}`] : [];
+                });
+                """
+            )
+            assert faint == [], view
+    finally:
+        page._driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_the_views_can_be_reached_by_the_keyboard(page):
+    page.run("document.querySelector('nav a').focus()")
+    for view in VIEWS:
+        focused = page.run(
+            """
+            const link = document.activeElement;
+            return [link.hash, getComputedStyle(link).outlineStyle];
+            """
+        )
+        assert focused[0] == f"#{view}"
+        page._driver.switch_to.active_element.send_keys("\ue007")
+        await_true(lambda: page.run("return !document.getElementById(`view-${given[0]}`).hidden", view), view)
+        assert page.run("return document.activeElement.matches(':focus-visible')"), view
+        page._driver.switch_to.active_element.send_keys("\ue004")
 
 
 def test_it_asks_for_a_password_elsewhere(browsers, tmp_path):

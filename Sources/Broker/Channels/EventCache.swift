@@ -54,6 +54,9 @@ public struct EventCache: Sendable {
     /// The number of cached events, expired ones included until ``expire(at:)``.
     public var count: Int { stores.values.reduce(0) { $0 + $1.entries.count } }
 
+    /// The number of an app's cached events, expired ones included until ``expire(at:)``.
+    func count(of app: AppID) -> Int { stores[app]?.entries.count ?? 0 }
+
     /// Whether ``expire(at:)`` has nothing to remove.
     public var isEmpty: Bool { stores.isEmpty }
 

@@ -47,6 +47,9 @@ public struct HomeShardState: ~Copyable, Sendable {
     /// The number of cached events, expired ones included until ``removeExpired(at:)``.
     public var cachedEventCount: Int { cache.count }
 
+    /// The number of an app's cached events.
+    package func cachedEventCount(of app: AppID) -> Int { cache.count(of: app) }
+
     /// Whether ``removeExpired(at:)`` has nothing to remove, now or later.
     public var isCacheEmpty: Bool { cache.isEmpty && keys.isEmpty && streams.isEmpty }
 
@@ -313,6 +316,9 @@ public struct HomeShardState: ~Copyable, Sendable {
 
     /// The number of remembered keys, expired ones included until ``removeExpired(at:)``.
     public var keyCount: Int { keys.count }
+
+    /// The number of an app's idempotency keys.
+    package func keyCount(of app: AppID) -> Int { keys.count(of: app) }
 
     /// Checks the key of an event before it is sequenced.
     ///

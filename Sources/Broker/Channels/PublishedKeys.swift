@@ -53,6 +53,9 @@ public struct PublishedKeys: Sendable {
     /// The number of keys, expired ones included until ``expire(at:)``.
     public var count: Int { stores.values.reduce(0) { $0 + $1.events.count } }
 
+    /// The number of an app's keys, expired ones included until ``expire(at:)``.
+    func count(of app: AppID) -> Int { stores[app]?.events.count ?? 0 }
+
     /// Checks the key of an event that is to be published.
     ///
     /// - Parameters:

@@ -58,6 +58,12 @@ public struct Streams: ~Copyable, Sendable {
         byteCountMax = retainedBytesMax / shardCount
     }
 
+    /// The size of an app's kept messages in bytes, and the number of its channels without subscribers.
+    package func usage(of app: AppID) -> (byteCount: Int, vacantCount: Int) {
+        guard let state = appIndices[app].map({ apps[$0] }) else { return (0, 0) }
+        return (state.byteCount, state.vacantCount)
+    }
+
     /// Whether no channel has a stream.
     public var isEmpty: Bool { indices.isEmpty }
 

@@ -8,6 +8,8 @@ public enum BrokerEvent: Sendable {
     indirect case admitted(SocketID, ClientPeer)
     /// A client's connection has ended.
     case disconnected(SocketID)
+    /// A client has signed in as a user.
+    case signedIn(SocketID, UserID)
     /// A client or backend was refused something.
     indirect case refused(Refusal)
     /// A frame was received or sent.
@@ -101,4 +103,11 @@ public struct BrokerEventKinds: OptionSet, Sendable, Hashable {
     public static let refusals = BrokerEventKinds(rawValue: 1 << 12)
     /// Frames that are received and sent; very many.
     public static let frames = BrokerEventKinds(rawValue: 1 << 13)
+    /// Clients that sign in.
+    public static let signIns = BrokerEventKinds(rawValue: 1 << 14)
+    /// Events of backends to users, on the users' own channels; for observers of ``published`` alone.
+    public static let userEvents = BrokerEventKinds(rawValue: 1 << 15)
+
+    /// The kinds as which events of a user's own channel are reported: nothing but events of backends.
+    var ofUserChannel: BrokerEventKinds { contains(.published) ? .userEvents : [] }
 }

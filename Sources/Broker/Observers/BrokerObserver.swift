@@ -79,13 +79,15 @@ public struct BrokerObservers {
         }
     }
 
-    /// Reports an event of a channel; users' own channels (`#server-to-user-…`) are not observed.
+    /// Reports an event of a channel; of users' own channels (`#server-to-user-…`) events of backends alone, as
+    /// ``BrokerEventKinds/userEvents``.
     public func notify(
         _ kind: BrokerEventKinds,
         on address: ChannelAddress,
         _ event: @autoclosure () -> ChannelEvent
     ) {
-        guard kinds.contains(kind), address.name.kind != .serverToUser else { return }
+        let kind = address.name.kind == .serverToUser ? kind.ofUserChannel : kind
+        guard !kind.isEmpty, kinds.contains(kind) else { return }
         notify(kind, of: address.app, .channel(event(), address))
     }
 }

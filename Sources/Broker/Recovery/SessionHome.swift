@@ -58,6 +58,9 @@ public struct SessionHome: Sendable {
     /// The number of sessions, parked ones included.
     public var count: Int { apps.values.reduce(0) { $0 + $1.sessions.count } }
 
+    /// The number of an app's sessions, parked ones included.
+    package func count(of app: AppID) -> Int { apps[app]?.sessions.count ?? 0 }
+
     /// Whether ``removeExpired(at:ageMax:)`` has nothing to remove, now or later.
     public var isEmpty: Bool { apps.isEmpty }
 

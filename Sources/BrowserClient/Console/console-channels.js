@@ -1,6 +1,6 @@
 // The occupied channels: their subscribers, members and cached events.
 
-import { ask, byId, fillApps, make, numberText, showProblem } from "./console-page.js";
+import { ask, byId, definitions, fillApps, make, numberText, showProblem } from "./console-page.js";
 
 const form = byId("channel-search");
 
@@ -15,7 +15,7 @@ export function startChannels({ apps }) {
 
 /** Loads the list, from a first page on. */
 export async function loadChannels() {
-  byId("channels").replaceChildren();
+  byId("channel-list").replaceChildren();
   byId("channel-count").textContent = "Loading …";
   try {
     await loadPage();
@@ -34,16 +34,16 @@ async function loadPage(cursor) {
   if (form.elements.prefix.value) query.set("filter_by_prefix", form.elements.prefix.value);
   if (cursor) query.set("cursor", cursor);
   const { channels, next_cursor: next } = await (await ask(`apps/${encodeURIComponent(app)}/channels?${query}`)).json();
-  byId("channels").querySelector(".more")?.remove();
+  byId("channel-list").querySelector(".more")?.remove();
   for (const [name, { subscription_count: count }] of Object.entries(channels)) {
-    byId("channels").append(item(app, name, count));
+    byId("channel-list").append(item(app, name, count));
   }
-  const shown = byId("channels").children.length;
+  const shown = byId("channel-list").children.length;
   byId("channel-count").textContent =
     shown === 0 ? "No channel has subscribers." : `${numberText(shown)} ${shown === 1 ? "channel" : "channels"}${next ? ", and more" : ""}`;
   if (!next) return;
   const more = make("button", { type: "button", class: "quiet", onclick: () => loadPage(next).catch(showProblem) }, "Show more");
-  byId("channels").append(make("li", { class: "more" }, more));
+  byId("channel-list").append(make("li", { class: "more" }, more));
 }
 
 function item(app, name, count) {
@@ -78,7 +78,7 @@ async function contents(app, name) {
     const { users } = await (await ask(`${path}/users`)).json();
     if (users.length) rows.push(["Users", users.map(({ id }) => id).join(", ")]);
   }
-  const parts = [make("dl", {}, ...rows.flatMap(([term, text]) => [make("dt", {}, term), make("dd", { class: "mono" }, text)]))];
+  const parts = [definitions(rows)];
   if (isCache) {
     parts.push(make("p", { class: "quiet" }, state.cache ? `Cached event, for ${state.cache.ttl} s more:` : "No event is cached."));
     if (state.cache) parts.push(make("pre", { tabindex: "0", "aria-label": "Cached event" }, state.cache.data));

@@ -1,6 +1,6 @@
 // The events as they flow, with filters, and a form to send one.
 
-import { ask, byId, copy, fillApps, make, numberText, showProblem } from "./console-page.js";
+import { ask, byId, copy, definitions, fillApps, make, numberText, showProblem } from "./console-page.js";
 import { curlText, triggerText } from "./console-snippets.js";
 
 /** The number of events that the page keeps; the oldest go. */
@@ -41,7 +41,7 @@ export function showEvents(batch) {
 
 function add(added) {
   records = [...records, ...added].slice(-KEPT_MAX);
-  const list = byId("events");
+  const list = byId("event-list");
   const shown = added.filter(isWanted);
   list.prepend(...shown.toReversed().map(item));
   while (list.children.length > KEPT_MAX) list.lastElementChild.remove();
@@ -49,8 +49,8 @@ function add(added) {
 }
 
 function redraw() {
-  byId("events").replaceChildren(...records.filter(isWanted).toReversed().map(item));
-  const isEmpty = byId("events").children.length === 0;
+  byId("event-list").replaceChildren(...records.filter(isWanted).toReversed().map(item));
+  const isEmpty = byId("event-list").children.length === 0;
   byId("no-events").hidden = !isEmpty;
   byId("no-events").textContent = records.length
     ? "Nothing of the last events fits the filters."
@@ -99,13 +99,11 @@ function item(record) {
 }
 
 function contents(record) {
-  const rows = [["App", record.app], ["User", record.user],
+  const parts = [definitions([["App", record.app], ["User", record.user],
     [record.kind === "event" ? "Not sent to" : "Socket ID", record.socket],
     ["What", record.subject], ["Why", record.reason], ["To do", record.advice], ["Code", record.code],
-    ["Request", record.request], ["Address", record.address],
-    ["Length", record.length === undefined ? undefined : `${numberText(record.length)} bytes`]];
-  const parts = [make("dl", {}, ...rows.filter(([, text]) => text !== undefined)
-    .flatMap(([name, text]) => [make("dt", {}, name), make("dd", { class: "mono" }, String(text))]))];
+    ["Request", record.request], ["Address", record.address], ["Client", record.library],
+    ["Length", record.length === undefined ? undefined : `${numberText(record.length)} bytes`]])];
   if (record.event === undefined) return parts;
   if (record.data === undefined) {
     parts.push(make("p", { class: "quiet" }, "The data is not shown: console.payloads is off."));

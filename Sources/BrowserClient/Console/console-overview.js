@@ -14,7 +14,13 @@ const TILES = [
   { name: "Messages from clients a second", index: 3, isRate: true },
   { name: "Deliveries a second", index: 5, isRate: true },
   { name: "Queued for slow readers", index: 6, text: bytesText },
+  { name: "Wait for a busy loop", index: 7, text: millisecondsText },
 ];
+
+/** How long a request waits until its loop takes it, of the loop where it waits longest. */
+function millisecondsText(microseconds) {
+  return `${numberText(microseconds / 1_000)} ms`;
+}
 
 let history = [];
 let last = null;
@@ -92,9 +98,9 @@ function shape(name, points) {
 }
 
 function showLimits(limits) {
-  byId("limits").hidden = limits.length === 0;
+  byId("limits-met").hidden = limits.length === 0;
   byId("no-limits").hidden = limits.length > 0;
-  byId("limits").tBodies[0].replaceChildren(
+  byId("limits-met").tBodies[0].replaceChildren(
     ...limits.map(({ limit, key, count }) =>
       make("tr", {}, make("td", {}, limit), make("td", { class: "mono" }, key), make("td", { class: "number" }, numberText(count))),
     ),

@@ -55,8 +55,41 @@ function copyBySelection(text) {
   area.remove();
 }
 
+/** A button that asks before it does something: it takes a second press, within some seconds. */
+export function actionButton(label, question, action) {
+  let timer;
+  const reset = () => {
+    clearTimeout(timer);
+    button.textContent = label;
+    button.removeAttribute("data-asks");
+  };
+  const button = make("button", { type: "button", class: "quiet", onclick: async () => {
+    if (!button.dataset.asks) {
+      button.dataset.asks = "true";
+      button.textContent = question;
+      timer = setTimeout(reset, 6_000);
+      return;
+    }
+    reset();
+    try {
+      await action();
+      showProblem(null);
+    } catch (error) {
+      showProblem(error);
+    }
+  } }, label);
+  return button;
+}
+
+/** A list of terms and texts; a term without a text is left out. */
+export function definitions(rows) {
+  return make("dl", {}, ...rows.filter(([, text]) => text !== undefined)
+    .flatMap(([term, text]) => [make("dt", {}, term), make("dd", { class: "mono" }, String(text))]));
+}
+
 /** Fills the choices of an app, and hides the field where there is only one. */
-export function fillApps(select, apps) {
+export function fillApps(select, apps, all) {
+  if (all) select.append(make("option", { value: "" }, all));
   for (const { id, key } of apps) select.append(make("option", { value: id }, id === key ? id : `${id} (${key})`));
   select.closest("label").hidden = apps.length < 2;
 }
@@ -65,6 +98,12 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const fine = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
 export const numberText = (number) => (Math.abs(number) < 100 ? fine : whole).format(number);
+
+/** A number with its noun, as "1 channel" or "2 channels". */
+export const plural = (count, noun) => `${numberText(count)} ${noun}${count === 1 ? "" : "s"}`;
+
+/** The local date and time. */
+export const timeText = (milliseconds) => new Date(milliseconds).toLocaleString("sv-SE");
 
 export function bytesText(count) {
   for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 1_024]]) {

@@ -86,11 +86,11 @@ export function startSnippets(session) {
   fillApps(select, session.apps);
   const show = () => {
     const app = appOf(session, select.value);
-    if (!app) return byId("snippets").replaceChildren();
+    if (!app) return byId("snippet-list").replaceChildren();
     byId("snippet-note").textContent = app.secret
       ? "For the development app, whose secret is public: use others where anybody else can reach the broker."
       : "The app’s secret is in the configuration; it is not shown here.";
-    byId("snippets").replaceChildren(...snippets(session, app).map(([name, text]) =>
+    byId("snippet-list").replaceChildren(...snippets(session, app).map(([name, text]) =>
       make("div", { class: "snippet" },
         make("h3", {}, name, make("button", {
           type: "button", class: "quiet", "aria-label": `Copy ${name}`, onclick: () => copy(text, name),

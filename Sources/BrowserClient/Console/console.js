@@ -2,12 +2,24 @@
 
 import { Fanfare } from "../fanfare.js";
 import { loadChannels, startChannels } from "./console-channels.js";
+import { loadConfiguration, startConfiguration } from "./console-configuration.js";
+import { loadConnections, startConnections } from "./console-connections.js";
 import { showEvents, startEvents } from "./console-events.js";
+import { loadLimits, startLimits } from "./console-limits.js";
 import { loadHistory, showLoad, startOverview } from "./console-overview.js";
 import { ask, byId, showProblem } from "./console-page.js";
 import { startSnippets } from "./console-snippets.js";
+import { loadWebhooks, startWebhooks } from "./console-webhooks.js";
 
-const VIEWS = ["overview", "events", "channels", "snippets"];
+const VIEWS = ["overview", "events", "channels", "connections", "webhooks", "limits", "configuration", "snippets"];
+/** What loads a view when it is shown: nobody looks at the others. */
+const LOADS = {
+  channels: loadChannels,
+  connections: loadConnections,
+  webhooks: loadWebhooks,
+  limits: loadLimits,
+  configuration: loadConfiguration,
+};
 const STATES = {
   connecting: "Connecting …",
   connected: "Live",
@@ -22,11 +34,13 @@ function showView() {
   const view = VIEWS.includes(wanted) ? wanted : VIEWS[0];
   for (const name of VIEWS) byId(`view-${name}`).hidden = name !== view;
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.hash === `#${view}`) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({ block: "nearest", inline: "center" });
+    } else link.removeAttribute("aria-current");
   }
   document.title = `${byId(`title-${view}`).textContent} – Fanfare console`;
-  if (view === "channels") loadChannels();
+  LOADS[view]?.();
 }
 
 /** A broker that has started again has another key, which the next page gets. */
@@ -66,6 +80,10 @@ try {
   startOverview();
   startEvents(session);
   startChannels(session);
+  startConnections(session);
+  startWebhooks();
+  startLimits();
+  startConfiguration();
   startSnippets(session);
   byId("sign-out").hidden = !session.hasPassword;
   byId("sign-out").addEventListener("click", async () => {

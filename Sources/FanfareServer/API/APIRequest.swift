@@ -66,6 +66,10 @@ final class APIRequest: HTTPContentReceiver {
         case .delivery(_, let channel, let serial):
             try DeliveryAPI(app, core)
                 .explain(head.pathText(channel), head.pathText(serial), parameters, exchange)
+        case .traces: try TracesAPI(app, core).begin(parameters, exchange)
+        case .trace(_, let id) where head.method == .delete:
+            try TracesAPI(app, core).end(head.pathText(id), exchange)
+        case .trace(_, let id): try TracesAPI(app, core).read(head.pathText(id), exchange)
         case .terminate(_, let user):
             try UsersAPI(app, core).terminate(head.pathText(user), parameters, exchange)
         case .health, .live: break

@@ -24,6 +24,10 @@ enum Route: Equatable {
     /// `/apps/{id}/users/{user}/terminate_connections`, the user percent-encoded. The official Python library omits
     /// `/apps/{id}`; then the app is the one whose key has signed.
     case terminate(app: Range<Int>?, user: Range<Int>)
+    /// `/apps/{id}/traces`
+    case traces(app: Range<Int>)
+    /// `/apps/{id}/traces/{trace}`
+    case trace(app: Range<Int>, id: Range<Int>)
     /// `/health`, for load balancers: whether clients should be sent here.
     case health
     /// `/live`, for supervisors: whether the process runs, which a restart could not mend otherwise.
@@ -72,6 +76,8 @@ enum Route: Equatable {
         case (nil, nil) where segment(resource, is: "events"): self = .events(app: app)
         case (nil, nil) where segment(resource, is: "batch_events"): self = .batchEvents(app: app)
         case (nil, nil) where segment(resource, is: "channels"): self = .channels(app: app)
+        case (nil, nil) where segment(resource, is: "traces"): self = .traces(app: app)
+        case (let id?, nil) where segment(resource, is: "traces"): self = .trace(app: app, id: id)
         case (let name?, nil) where segment(resource, is: "channels"):
             self = .channel(app: app, name: name)
         case (let name?, _) where segment(resource, is: "channels") && segment(part, is: "users"):
@@ -98,7 +104,8 @@ enum Route: Equatable {
     var app: Range<Int>? {
         switch self {
         case .events(let app), .batchEvents(let app), .channels(let app), .channel(let app, _),
-            .users(let app, _), .history(let app, _), .delivery(let app, _, _):
+            .users(let app, _), .history(let app, _), .delivery(let app, _, _), .traces(let app),
+            .trace(let app, _):
             app
         case .terminate(let app, _): app
         case .health, .live: nil
@@ -109,7 +116,7 @@ enum Route: Equatable {
     var kind: RequestAllowance.Kind? {
         switch self {
         case .events, .batchEvents: .trigger
-        case .channels, .channel, .users, .history, .delivery: .query
+        case .channels, .channel, .users, .history, .delivery, .traces, .trace: .query
         case .terminate: .termination
         case .health, .live: nil
         }
@@ -118,9 +125,9 @@ enum Route: Equatable {
     /// The methods that the resource allows.
     var methods: [Method] {
         switch self {
-        case .events, .batchEvents, .terminate: Route.writeMethods
+        case .events, .batchEvents, .terminate, .traces: Route.writeMethods
         case .channels, .channel, .users, .delivery, .health, .live: Route.readMethods
-        case .history: Route.readMethods + [.delete]
+        case .history, .trace: Route.readMethods + [.delete]
         }
     }
 

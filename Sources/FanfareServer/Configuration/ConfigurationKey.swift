@@ -17,6 +17,10 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     let validate: @Sendable (Root, String) -> [ConfigurationFault]
     /// The property's value as text for the file; `nil` for a list or section.
     let written: @Sendable (Root) -> String?
+    /// Returns the property's values with their paths, as text to show: secrets are not in it.
+    ///
+    /// The text is the prefix of the key.
+    let listed: @Sendable (Root, String) -> [ListedSetting]
     /// Whether two roots have equal values of the property.
     let isSame: @Sendable (Root, Root) -> Bool
     /// A text that differs where the property does, secrets included; not for people.
@@ -42,6 +46,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         }
         validate = { root, prefix in kind.faults(of: root[keyPath: property], at: prefix + path) }
         written = { kind.text($0[keyPath: property]) }
+        listed = { [ListedSetting(key: $1 + path, value: kind.text($0[keyPath: property]))] }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
         identity = { String(reflecting: $0[keyPath: property]) }
     }
@@ -65,6 +70,11 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
                 .flatMap { kind.faults(of: $1, at: "\(prefix)\(path).\($0)") }
         }
         written = { _ in nil }
+        listed = { root, prefix in
+            let texts = root[keyPath: property].map { kind.text($0) }
+            let value = texts.isEmpty ? "[]" : texts.joined(separator: ", ")
+            return [ListedSetting(key: prefix + path, value: value)]
+        }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
         identity = { String(reflecting: $0[keyPath: property]) }
     }
@@ -101,6 +111,13 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
                 }
         }
         written = { _ in nil }
+        listed = { root, prefix in
+            let items = root[keyPath: property]
+            guard !items.isEmpty else { return [ListedSetting(key: prefix + path, value: "[]")] }
+            return items.enumerated().flatMap { index, item in
+                keys.flatMap { $0.listed(item, "\(prefix)\(path).\(index).") }
+            }
+        }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
         identity = { root in
             root[keyPath: property].map { keys.identity(of: $0) }.joined(separator: "\n")
@@ -136,6 +153,13 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
                 }
         }
         written = { _ in nil }
+        listed = { root, prefix in
+            let entries = root[keyPath: property].sorted { $0.key < $1.key }
+            guard !entries.isEmpty else { return [ListedSetting(key: prefix + path, value: "{}")] }
+            return entries.map { name, value in
+                ListedSetting(key: "\(prefix)\(path).\(name)", value: values.text(value))
+            }
+        }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
         identity = { root in
             root[keyPath: property].sorted { $0.key < $1.key }

@@ -1,8 +1,10 @@
+import Archive
 import Broker
 import Logging
 import Net
 import PusherProtocol
 import Synchronization
+import Webhooks
 
 /// The console: a page that shows what the broker does, and the app that the page is a client of.
 ///
@@ -23,21 +25,30 @@ final class BrokerConsole: Sendable {
     /// Who has signed in; `nil` for the console of a broker for development, which has no password.
     let sessions: ConsoleSessions?
     let log: Logger
-    private let limitHits: LimitHits
-    private let configuration: Configuration
+    let limitHits: LimitHits
+    private let configurationInForce: Mutex<Configuration>
     private let address: ChannelAddress
-    private let place = Mutex<(shards: [Shard], addresses: BrokerServer.Addresses)?>(nil)
+    private let place = Mutex<Place?>(nil)
     private let sampling = Mutex<Task<Void, Never>?>(nil)
     private let feeding = Mutex<Task<Void, Never>?>(nil)
     private let isFeeding = Atomic(false)
     /// Whether a reload has given a broker for development other apps: then no page without a password may see them.
     private let isRevoked = Atomic(false)
 
+    /// What the console shows of a broker that runs.
+    struct Place: Sendable {
+        let shards: [Shard]
+        let addresses: BrokerServer.Addresses
+        let webhooks: WebhookService
+        /// The archive of stored channels; `nil` without one.
+        let archive: Archive?
+    }
+
     /// Creates the console; `nil` if the configuration has none.
     init?(_ configuration: Configuration, limitHits: LimitHits, log: Logger) {
         let isOpen = configuration.servesOpenConsole
         guard isOpen || configuration.console.port != nil else { return nil }
-        self.configuration = configuration
+        configurationInForce = Mutex(configuration)
         self.limitHits = limitHits
         self.log = log
         app = App(
@@ -62,16 +73,32 @@ final class BrokerConsole: Sendable {
 
     // MARK: - Life
 
+    /// The configuration in force.
+    var configuration: Configuration { configurationInForce.withLock { $0 } }
+
+    /// Whether the broker runs.
+    private var isStarted: Bool { place.withLock { $0 != nil } }
+
+    /// The shards of the broker while it runs.
+    var shards: [Shard] { place.withLock { $0?.shards ?? [] } }
+
+    /// The counters of webhooks.
+    func webhookCounters() -> WebhookCounters {
+        place.withLock { $0?.webhooks }?.counters ?? WebhookCounters()
+    }
+
+    /// What the archive has; `nil` without one.
+    func archiveReading() -> Archive.Reading? { place.withLock { $0?.archive }?.reading }
+
+    /// The number of pages that are connected; they are not counted among the clients.
+    var pageCount: Int { app.quota.takenCount }
+
     /// Begins to sample the load.
-    ///
-    /// - Parameters:
-    ///   - shards: The broker's shards.
-    ///   - addresses: Where it listens.
-    func start(on shards: [Shard], _ addresses: BrokerServer.Addresses) async {
-        place.withLock { $0 = (shards, addresses) }
-        if let own = addresses.console {
+    func start(in place: Place) async {
+        self.place.withLock { $0 = place }
+        if let own = place.addresses.console {
             log.info("console", metadata: ["address": "http://\(own)/"])
-        } else if let plain = addresses.plain {
+        } else if let plain = place.addresses.plain {
             let path = configuration.pathPrefix
             log.info("console", metadata: ["address": "http://\(plain)\(path)/"])
         }
@@ -93,10 +120,13 @@ final class BrokerConsole: Sendable {
         feeding.withLock { $0?.cancel() }
     }
 
-    /// Closes a console without a password to apps that are not for development.
+    /// Takes over what a reload has changed, and closes a console without a password to apps that are not for development.
     ///
-    /// - Parameter registry: The apps after a reload.
-    func appsWereReplaced(_ registry: AppRegistry) {
+    /// - Parameters:
+    ///   - configuration: The configuration that was loaded.
+    ///   - registry: Its apps.
+    func wasReloaded(_ configuration: Configuration, _ registry: AppRegistry) {
+        configurationInForce.withLock { $0 = $0.reloaded(configuration) }
         guard isOpen, !registry.isDevelopment else { return }
         isRevoked.store(true, ordering: .releasing)
         feed.isWatched = false
@@ -125,7 +155,8 @@ final class BrokerConsole: Sendable {
         guard let shards = place.withLock({ $0?.shards }) else { return }
         await watch(true, shards)
         var turn = 0
-        while !Task.isCancelled, isServed, await isSubscribed(shards) {
+        // A page that subscribes while the broker stops begins a feed behind the cancellation.
+        while !Task.isCancelled, isServed, isStarted, await isSubscribed(shards) {
             if turn % Self.interval.sample == 0, let sample = await sample() {
                 await send("load", samples.live(sample, limits: limitHits.counts), to: shards)
             }
@@ -164,12 +195,18 @@ final class BrokerConsole: Sendable {
     private func sample() async -> ConsoleSamples.Sample? {
         guard let shards = place.withLock({ $0?.shards }) else { return nil }
         var sum = ShardReading()
-        for shard in shards { sum.add(await shard.reading) }
+        var loopDelay = Duration.zero
+        for shard in shards {
+            let asked = MonotonicTime.current
+            let (reading, taken) = await shard.timedReading
+            sum.add(reading)
+            loopDelay = max(loopDelay, asked.duration(to: taken))
+        }
         // The pages themselves are not among the clients.
-        sum.connections = max(0, sum.connections - app.quota.takenCount)
+        sum.connections = max(0, sum.connections - pageCount)
         let isWatched = feed.isWatched
         sum.channels = max(0, sum.channels - (isWatched ? 1 : 0))
-        return ConsoleSamples.Sample(sum)
+        return ConsoleSamples.Sample(sum, loopDelay: loopDelay)
     }
 
     // MARK: - What the page asks for

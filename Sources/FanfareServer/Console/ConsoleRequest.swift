@@ -13,15 +13,26 @@ final class ConsoleRequest: HTTPContentReceiver {
         case signIn
         /// `socket_id` and `channel_name`, answered with the signature of a subscription.
         case authorize
+        /// `id`, of the dead letter to send again; `all` for all.
+        case replay
+        /// `id`, of the dead letter to delete.
+        case delete
     }
 
     private let purpose: Purpose
     private let console: BrokerConsole
+    private let answers: DeferredAnswers
     private let loginPage: BrowserFile?
 
-    init(_ purpose: Purpose, _ console: BrokerConsole, _ loginPage: BrowserFile?) {
+    init(
+        _ purpose: Purpose,
+        _ console: BrokerConsole,
+        _ answers: DeferredAnswers,
+        _ loginPage: BrowserFile? = nil
+    ) {
         self.purpose = purpose
         self.console = console
+        self.answers = answers
         self.loginPage = loginPage
     }
 
@@ -30,7 +41,20 @@ final class ConsoleRequest: HTTPContentReceiver {
         switch purpose {
         case .authorize: exchange.respond(authorize(form))
         case .signIn: exchange.respond(signIn(form, head, exchange))
+        case .replay, .delete: change(form, head, exchange)
         }
+    }
+
+    private func change(_ form: FormURLEncoded?, _ head: RequestHead, _ exchange: HTTPExchange) {
+        let change: DeadLetterChange
+        switch (purpose, form?["id"].flatMap { Int64($0) }) {
+        case (.replay, let id?): change = .replay(id)
+        case (.delete, let id?): change = .delete(id)
+        case (.replay, nil) where form?["all"] != nil: change = .replayAll
+        default: return exchange.respond(.text("id is missing, or no number\n", status: 400))
+        }
+        let actor = console.actor(of: head, on: exchange.stream)
+        answers.answer(exchange) { [console] in console.change(change, by: actor) }
     }
 
     private func authorize(_ form: FormURLEncoded?) -> Response {
@@ -50,8 +74,11 @@ final class ConsoleRequest: HTTPContentReceiver {
         let peer = exchange.stream?.remoteAddress()
         let address = sessions.address(of: peer, head)
         switch sessions.signIn(form?["password"] ?? "", from: address) {
-        case .accepted(let token):
-            console.log.info("console: signed in", metadata: ["peer": "\(text(of: peer))"])
+        case .accepted(let token, let number):
+            console.log.info(
+                "console: signed in",
+                metadata: ["peer": "\(text(of: peer))", "session": "\(number)"]
+            )
             let isSecure = exchange.stream?.isSecure == true
             return redirection(
                 cookie: "\(ConsoleSessions.cookie)=\(token); Path=/; HttpOnly; SameSite=Strict; "

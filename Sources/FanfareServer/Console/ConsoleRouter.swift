@@ -33,7 +33,8 @@ final class ConsoleRouter {
             let name = isSignedIn(head) ? "index.html" : "login.html"
             return files["/console/\(name)"].map { .answer(answer(head, $0)) }
         case (.post, "/console/login"):
-            return .accept(ConsoleRequest(.signIn, console, files["/console/login.html"]))
+            let page = files["/console/login.html"]
+            return .accept(ConsoleRequest(.signIn, console, core.deferredAnswers, page))
         default: break
         }
         // Pages of other origins cannot add the field without being asked for permission, which nobody gives.
@@ -41,17 +42,57 @@ final class ConsoleRouter {
             return .answer(.text("Requests of the console have \(Self.field)\n", status: 403))
         }
         guard isSignedIn(head) else { return .answer(.text("Sign in\n", status: 401)) }
+        return decideOnRequest(head, path, of: stream)
+            ?? decideOnAPI(head, from: start + "/console".utf8.count, of: stream)
+    }
+
+    /// The decision on a request of a page that is signed in; `nil` for one to the API of an app.
+    private func decideOnRequest(
+        _ head: RequestHead,
+        _ path: String,
+        of stream: Stream?
+    ) -> HTTPDecision? {
+        let (answers, registry) = (core.deferredAnswers, core.context.registry)
         switch (head.method, path) {
         case (.get, "/console/session"):
-            return .answer(.json(console.description(core.context.registry)))
+            return .answer(.json(console.description(registry)))
         case (.get, "/console/samples"): return .answer(.json(console.samples.history))
         case (.post, "/console/authorize"):
-            return .accept(ConsoleRequest(.authorize, console, nil))
+            return .accept(ConsoleRequest(.authorize, console, answers))
         case (.post, "/console/logout"):
+            let actor = console.actor(of: head, on: stream)
+            console.log.info("console: signed out", metadata: actor.metadata)
             console.sessions?.signOut(head)
             return .answer(.text("Signed out\n"))
-        default: return decideOnAPI(head, from: start + "/console".utf8.count, of: stream)
+        case (.get, "/console/connections"):
+            let parameters = head.withQuery { QueryParameters(parsing: $0) }
+            return later { await $0.connections(parameters) }
+        case (.delete, _) where path.hasPrefix(Self.connectionPath):
+            guard let socketID = SocketID(String(path.dropFirst(Self.connectionPath.count))) else {
+                return .answer(.text("That is no socket ID\n", status: 400))
+            }
+            let actor = console.actor(of: head, on: stream)
+            return later { await $0.close(socketID, by: actor) }
+        case (.get, "/console/webhooks"): return later { $0.webhooks(registry) }
+        case (.post, "/console/webhooks/replay"):
+            return .accept(ConsoleRequest(.replay, console, answers))
+        case (.post, "/console/webhooks/delete"):
+            return .accept(ConsoleRequest(.delete, console, answers))
+        case (.get, "/console/limits"):
+            let settings = core.context.settings
+            return later { await $0.limits(registry, settings) }
+        case (.get, "/console/configuration"): return .answer(console.configurationListing)
+        default: return nil
         }
+    }
+
+    private static let connectionPath = "/console/connections/"
+
+    /// Answers a request when the console has made the answer, on no loop's thread.
+    private func later(
+        _ make: @escaping @Sendable (BrokerConsole) async -> Response
+    ) -> HTTPDecision {
+        .accept(LaterAnswer(console, core.deferredAnswers, make))
     }
 
     /// A field that the page adds to its requests.
@@ -64,11 +105,12 @@ final class ConsoleRouter {
     ) -> HTTPDecision {
         let decision = api.decideForConsole(on: head, from: start, of: stream)
         if head.method != .get, case .accept = decision {
-            console.log.notice(
-                "console: request",
-                metadata: [
+            console.record(
+                "request",
+                [
                     "method": "\(head.method)", "path": "\(head.path.printable)",
-                ]
+                ],
+                by: console.actor(of: head, on: stream)
             )
         }
         return decision
@@ -110,6 +152,27 @@ final class ConsoleRouter {
             return Response(refusing: .methodNotAllowed(head.method, allowed: [.get, .head]))
         }
         return Response(file, isCompressed: head.field("accept-encoding", contains: "gzip"))
+    }
+}
+
+/// A request without content whose answer is made outside the loop.
+private final class LaterAnswer: HTTPContentReceiver {
+    private let console: BrokerConsole
+    private let answers: DeferredAnswers
+    private let make: @Sendable (BrokerConsole) async -> Response
+
+    init(
+        _ console: BrokerConsole,
+        _ answers: DeferredAnswers,
+        _ make: @escaping @Sendable (BrokerConsole) async -> Response
+    ) {
+        self.console = console
+        self.answers = answers
+        self.make = make
+    }
+
+    func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
+        answers.answer(exchange) { [console, make] in await make(console) }
     }
 }
 

@@ -24,8 +24,10 @@ final class ConsoleSamples: Sendable {
         let delivered: Int
         /// Bytes that wait for slow readers.
         let queuedBytes: Int
+        /// How long the reading has waited until a loop took it, at most, in microseconds: so do requests and messages.
+        let loopDelay: Int
 
-        init(_ reading: ShardReading) {
+        init(_ reading: ShardReading, loopDelay: Duration) {
             var time = timespec()
             clock_gettime(CLOCK_REALTIME, &time)
             milliseconds = time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
@@ -35,12 +37,14 @@ final class ConsoleSamples: Sendable {
             published = reading.published
             delivered = reading.delivered
             queuedBytes = reading.queuedBytes
+            self.loopDelay = Int(loopDelay / .microseconds(1))
         }
 
         fileprivate func write(to writer: inout JSONWriter) {
             writer.beginArray()
             for number in [
                 milliseconds, connections, channels, received, published, delivered, queuedBytes,
+                loopDelay,
             ] {
                 writer.integer(number)
             }

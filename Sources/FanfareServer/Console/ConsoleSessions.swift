@@ -7,16 +7,17 @@ import Synchronization
 final class ConsoleSessions: Sendable {
     /// The result of an attempt to sign in.
     enum SignIn: Equatable {
-        /// The password was right; the token is the value of the cookie.
-        case accepted(token: String)
+        /// The password was right; the token is the value of the cookie, the number is for the log.
+        case accepted(token: String, number: Int)
         case wrongPassword
         /// Too many attempts have failed within a minute.
         case tooManyFailures
     }
 
     private struct State {
-        /// The end of each session, by its token.
-        var ends: [String: MonotonicTime] = [:]
+        /// The end and the number of each session, by its token.
+        var sessions: [String: (end: MonotonicTime, number: Int)] = [:]
+        var lastNumber = 0
         /// The failures of each address in this minute.
         var failures: [ClientAddress?: Int] = [:]
         var failureCount = 0
@@ -74,28 +75,35 @@ final class ConsoleSessions: Sendable {
                 state.failureCount += 1
                 return .wrongPassword
             }
-            state.ends = state.ends.filter { $0.value > now }
-            if state.ends.count >= Self.sessionsMax,
-                let oldest = state.ends.min(by: { $0.value < $1.value })
+            state.sessions = state.sessions.filter { $0.value.end > now }
+            if state.sessions.count >= Self.sessionsMax,
+                let oldest = state.sessions.min(by: { $0.value.end < $1.value.end })
             {
-                state.ends[oldest.key] = nil
+                state.sessions[oldest.key] = nil
             }
             let token = BrokerConsole.token(length: 64)
-            state.ends[token] = now.advanced(by: .seconds(Self.lifetime))
-            return .accepted(token: token)
+            state.lastNumber += 1
+            let end = now.advanced(by: .seconds(Self.lifetime))
+            state.sessions[token] = (end, state.lastNumber)
+            return .accepted(token: token, number: state.lastNumber)
         }
     }
 
     /// Ends the session of a request.
     func signOut(_ head: RequestHead) {
         guard let token = Self.token(of: head) else { return }
-        state.withLock { $0.ends[token] = nil }
+        state.withLock { $0.sessions[token] = nil }
     }
 
     /// Whether a request belongs to a session.
     func isSignedIn(_ head: RequestHead, at now: MonotonicTime = .current) -> Bool {
-        guard let token = Self.token(of: head) else { return false }
-        return state.withLock { $0.ends[token].map { $0 > now } ?? false }
+        number(of: head, at: now) != nil
+    }
+
+    /// The number of the session that a request belongs to; `nil` if it belongs to none.
+    func number(of head: RequestHead, at now: MonotonicTime = .current) -> Int? {
+        guard let token = Self.token(of: head) else { return nil }
+        return state.withLock { $0.sessions[token].flatMap { $0.end > now ? $0.number : nil } }
     }
 
     /// The address of a request's client.

@@ -85,7 +85,11 @@ final class Gateway {
                 clientName: head.withTarget { core.context.clientNames.index(inTarget: $0) },
                 context: core.context
             )
-            core.connections.add(connection, from: address)
+            core.connections.add(
+                connection,
+                from: address,
+                shownAddress: shownAddress(of: stream, head)
+            )
             report(connection, head)
             let receipts = head.withTarget { ConnectionURL.wantsReceipts(inTarget: $0) }
             connection.begin(&output, receipts: receipts)
@@ -204,6 +208,12 @@ extension Gateway {
                 )
             )
         )
+    }
+
+    /// The address that the console shows in place of the peer's: of a client behind a trusted proxy.
+    private func shownAddress(of stream: Stream, _ head: RequestHead) -> String? {
+        guard core.context.console != nil, head.field("x-forwarded-for") != nil else { return nil }
+        return core.context.settings.admissionControl.addressText(of: stream, head)
     }
 
     private func report(_ error: ConnectionRefusal, _ head: RequestHead, _ stream: Stream) {

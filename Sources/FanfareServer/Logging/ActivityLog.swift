@@ -27,7 +27,7 @@ final class ActivityLog: BrokerObserver {
         guard app != nil else { return kinds }
         if log.logLevel <= .debug {
             kinds.formUnion([
-                .connections, .admissions, .subscriptions, .published, .clientEvents,
+                .connections, .admissions, .signIns, .subscriptions, .published, .clientEvents,
             ])
         }
         if log.logLevel <= .trace { kinds.insert(.frames) }
@@ -45,6 +45,10 @@ final class ActivityLog: BrokerObserver {
             log.debug("client connected", metadata: metadata)
         case .disconnected(let socketID):
             log.debug("client disconnected", metadata: metadata(of: app, socketID))
+        case .signedIn(let socketID, let userID):
+            var metadata = metadata(of: app, socketID)
+            metadata["user"] = "\(userID)"
+            log.debug("signed in", metadata: metadata)
         case .channel(let event, let address): record(event, on: address)
         case .frame(let frame): record(frame, of: app)
         case .connected, .deliveriesDropped, .gapTold, .limitMet: break

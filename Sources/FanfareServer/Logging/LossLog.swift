@@ -30,7 +30,9 @@ final class LossLog: BrokerObserver {
             metadata["socket"] = "\(socketID)"
             metadata["bytes"] = "\(byteCount)"
             log.info("queue of a slow client dropped", metadata: metadata)
-        case .connected, .admitted, .disconnected, .channel, .limitMet, .refused, .frame: break
+        case .connected, .admitted, .disconnected, .signedIn, .channel, .limitMet, .refused,
+            .frame:
+            break
         }
     }
 }

@@ -33,7 +33,7 @@ extension ConnectionCounters: BrokerObserver {
         case .deliveriesDropped(_, let byteCount):
             dropped.increment()
             droppedBytes.increment(by: byteCount)
-        case .admitted, .channel, .gapTold, .limitMet, .refused, .frame: break
+        case .admitted, .signedIn, .channel, .gapTold, .limitMet, .refused, .frame: break
         }
     }
 }

@@ -1,8 +1,10 @@
 import Archive
 import Broker
 import Glibc
+import HTTP1
 import HTTPServer
 import Net
+import PusherProtocol
 
 /// A shard's core on its loop's thread: a turn enters the actor's isolation once and is synchronous.
 actor Shard: LoopResident {
@@ -22,7 +24,8 @@ actor Shard: LoopResident {
         links: ShardLinks,
         observers: [any BrokerObserver],
         archive: (any MessageArchive)?,
-        console: BrokerConsole?
+        console: BrokerConsole?,
+        traces: EventTraces
     ) throws(SystemError) {
         self.loop = loop
         let context = ShardContext(
@@ -32,11 +35,20 @@ actor Shard: LoopResident {
             links: links,
             observers: observers,
             archive: archive,
-            console: console
+            console: console,
+            traces: traces
         )
         core = ShardCore(context)
         core.watchLiveness()
         site = core.makeSite()
+        core.deferredAnswers.deliver = { [weak self] id, response in
+            await self?.complete(id, response)
+        }
+    }
+
+    /// Sends an answer that was made outside the loop.
+    private func complete(_ id: UInt64, _ response: Response) {
+        core.deferredAnswers.complete(id, response)
     }
 
     /// Runs one turn of the core; returns `false` when the loop is to end.
@@ -120,6 +132,34 @@ actor Shard: LoopResident {
         core.context.deliveredCount = deliveredCount
     }
 
+    /// Lists the connections of some pages of the table; see ``Connections/portion(of:from:limit:)``.
+    func connections(
+        of query: ConnectionQuery,
+        from page: Int,
+        limit: Int
+    ) -> ConnectionPortion {
+        core.connections.portion(of: query, from: page, limit: limit)
+    }
+
+    /// Closes a client so that it reconnects at once (4200); returns whether it is connected here.
+    func close(_ socketID: SocketID) -> Bool {
+        guard let connection = core.connections[socketID], !connection.isClosing else {
+            return false
+        }
+        connection.close(
+            .reconnectImmediately,
+            message: "The connection was closed in the console"
+        )
+        return true
+    }
+
+    /// What is used of the limits of this shard.
+    var usage: ShardUsage {
+        var usage = core.usage
+        usage.handshakes = site.connectionCount
+        return usage
+    }
+
     /// Continues the streams and keys of the archive whose home is this shard.
     func restore(_ contents: ArchiveFile.Contents) { core.restore(contents) }
 
@@ -181,6 +221,9 @@ actor Shard: LoopResident {
         reading.handshakes = site.connectionCount
         return reading
     }
+
+    /// The reading, and when the loop has taken the request for it.
+    var timedReading: (ShardReading, MonotonicTime) { (reading, .current) }
 
     /// Closes the listeners: HTTP connections end after their last answer, clients stay connected.
     func closeListeners() {

@@ -13,6 +13,8 @@ package final class ShardContext {
     let archive: (any MessageArchive)?
     /// The console; `nil` if the broker has none.
     let console: BrokerConsole?
+    /// The traces of the broker's apps; `nil` for a shard without a thread.
+    let traces: EventTraces?
     // Exclusive access to the fields that every connection or event needs is not checked: none of them calls back while
     // it changes.
 
@@ -66,7 +68,8 @@ package final class ShardContext {
             links: links,
             observers: observers,
             archive: archive,
-            console: nil
+            console: nil,
+            traces: nil
         )
     }
 
@@ -77,11 +80,13 @@ package final class ShardContext {
         links: ShardLinks,
         observers: [any BrokerObserver],
         archive: (any MessageArchive)?,
-        console: BrokerConsole?
+        console: BrokerConsole?,
+        traces: EventTraces?
     ) {
         self.reactor = reactor
         self.archive = archive
         self.console = console
+        self.traces = traces
         self.settings = settings
         self.registry = registry
         self.links = links

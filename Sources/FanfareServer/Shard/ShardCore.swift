@@ -17,6 +17,8 @@ package final class ShardCore: TimerTarget {
     let queries: ScatterGather
     let listings: ChannelListings
     let deliveries: DeliverySearches
+    /// The requests whose answers are made outside the loop.
+    let deferredAnswers = DeferredAnswers()
     /// The shard's part in the cluster; `nil` for a broker alone.
     let cluster: ClusterHome?
     /// The connections with a partially received message.
@@ -269,6 +271,7 @@ package final class ShardCore: TimerTarget {
             ("pending queries", queries.count),
             ("pending lists", listings.count),
             ("pending searches", deliveries.count),
+            ("deferred answers", deferredAnswers.count),
             ("records of open connections", channels.records.records.openCount),
             ("claims of connections", channels.records.claimCount),
             ("inbound bytes", context.reactor.inbound.byteCount),
@@ -322,6 +325,7 @@ package final class ShardCore: TimerTarget {
         channels.dropPending()
         queries.dropPending()
         deliveries.dropPending()
+        deferredAnswers.dropPending()
     }
 }
 
@@ -390,6 +394,11 @@ extension ShardCore: ConnectionDelegate {
 
     func connection(_ connection: Connection, signsInAs user: UserID) {
         users.signIn(connection, as: user)
+        context.notify(
+            .signIns,
+            of: connection.app.id,
+            .signedIn(connection.socketID, user)
+        )
         channels.records.identify(connection, as: user)
     }
 

@@ -83,6 +83,14 @@ enum Socket {
         return code
     }
 
+    /// The smoothed round-trip time that TCP has measured (tcp(7), `TCP_INFO`), in microseconds; nil for another socket.
+    static func roundTripMicroseconds(of fd: Int32) -> Int? {
+        var info = tcp_info()
+        var length = socklen_t(MemoryLayout<tcp_info>.size)
+        guard getsockopt(fd, Int32(IPPROTO_TCP), TCP_INFO, &info, &length) == 0 else { return nil }
+        return Int(info.tcpi_rtt)
+    }
+
     /// Sets the address that a socket connects from, on a port that the kernel chooses when it connects.
     static func bind(_ fd: Int32, toSource address: SocketAddress) throws(SystemError) {
         // Otherwise the port would be chosen now, and no other socket could have it, to whichever address it connects.

@@ -158,6 +158,13 @@ public final class Stream {
         return SocketAddress(of: fd) { getsockname($0, $1, &$2) }
     }
 
+    /// Returns the round-trip time to the peer as TCP measures it, smoothed, in microseconds; nil if the connection is
+    /// lost or closed, or is not of TCP.
+    public func roundTripMicroseconds() -> Int? {
+        guard descriptor != nil else { return nil }
+        return Socket.roundTripMicroseconds(of: fd)
+    }
+
     /// Stops reading, so that TCP flow control stops the peer once the kernel's receive buffer is full.
     ///
     /// Inside ``StreamDelegate/stream(_:received:)`` the unconsumed bytes are kept.

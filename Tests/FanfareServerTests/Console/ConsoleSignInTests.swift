@@ -1,4 +1,5 @@
 import Broker
+import Logging
 import Net
 import Testing
 
@@ -7,9 +8,13 @@ import Testing
 @Suite("The console with a password") struct ConsoleSignInTests {
     private static let password = "a-long-password"
 
-    private func run(_ body: (TestBroker, ConsoleClient) async throws -> Void) async throws {
+    private func run(
+        _ lines: LogLines = LogLines(),
+        _ body: (TestBroker, ConsoleClient) async throws -> Void
+    ) async throws {
         try await TestBroker.run(
             loops: 2,
+            log: lines.logger(from: .info),
             { configuration in
                 configuration.apps = [AppConfiguration(id: "7", key: "key", secret: "secret")]
                 configuration.console.port = 0
@@ -68,6 +73,38 @@ import Testing
 
             #expect(try await console.request("POST", "/console/logout").status == 200)
             #expect(try await console.request("GET", "/console/session").status == 401)
+        }
+    }
+
+    @Test("The log has sign-ins with the number of the session, and actions under that number")
+    func actionsHaveAnActor() async throws {
+        let lines = LogLines()
+        try await run(lines) { broker, console in
+            for number in 1...2 {
+                let answer = try await signIn(console, Self.password)
+                let cookie = try #require(
+                    answer.head.firstMatch(of: /fanfare_console=([0-9a-f]{64});/)
+                )
+                var console = console
+                console.cookie = String(cookie.1)
+                let path = "/console/apps/7/events"
+                let body = #"{"name":"e","channels":["c"],"data":"1"}"#
+                #expect(try await console.request("POST", path, body: body).status == 200)
+                #expect(try await console.request("POST", "/console/logout").status == 200)
+                for start in [
+                    "info console: signed in", "notice console: request method=POST path=\(path)",
+                    "info console: signed out",
+                ] {
+                    #expect(
+                        lines.all.contains {
+                            $0.hasPrefix(start) && $0.contains("peer=127.0.0.1:")
+                                && $0.contains("session=\(number)")
+                        },
+                        "\(start)"
+                    )
+                }
+                #expect(!lines.all.contains { $0.contains(cookie.1) })
+            }
         }
     }
 

@@ -112,7 +112,7 @@ import Testing
             let (client, _) = try await broker.subscribed(to: "news")
             let page = try await ConsoleClient(port: broker.port).subscribed()
             let load: Load = try await ConsoleClient.next("load", on: page)
-            #expect(load.sample.count == 7)
+            #expect(load.sample.count == 8)
             #expect(load.sample[1] == 1, "the client")
             #expect(load.sample[2] == 1, "its channel")
             let history = try await ConsoleClient(port: broker.port)
@@ -225,7 +225,7 @@ import Testing
         #expect(text.contains("\"data\"") == isShown)
         if let shown { #expect(text.contains("\"data\":\"\(shown)\"")) }
         if isShown, shown == nil {
-            #expect(text.matches(of: /é/).count == ConsoleFeed.dataLengthMax)
+            #expect(text.matches(of: /é/).count == EventRecords.dataLengthMax)
         }
     }
 
@@ -235,7 +235,7 @@ import Testing
         for number in 0..<365 {
             var reading = ShardReading()
             reading.connections = number
-            samples.append(ConsoleSamples.Sample(reading))
+            samples.append(ConsoleSamples.Sample(reading, loopDelay: .zero))
         }
         let text = String(decoding: samples.history, as: UTF8.self)
         let counts = text.matches(of: /\[\d+,(\d+),/).compactMap { Int($0.1) }

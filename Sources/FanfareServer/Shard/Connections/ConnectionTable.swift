@@ -146,6 +146,13 @@ struct ConnectionTable {
         return actions
     }
 
+    /// Calls `body` with each connection of a page and the seconds since something was received from it.
+    func forEach(ofPage page: Int, at now: UInt32, _ body: (Connection, Int) -> Void) {
+        for (connection, liveness) in zip(pages[page].connections, pages[page].liveness) {
+            if let connection { body(connection, liveness.silence(at: now)) }
+        }
+    }
+
     // MARK: - Slots
 
     private func place(of id: SocketID) -> (page: Int, slot: Int) {

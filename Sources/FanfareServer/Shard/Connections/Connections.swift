@@ -4,10 +4,12 @@ import PusherProtocol
 
 /// The clients connected to one shard, with their addresses, deadlines and memory budgets.
 final class Connections {
-    private let context: ShardContext
+    let context: ShardContext
     @exclusivity(unchecked) private var table: ConnectionTable
     /// The addresses of connections that count towards the limit per address.
     @exclusivity(unchecked) private var addresses: [SocketID: ClientAddress] = [:]
+    /// The addresses of clients behind trusted proxies, for the console; empty without one.
+    private var shownAddresses: [SocketID: String] = [:]
     /// The timers of connections that are not authorized yet.
     private var authorizationTimers: [SocketID: TimerID] = [:]
     /// The connections to close because their app was removed or disabled.
@@ -37,8 +39,18 @@ final class Connections {
     func makeSocketID() -> SocketID { table.makeSocketID() }
 
     /// Adds a connection under its socket ID.
-    func add(_ connection: Connection, from address: ClientAddress?) {
+    ///
+    /// - Parameters:
+    ///   - connection: The connection.
+    ///   - address: What counts towards the limit per address; `nil` if nothing does.
+    ///   - shownAddress: The address to show in place of the peer's; `nil` if they are the same, or nobody can see it.
+    func add(
+        _ connection: Connection,
+        from address: ClientAddress?,
+        shownAddress: String? = nil
+    ) {
         table.insert(connection, receivedAt: context.reactor.seconds)
+        if let shownAddress { shownAddresses[connection.socketID] = shownAddress }
         if let address { addresses[connection.socketID] = address }
         if !connection.countsTowardsQuota { startAuthorizationTimer(of: connection) }
         context.notify(.connections, of: connection.app.id, .connected(connection.socketID))
@@ -49,6 +61,7 @@ final class Connections {
         table.remove(connection.socketID)
         let address =
             addresses.isEmpty ? nil : addresses.removeValue(forKey: connection.socketID)
+        if !shownAddresses.isEmpty { shownAddresses[connection.socketID] = nil }
         context.settings.admissionControl.release(address)
         if connection.countsTowardsQuota {
             connection.app.quota.giveBack()
@@ -70,6 +83,19 @@ final class Connections {
             let actions = table.checkLiveness(page: page, at: now, context.settings.liveness)
             for (connection, action) in actions { connection.perform(action) }
         }
+    }
+
+    /// The pages of the table, for ``forEachConnection(ofPage:_:)``.
+    var pageNumbers: Range<Int> { table.pageNumbers }
+
+    /// Calls `body` with each connection of a page of the table, and the seconds since something was received from it.
+    func forEachConnection(ofPage page: Int, _ body: (Connection, Int) -> Void) {
+        table.forEach(ofPage: page, at: context.reactor.seconds, body)
+    }
+
+    /// The address of a client as far as it is known: behind a trusted proxy its own, else the peer's.
+    func address(of connection: Connection) -> String? {
+        shownAddresses[connection.socketID] ?? connection.stream.remoteAddress().map { "\($0)" }
     }
 
     /// Whether clients with session tokens have not confirmed something that they got.
@@ -156,6 +182,9 @@ final class Connections {
         queueBudgets[app.id] = budget
         return budget
     }
+
+    /// The size of the queues of an app's clients on this shard, in bytes of memory.
+    func queuedByteCount(of app: AppID) -> Int { queueBudgets[app]?.byteCount ?? 0 }
 
     /// Refuses a connection while a budget is nearly used up.
     func checkQueues(of app: App) throws(ConnectionRefusal) {

@@ -46,6 +46,9 @@ struct Liveness {
         now - since >= (isPinged ? settings.pongTimeout : settings.threshold)
     }
 
+    /// The seconds since the last receipt, or since the ping.
+    func silence(at now: UInt32) -> Int { Int(now &- since) }
+
     /// Checks a client; the returned action is to be performed.
     mutating func check(at now: UInt32, _ settings: Settings) -> Action {
         guard isOverdue(at: now, settings) else { return .wait }

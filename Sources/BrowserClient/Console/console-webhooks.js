@@ -1,0 +1,66 @@
+// The webhooks: endpoints, counters, and what could not be delivered.
+
+import { actionButton, ask, byId, definitions, make, numberText, plural, showProblem, timeText } from "./console-page.js";
+
+/** Loads the view. */
+export async function loadWebhooks() {
+  try {
+    show(await (await ask("webhooks")).json());
+    showProblem(null);
+  } catch (error) {
+    showProblem(error);
+  }
+}
+
+function show({ endpoints, counters, deadLetters, deadLetterCount, problem }) {
+  byId("webhook-counters").replaceChildren(...[
+    ["Delivered", counters.delivered], ["Attempts that failed", counters.failed], ["Waiting", counters.queued],
+    ["Given up", counters.dead], ["Lost before they were queued", counters.dropped],
+  ].map(([name, count]) => make("figure", { class: "tile" }, make("figcaption", {}, name, make("strong", {}, numberText(count))))));
+  byId("no-endpoints").hidden = endpoints.length > 0;
+  byId("endpoints").replaceChildren(...endpoints.map(endpoint));
+  showLetters(deadLetters, deadLetterCount);
+  if (problem) throw new Error(problem);
+}
+
+function endpoint({ app, url, events, prefix, suffix, headers, batching }) {
+  const channels = prefix || suffix ? `${prefix}…${suffix}` : "all";
+  return make("li", {}, make("details", {},
+    make("summary", {}, make("span", { class: "mono" }, url), make("span", { class: "quiet" }, `app ${app}`)),
+    definitions([["Events", events.join(", ")], ["Channels", channels],
+      ["Fields added", headers.length ? `${headers.join(", ")} (values hidden)` : "none"],
+      ["Batching", batching ? "yes" : "no"]])));
+}
+
+function showLetters(letters, count) {
+  byId("replay-all").hidden = !letters?.length;
+  byId("letters").replaceChildren(...(letters ?? []).map(letter));
+  byId("letter-count").textContent = letters === undefined
+    ? "None are kept: webhooks.database is none, so what could not be delivered is lost."
+    : count === 0 ? "None." : `${plural(count, "dead letter")}${count > letters.length ? `, of which the last ${letters.length} are shown` : ""}.`;
+}
+
+function letter({ id, app, url, cause, detail, events, time, givenUp, attempts, isReplayed }) {
+  const said = make("output", { "aria-live": "polite" }, isReplayed ? "About to be sent again." : "");
+  const change = (path, done) => async () => {
+    await ask(`webhooks/${path}`, { method: "POST", body: new URLSearchParams({ id }) });
+    said.textContent = done;
+  };
+  return make("li", {}, make("details", {},
+    make("summary", {}, make("time", { datetime: new Date(givenUp).toISOString() }, timeText(givenUp)),
+      make("span", { class: "mono" }, url), make("span", { class: "problem" }, detail)),
+    definitions([["Number", id], ["App", app], ["Made", timeText(time)], ["Why", `${cause}: ${detail}`], ["Attempts", attempts]]),
+    make("pre", { tabindex: "0", "aria-label": "Events" }, events),
+    make("div", { class: "row" },
+      actionButton("Send again", "Send it again as a new webhook?", change("replay", "About to be sent again.")),
+      actionButton("Delete", "Delete it for good?", change("delete", "Deleted.")), said)));
+}
+
+/** Prepares the view. */
+export function startWebhooks() {
+  byId("replay-all").append(actionButton("Send all again", "Send all dead letters again?", async () => {
+    await ask("webhooks/replay", { method: "POST", body: new URLSearchParams({ all: "1" }) });
+    await loadWebhooks();
+  }));
+  byId("reload-webhooks").addEventListener("click", loadWebhooks);
+}

@@ -1,0 +1,86 @@
+import Broker
+import HTTP1
+import PusherProtocol
+import Webhooks
+
+/// The limits and the configuration that the console shows.
+extension BrokerConsole {
+    /// How near each limit is and how often it was met, as JSON.
+    ///
+    /// - Parameters:
+    ///   - registry: The apps.
+    ///   - settings: The settings of a shard, whose shares make up the limits without a value.
+    /// - Returns: A row for each limit; for a limit whose use is known, one for each app.
+    func limits(_ registry: AppRegistry, _ settings: ServerSettings) async -> Response {
+        var usage = ShardUsage()
+        for shard in shards { usage.add(await shard.usage) }
+        let counts = Dictionary(uniqueKeysWithValues: limitHits.counts.map { ($0.limit, $0.count) })
+        let places = LimitUsage(
+            usage: usage,
+            connectionCount: max(0, settings.admissionControl.clientCount - pageCount),
+            webhookCount: webhookCounters().queued,
+            archive: archiveReading(),
+            registry: registry,
+            settings: settings,
+            configuration: configuration
+        )
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("limits")
+        writer.beginArray()
+        for row in LimitTable(configuration).rows {
+            guard let limit = Limit(rawValue: row.name) else { continue }
+            let count = counts[limit] ?? 0
+            let uses = places.uses(of: limit)
+            if uses.isEmpty { writer.write(row, count: count, nil) }
+            for use in uses { writer.write(row, count: count, use) }
+        }
+        writer.endArray()
+        writer.endObject()
+        return .json(writer.bytes)
+    }
+
+    /// The configuration in force, without its secrets, as JSON.
+    var configurationListing: Response {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("settings")
+        writer.beginArray()
+        for setting in configuration.listed {
+            writer.beginObject()
+            writer.name("key")
+            writer.string(setting.key)
+            writer.name("value")
+            writer.string(setting.value)
+            writer.name("isDefault")
+            writer.boolean(setting.isDefault)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return .json(writer.bytes)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func write(_ row: LimitTable.Row, count: Int, _ use: LimitUsage.Use?) {
+        beginObject()
+        for (key, text) in [
+            ("limit", row.name), ("key", row.key), ("value", row.value),
+            ("consequence", row.consequence), ("audience", row.audience.rawValue),
+            ("app", use?.app?.text),
+        ] {
+            guard let text else { continue }
+            name(key)
+            string(text)
+        }
+        for (key, number) in [("count", count), ("used", use?.used), ("max", use?.max)] {
+            guard let number else { continue }
+            name(key)
+            integer(number)
+        }
+        name("isBytes")
+        boolean(row.name.hasSuffix("_bytes") || row.name.contains("_bytes_"))
+        endObject()
+    }
+}

@@ -1,0 +1,159 @@
+import Broker
+import HTTP1
+import Logging
+import PusherProtocol
+import Webhooks
+
+/// The webhooks that the console shows, and the dead letters that it sends again.
+extension BrokerConsole {
+    /// The maximum number of dead letters in a list, and of the characters of each one's events.
+    private static let lettersMax = (count: 50, length: 2_048)
+
+    /// The endpoints, the counters and the last dead letters, as JSON.
+    func webhooks(_ registry: AppRegistry) -> Response {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("endpoints")
+        writer.beginArray()
+        let apps = registry.webhookEndpoints.sorted { $0.key.text < $1.key.text }
+        for (app, endpoints) in apps {
+            for endpoint in endpoints { writer.write(endpoint, of: app) }
+        }
+        writer.endArray()
+        let counters = webhookCounters()
+        writer.name("counters")
+        writer.beginObject()
+        for (key, count) in [
+            ("delivered", counters.delivered), ("failed", counters.failedAttempts),
+            ("dead", counters.dead), ("queued", counters.queued), ("unsaved", counters.unsaved),
+            ("dropped", counters.dropped),
+        ] {
+            writer.name(key)
+            writer.integer(count)
+        }
+        writer.endObject()
+        // Without a file nothing outlives the attempts.
+        if let path = configuration.webhooks.database { writeLetters(at: path, to: &writer) }
+        writer.endObject()
+        return .json(writer.bytes)
+    }
+
+    private func writeLetters(at path: String, to writer: inout JSONWriter) {
+        var letters: [DeadLetter] = []
+        var count = 0
+        do throws(WebhookQueueError) {
+            let queue = try WebhookQueue(reading: path)
+            letters = try queue.deadLetters(countMax: Self.lettersMax.count)
+            count = try queue.deadLetterCount()
+        } catch {
+            // The broker makes the file when an app has webhooks.
+            if case .failed(let reason) = error {
+                writer.name("problem")
+                writer.string(reason)
+            }
+        }
+        writer.name("deadLetterCount")
+        writer.integer(count)
+        writer.name("deadLetters")
+        writer.beginArray()
+        for letter in letters { writer.write(letter, lengthMax: Self.lettersMax.length) }
+        writer.endArray()
+    }
+
+    /// Sends dead letters again, or deletes one.
+    ///
+    /// - Parameters:
+    ///   - change: What to do.
+    ///   - actor: Who does it.
+    /// - Returns: The answer, with the number that was changed.
+    func change(_ change: DeadLetterChange, by actor: ConsoleActor) -> Response {
+        guard let path = configuration.webhooks.database else {
+            return .text("webhooks.database is none: no dead letters are kept\n", status: 404)
+        }
+        let count: Int
+        do throws(WebhookQueueError) {
+            let queue = try WebhookQueue(reading: path)
+            switch change {
+            case .replay(let id): count = try queue.replay(id) ? 1 : 0
+            case .replayAll: count = try queue.replayAll()
+            case .delete(let id): count = try queue.delete(id) ? 1 : 0
+            }
+        } catch {
+            return .text("The file of webhooks.database cannot be changed: \(error)\n", status: 503)
+        }
+        record(change.message, change.metadata(count: count), by: actor)
+        return .json(Array("{\"count\":\(count)}".utf8))
+    }
+}
+
+/// A change of dead letters.
+enum DeadLetterChange: Sendable, Equatable {
+    case replay(Int64)
+    case replayAll
+    case delete(Int64)
+
+    fileprivate var message: String {
+        switch self {
+        case .replay, .replayAll: "dead letters are sent again"
+        case .delete: "dead letter deleted"
+        }
+    }
+
+    fileprivate func metadata(count: Int) -> Logger.Metadata {
+        var metadata: Logger.Metadata = ["count": "\(count)"]
+        switch self {
+        case .replay(let id), .delete(let id): metadata["id"] = "\(id)"
+        case .replayAll: break
+        }
+        return metadata
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func write(_ endpoint: WebhookEndpoint, of app: AppID) {
+        beginObject()
+        name("app")
+        string(app.text)
+        name("url")
+        string(endpoint.url)
+        name("events")
+        beginArray()
+        for kind in endpoint.kinds.map(\.rawValue).sorted() { string(kind) }
+        endArray()
+        let part = (prefix: endpoint.channelPrefix, suffix: endpoint.channelSuffix)
+        for (key, text) in [("prefix", part.prefix), ("suffix", part.suffix)] {
+            name(key)
+            string(text)
+        }
+        name("headers")
+        beginArray()
+        for header in endpoint.headers.keys.sorted() { string(header) }
+        endArray()
+        name("batching")
+        boolean(endpoint.isBatched)
+        endObject()
+    }
+
+    fileprivate mutating func write(_ letter: DeadLetter, lengthMax: Int) {
+        beginObject()
+        for (key, text) in [
+            // A number of 64 bits is not exact in JavaScript.
+            ("id", "\(letter.id)"), ("app", letter.app.text), ("url", letter.url),
+            ("cause", letter.cause.rawValue), ("detail", letter.detail),
+            ("events", String(letter.eventsJSON.prefix(lengthMax))),
+        ] {
+            name(key)
+            string(text)
+        }
+        for (key, number) in [
+            ("time", Int(letter.time)), ("givenUp", Int(letter.deathTime)),
+            ("attempts", letter.attempts),
+        ] {
+            name(key)
+            integer(number)
+        }
+        name("isReplayed")
+        boolean(letter.isReplayed)
+        endObject()
+    }
+}

@@ -1,0 +1,123 @@
+import Broker
+import Net
+import PusherProtocol
+
+/// Which connections a list has; what is `nil` selects all.
+struct ConnectionQuery: Sendable {
+    /// The app.
+    var app: AppID?
+    /// The beginning of the user's identifier.
+    var user: String?
+    /// The beginning of the socket ID.
+    var socketID: String?
+    /// A part of the address.
+    var address: String?
+    /// A part of the name and version of the client's library.
+    var library: String?
+    /// Whether only those with queued data are selected: they read more slowly than they are sent to.
+    var isBehind = false
+    /// The maximum number of channels that each connection names.
+    var channelsMax = 0
+}
+
+/// A connection in a list.
+struct ListedConnection: Sendable {
+    var socketID: SocketID
+    var app: AppID
+    var user: UserID?
+    /// The address of the client, behind a trusted proxy too; `nil` if it is lost.
+    var address: String?
+    /// The name and version of the client's library; empty if it gives none.
+    var library: String
+    var isSecure: Bool
+    var subscriptionCount: Int
+    /// The names of some channels, in no particular order.
+    var channels: [String]
+    /// Bytes that the kernel has not accepted.
+    var queuedByteCount: Int
+    /// The round-trip time as TCP measures it.
+    var roundTripMicroseconds: Int?
+    /// Seconds since something was received.
+    var silence: Int
+}
+
+/// A portion of a list: the connections of some pages of a shard's table.
+struct ConnectionPortion: Sendable {
+    var entries: [ListedConnection] = []
+    /// The number of connections that fit, listed or not.
+    var matchCount = 0
+    /// The page to go on with; `nil` at the end.
+    var nextPage: Int?
+}
+
+extension Connections {
+    /// The number of pages of a portion, of 64 slots each: some hundred microseconds of work.
+    private static var portionPageCount: Int { 32 }
+
+    /// Lists the connections of some pages, without those of the console itself.
+    ///
+    /// - Parameters:
+    ///   - query: Which ones.
+    ///   - page: The first page.
+    ///   - limit: The maximum number of entries; the others are counted.
+    /// - Returns: The portion.
+    func portion(of query: ConnectionQuery, from page: Int, limit: Int) -> ConnectionPortion {
+        var portion = ConnectionPortion()
+        let pages = pageNumbers
+        let end = min(pages.upperBound, page + Self.portionPageCount)
+        for page in page..<max(page, end) {
+            forEachConnection(ofPage: page) { connection, silence in
+                guard fits(connection, query) else { return }
+                portion.matchCount += 1
+                guard portion.entries.count < limit else { return }
+                portion.entries.append(describe(connection, query, silence: silence))
+            }
+        }
+        portion.nextPage = end < pages.upperBound ? end : nil
+        return portion
+    }
+
+    private func fits(_ connection: Connection, _ query: ConnectionQuery) -> Bool {
+        guard !connection.isClosing, connection.app !== context.registry.consoleApp else {
+            return false
+        }
+        if let app = query.app, connection.app.id != app { return false }
+        if query.isBehind, connection.stream.queuedByteCount == 0 { return false }
+        if let prefix = query.user, connection.user?.text.hasPrefix(prefix) != true { return false }
+        if let prefix = query.socketID, !"\(connection.socketID)".hasPrefix(prefix) { return false }
+        if let part = query.library, !library(of: connection).contains(part) { return false }
+        if let part = query.address, address(of: connection)?.contains(part) != true {
+            return false
+        }
+        return true
+    }
+
+    private func library(of connection: Connection) -> String {
+        context.clientNames[connection.clientName]
+    }
+
+    private func describe(
+        _ connection: Connection,
+        _ query: ConnectionQuery,
+        silence: Int
+    ) -> ListedConnection {
+        var channels: [String] = []
+        var iterator = connection.session.subscriptions.makeIterator()
+        while channels.count < query.channelsMax, let channel = iterator.next() {
+            channels.append(channel.text)
+        }
+        return ListedConnection(
+            socketID: connection.socketID,
+            app: connection.app.id,
+            user: connection.user,
+            address: address(of: connection),
+            library: library(of: connection),
+            isSecure: connection.stream.isSecure,
+            subscriptionCount: connection.session.subscriptions.count,
+            channels: channels,
+            queuedByteCount: connection.stream.queuedByteCount,
+            roundTripMicroseconds: connection.stream.roundTripMicroseconds(),
+            silence: silence
+        )
+    }
+}
