@@ -40,6 +40,7 @@ def take(page, name, width):
             "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         )
         height = set_size(driver, width, height_max)
+        driver.execute_script("scrollTo(0, 0)")
         time.sleep(REST)
         screen = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
         png = reduced(base64.b64decode(screen["data"]))
@@ -53,7 +54,7 @@ def set_size(driver, width, height_max):
     """Sets the size of the screen to the width and the content's height; returns the height."""
     height = 400
     # Its own height first: what is measured in parts of the screen's height would grow with it.
-    for _ in range(2):
+    for _ in range(3):
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         content = driver.execute_script("return Math.ceil(document.querySelector('main').getBoundingClientRect().bottom)")
@@ -121,9 +122,8 @@ def take_offline(browser, demos):
     await_true(lambda: "3 changes while you were away." in table.notices, "what came")
     # Longer than a notice is shown.
     table._driver.execute_script("""
-        const told = document.querySelector(".notice").cloneNode(true);
-        told.style.animation = "none";
-        document.querySelector("#notices").append(told);
+        const notices = document.querySelector("#notices");
+        notices.replaceWith(notices.cloneNode(true));
     """)
     take(browser, "offline", 720)
 
@@ -192,6 +192,9 @@ def take_console(browser, broker):
     links = "return [...document.querySelectorAll('nav a[href^=\"#\"]')].map((link) => link.hash.slice(1))"
     for view in browser._driver.execute_script(links):
         browser._driver.execute_script("location.hash = arguments[0]", view)
+        if view == "events":
+            await_true(lambda: browser._driver.find_elements("css selector", "#events summary"), "the events")
+            browser.click("#events summary")
         take(browser, "console" if view == "overview" else f"console-{view}", 1_000)
 
 

@@ -43,9 +43,9 @@ list.onchange = ({ rows: shown, changes, isOwn }) => {
 
 const ROWS = [
   ["deletes", "Removed", "places before the change"],
-  ["inserts", "Added", "places behind it"],
-  ["moves", "Moved", "from before, to behind"],
-  ["updates", "Renamed", "places behind it"],
+  ["inserts", "Added", "places after it"],
+  ["moves", "Moved", "from a place before, to one after"],
+  ["updates", "Renamed", "places after it"],
 ];
 
 function showBatch(changes, isOwn) {

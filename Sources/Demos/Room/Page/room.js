@@ -46,6 +46,9 @@ element("say").addEventListener("submit", (event) => {
   element("messages").scrollTop = element("messages").scrollHeight;
 });
 
+// The last message stays in view when the screen turns or a keyboard opens.
+new ResizeObserver(([{ target }]) => { target.scrollTop = target.scrollHeight; }).observe(element("messages"));
+
 // The encrypted channel
 
 function followMessages(client) {
