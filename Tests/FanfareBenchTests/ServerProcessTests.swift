@@ -69,6 +69,17 @@ import Testing
         #expect(ConnectionBudget.portCount("") == nil)
     }
 
+    @Test(
+        "Connections to a loopback address come from several",
+        arguments: [
+            ("127.0.0.1", 16), ("127.1.2.3", 16), ("::1", 1), ("192.0.2.1", 1),
+        ]
+    ) func sources(ip: String, count: Int) throws {
+        let sources = Connector.sources(for: try #require(SocketAddress(ip: ip, port: 6001)))
+        #expect(sources.count == count)
+        #expect(Set(sources.map { $0?.ip }).count == count)
+    }
+
     @Test func thisProcessUsesTime() throws {
         let process = try #require(ServerProcess(id: getpid()))
         let before = try #require(process.cpuTime())

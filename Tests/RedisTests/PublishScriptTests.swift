@@ -146,6 +146,8 @@ import Testing
         let lost = message(in: .id(position.stream + 5))
         #expect(try store.publish(lost, lost) == [.stale, .stale])
         #expect(try store.publish(lost) == [.stale])
+        let lifetime = try #require(Int(store.call("TTL", store.messages).text))
+        #expect(lifetime > 86_000)
         #expect(try store.open() == position.with(serial: 2))
         #expect(try store.publish(message(in: .id(position.stream))) == [.numbered(serial: 3)])
         // Without messages its last position is not known any more, so another stream begins.

@@ -46,8 +46,8 @@ enum BenchError: Error, CustomStringConvertible {
             """
         case .portRange(let connections, let ports):
             """
-            \(grouped(connections)) connections to one address need as many local ports, but the \
-            range has \(grouped(ports)). Widen it: \
+            \(grouped(connections)) connections to one address need as many local ports, but there are \
+            \(grouped(ports)). Widen the range: \
             `sysctl net.ipv4.ip_local_port_range="1024 65535"`.
             """
         case .noLocalPort:

@@ -98,7 +98,6 @@ actor BenchLoop: LoopResident {
         on plan: any BenchPlan,
         of target: TargetServer
     ) throws(BenchError) -> BenchReport {
-        try ConnectionBudget.check(plan.connections.count, option: plan.connections.option)
         let addresses: [SocketAddress]
         do throws(ResolveError) {
             addresses = try SocketAddress.resolve(
@@ -108,6 +107,11 @@ actor BenchLoop: LoopResident {
         } catch {
             throw .resolution(error)
         }
+        try ConnectionBudget.check(
+            plan.connections.count,
+            option: plan.connections.option,
+            sourceCount: addresses.map { Connector.sources(for: $0).count }.min() ?? 1
+        )
         let loop = try started { () throws(SystemError) in try EventLoop(name: "bench") }
         let resident = try BenchLoop(plan, of: target, addresses: addresses, loop: loop)
         try started { () throws(SystemError) in try loop.start(resident) }

@@ -84,16 +84,21 @@ enum ConnectionBudget {
     /// - Parameters:
     ///   - count: The number of connections that are open at once.
     ///   - option: The option that sets it.
+    ///   - sourceCount: The number of addresses that they come from.
     /// - Throws: `.descriptorLimit` or `.portRange`.
-    static func check(_ count: Int, option: String) throws(BenchError) {
+    static func check(
+        _ count: Int,
+        option: String,
+        sourceCount: Int = 1
+    ) throws(BenchError) {
         let needed = count + spareDescriptors
         let allowed = Int(clamping: DescriptorLimit.raise())
         guard needed <= allowed else {
             throw .descriptorLimit(needed: needed, allowed: allowed, option: option)
         }
         let range = ProcFile.text(at: "/proc/sys/net/ipv4/ip_local_port_range")
-        guard let ports = range.flatMap(portCount), ports < count else { return }
-        throw .portRange(connections: count, ports: ports)
+        guard let ports = range.flatMap(portCount), ports * sourceCount < count else { return }
+        throw .portRange(connections: count, ports: ports * sourceCount)
     }
 
     /// The number of ports in a range as the kernel writes it, `32768\t60999`.

@@ -17,7 +17,8 @@ struct RestartCommand: ParsableCommand {
             The exit code is 1 if not all clients are back --within seconds after the new process \
             has started.
 
-            All connections come from one address: raise limits of connections per address.
+            All connections come from one address, to 127.0.0.1 from sixteen: raise limits of connections per \
+            address.
 
             Examples:
               fanfare bench restart -- fanfare serve --port 6001

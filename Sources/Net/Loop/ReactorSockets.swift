@@ -66,6 +66,7 @@ extension Reactor {
     ///
     /// - Parameters:
     ///   - address: The address to connect to.
+    ///   - source: The address of this machine to connect from; by default the kernel chooses one.
     ///   - tls: The encryption and the host to ask for and to verify: a name, or an IP address.
     ///   - timeout: The time until the stream is opened, TLS handshake included.
     ///   - limits: The stream's limits; its handshake is bounded by `timeout`.
@@ -74,12 +75,14 @@ extension Reactor {
     /// - Throws: A call that failed before anything was sent, for example for lack of descriptors.
     public func connect(
         to address: SocketAddress,
+        from source: SocketAddress? = nil,
         tls: (TLSContext, serverName: String)? = nil,
         timeout: Duration,
         limits: StreamLimits = .init(),
         delegate: any StreamDelegate
     ) throws(SystemError) -> Stream {
         let descriptor = try Socket.make(address.protocolFamily)
+        if let source { try Socket.bind(descriptor.raw, toSource: source) }
         if !address.isUnix { try Socket.setNoDelay(on: descriptor.raw) }
         let fd = descriptor.raw
         var code: Int32 = 0

@@ -83,6 +83,13 @@ enum Socket {
         return code
     }
 
+    /// Sets the address that a socket connects from, on a port that the kernel chooses when it connects.
+    static func bind(_ fd: Int32, toSource address: SocketAddress) throws(SystemError) {
+        // Otherwise the port would be chosen now, and no other socket could have it, to whichever address it connects.
+        try set(Int32(IP_BIND_ADDRESS_NO_PORT), of: Int32(IPPROTO_IP), to: 1, on: fd)
+        try SystemError.check(try address.withRaw { Glibc.bind(fd, $0, $1) }, "bind")
+    }
+
     /// Makes a socket, binds it, and listens.
     static func listen(
         on address: SocketAddress,

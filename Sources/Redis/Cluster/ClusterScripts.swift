@@ -79,8 +79,26 @@ public struct ClusterScripts: Sendable {
     }
 
     /// Makes scripts whose clock is a key, for comparisons with a model.
-    package init(clock key: String, webhooksMax: Int) {
-        let time = "local function now() return tonumber(redis.call('GET', '\(key)')) end\n"
+    ///
+    /// - Parameters:
+    ///   - key: The clock's key, whose value is a time in milliseconds.
+    ///   - lifetimeScale: By how much keys live longer than their lifetimes, so that a test decides when they expire.
+    ///   - webhooksMax: The most webhooks that wait in a partition.
+    package init(clock key: String, lifetimeScale: Int, webhooksMax: Int) {
+        let time = """
+            local function now() return tonumber(redis.call('GET', '\(key)')) end
+            local redis = setmetatable({
+                call = function(name, ...)
+                    local arguments = { ... }
+                    local place = name == 'SET' and (arguments[3] == 'EX' or arguments[3] == 'PX') and 4
+                        or (name == 'EXPIRE' or name == 'PEXPIRE') and 2
+                    if place then arguments[place] = digits(arguments[place] * \(lifetimeScale)) end
+                    local reply = redis.call(name, unpack(arguments))
+                    return name == 'PTTL' and reply > 0 and reply / \(lifetimeScale) or reply
+                end,
+            }, { __index = redis })
+
+            """
         self.init(isSharded: false, webhooksMax: webhooksMax, time: Array(time.utf8))
     }
 

@@ -568,6 +568,36 @@ import Testing
         #expect(client.openedCount == 0)
     }
 
+    @Test func connectsFromAnAddress() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        var accepted: [Stream] = []
+        let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+        let listener = try reactor.listen(on: address) {
+            accepted.append($0)
+            return Recorder()
+        }
+        let source = try #require(SocketAddress(ip: "127.0.0.9", port: 0))
+        _ = try reactor.connect(
+            to: listener.address,
+            from: source,
+            timeout: .seconds(5),
+            delegate: Recorder()
+        )
+        reactor.run { accepted.count == 1 }
+        #expect(accepted[0].remoteAddress()?.ip == "127.0.0.9")
+        // An address of documentation (RFC 5737), which no machine has.
+        let foreign = try #require(SocketAddress(ip: "192.0.2.1", port: 0))
+        #expect(throws: SystemError(call: "bind", code: EADDRNOTAVAIL)) {
+            try reactor.connect(
+                to: listener.address,
+                from: foreign,
+                timeout: .seconds(5),
+                delegate: Recorder()
+            )
+        }
+    }
+
     @Test func timesOutAConnectionThatIsNotAnswered() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }

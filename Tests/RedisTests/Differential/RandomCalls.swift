@@ -71,8 +71,7 @@ struct RandomCalls {
         one(of: [.primary, .replica, .all, .all])
     }
 
-    /// How far the clock moves before the next call, in milliseconds: a second or more on average, so always further than
-    /// Redis's own, by which the keys would expire.
+    /// How far the clock moves before the next call, in milliseconds: a second or more on average.
     ///
     /// Often to the millisecond in which something ends, or to one beside it.
     mutating func pause(_ data: Keyspace) -> Int64 {

@@ -8,6 +8,8 @@ package struct ConfirmationPortions: Sendable {
     let notedMax: Int
     /// The maximum number of clients that are asked.
     let askedMax: Int
+    /// The time until the next portion.
+    fileprivate var delay = Duration.milliseconds(5)
 
     /// Creates settings.
     package init(notedMax: Int = 4_096, askedMax: Int = 1_024) {
@@ -16,7 +18,12 @@ package struct ConfirmationPortions: Sendable {
 
     /// The portions in a turn of a loop that is behind with its work.
     fileprivate var whenBehind: ConfirmationPortions {
-        ConfirmationPortions(notedMax: (notedMax + 15) / 16, askedMax: (askedMax + 15) / 16)
+        var portions = ConfirmationPortions(
+            notedMax: (notedMax + 15) / 16,
+            askedMax: (askedMax + 15) / 16
+        )
+        portions.delay = .milliseconds(50)
+        return portions
     }
 }
 
@@ -26,7 +33,7 @@ package struct ConfirmationPortions: Sendable {
 /// A round first notes how far the messages of each channel were handed over, then writes pings behind them. It takes
 /// several turns where many clients are concerned: events wait for no more than one portion. What is handed over between
 /// the turns is noted right before a ping, since the answer confirms it, too. Confirmations can wait, subscriptions and
-/// events cannot: a loop that is behind does them in smaller portions.
+/// events cannot: a loop that is behind does them in smaller portions, and less often.
 final class Confirmations: TimerTarget {
     private let context: ShardContext
     /// The channel of this shard at an address.
@@ -71,8 +78,8 @@ final class Confirmations: TimerTarget {
 
     /// The time between a delivery and the ping behind it, at least.
     private static var delay: Duration { .milliseconds(200) }
-    /// The time between two portions.
-    private static var portionDelay: Duration { .milliseconds(5) }
+    /// The grants of a turn behind which clients are asked: with more of them, others wait for theirs.
+    private static var grantCountMax: Int { 8 }
     /// How late the timer of a loop is that is behind with its work.
     private static var lateness: Duration { .milliseconds(5) }
 
@@ -100,11 +107,13 @@ final class Confirmations: TimerTarget {
     /// Called when a grant was written to a client that has something to confirm.
     func granted(_ connection: Connection) { grants.append(connection) }
 
-    /// Asks the clients that got the last of their grants in this turn, so that the ping shares the send of the grants.
+    /// Asks the clients that got the last of their grants in this turn, so that the ping shares the send of the grants;
+    /// where many come back at once, they are asked later.
     func askBehindGrants() {
         guard !grants.isEmpty else { return }
+        let areFew = grants.count <= Self.grantCountMax
         for connection in exchange(&grants, with: []) {
-            if connection.canConfirmGrant {
+            if areFew, connection.canConfirmGrant {
                 noteMarks(of: connection)
                 _ = connection.confirm(at: context.milliseconds)
             }
@@ -124,7 +133,7 @@ final class Confirmations: TimerTarget {
         let portions = isBehind ? standard.whenBehind : standard
         guard noteMarks(atMost: portions.notedMax), ask(atMost: portions.askedMax) else {
             round?.takesTurns = true
-            return startTimer(after: Self.portionDelay)
+            return startTimer(after: portions.delay)
         }
         round = nil
         if !channels.isEmpty || !connections.isEmpty { startTimer(after: Self.delay) }

@@ -35,6 +35,17 @@ local function clock()
     return time
 end
 
+-- Removes the newest entry as if its ID had never been given, so that the next message with it is refused too.
+--
+-- Redis 7.2 and Valkey never set the last ID of a stream below that of a removed entry: the others are written anew.
+local function giveBack(messages, id)
+    local entries = redis.call('XRANGE', messages, '-', '(' .. id)
+    local lifetime = redis.call('PTTL', messages)
+    redis.call('DEL', messages)
+    for _, entry in ipairs(entries) do redis.call('XADD', messages, entry[1], unpack(entry[2])) end
+    if #entries > 0 and lifetime > 0 then redis.call('PEXPIRE', messages, digits(lifetime)) end
+end
+
 -- Appends an entry to a stream, and returns its ID; false if that is not the channel's current stream.
 local function append(messages, stream, lengthMax, entry)
     local id = redis.pcall(
@@ -47,14 +58,8 @@ local function append(messages, stream, lengthMax, entry)
         return id
     end
     if string.sub(id, -2) == '-0' then
-        -- The stream is older than the caller's, which was lost. The ID is given back, so that the next message is refused too.
-        redis.call('XDEL', messages, id)
-        local last = redis.call('XREVRANGE', messages, '+', '-', 'COUNT', 1)[1]
-        if last then
-            redis.call('XSETID', messages, last[1])
-        else
-            redis.call('DEL', messages)
-        end
+        -- The stream is older than the caller's, which was lost.
+        giveBack(messages, id)
         return false
     end
     return id
