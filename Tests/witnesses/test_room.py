@@ -128,6 +128,8 @@ def test_a_backend_with_another_key_is_believed(browsers, broker):
     page = RoomPage(browsers[0])
     first = Demos(broker.port)
     page.enter(first, "Ada")
+    page.say("Lost")
+    await_messages(first, [page], ("Ada", "Lost"))
     assert first.stop() == 0
     with Demos(broker.port, port=first.port) as second:
         page.say("Hello")

@@ -1,4 +1,4 @@
-// The messages of the room: shown at once, sent until the backend has them, and kept meanwhile for the page's next life.
+// The messages of the room: shown at once, and sent until the backend has them; the browser keeps those that wait.
 
 import { Refused, request } from "/backend.js";
 import { me, pageID, uuid } from "/me.js";
@@ -20,12 +20,12 @@ export class Messages {
   #waiting;
   #unsent = new Unsent("room", pageID);
   #isSending = false;
-  /** Ends the delay before the next attempt. */
-  #retry = () => {};
+  /** Each ends the delay of an attempt to load or send. */
+  #retries = new Set();
 
   constructor() {
     this.#waiting = this.#unsent.adopt();
-    addEventListener("online", () => this.#retry());
+    addEventListener("online", () => this.#retries.forEach((retry) => retry()));
     this.#send();
   }
 
@@ -58,10 +58,12 @@ export class Messages {
   /** Loads the messages, until that succeeds. */
   async load() {
     for (let attempt = 0; ; attempt += 1) {
+      const known = new Set(this.#accepted.keys());
       try {
         const messages = await request("GET", "messages");
-        // What has arrived meanwhile is behind them.
-        this.#accepted = new Map([...messages, ...this.#accepted.values()].map((message) => [message.id, message]));
+        // What has arrived meanwhile is behind them; what the backend does not have any more is gone.
+        const arrived = [...this.#accepted.values()].filter(({ id }) => !known.has(id));
+        this.#accepted = new Map([...messages, ...arrived].map((message) => [message.id, message]));
         showProblem("backend", "", null);
         return this.onchange();
       } catch ({ message }) {
@@ -102,9 +104,13 @@ export class Messages {
 
   async #pause(attempt, problem, title, reason) {
     await new Promise((resume) => {
-      this.#retry = resume;
-      showProblem(problem, title, `${reason} Retrying …`, resume);
-      setTimeout(resume, RETRY_PAUSES[Math.min(attempt, RETRY_PAUSES.length - 1)]);
+      const retry = () => {
+        this.#retries.delete(retry);
+        resume();
+      };
+      this.#retries.add(retry);
+      showProblem(problem, title, `${reason} Retrying …`, retry);
+      setTimeout(retry, RETRY_PAUSES[Math.min(attempt, RETRY_PAUSES.length - 1)]);
     });
   }
 }

@@ -29,7 +29,7 @@ export class Pointers {
     if (!pointer) {
       const item = document.createElement("div");
       item.className = "pointer";
-      item.innerHTML = '<svg viewBox="0 0 16 20" width="16" height="20" aria-hidden="true"><path d="M1 1v15l4-4h7z"/></svg><b></b>';
+      item.innerHTML = '<svg viewBox="0 0 16 20" width="16" height="20"><path d="M1 1v15l4-4h7z"/></svg><b></b>';
       this.#layer.append(item);
       pointer = { item };
       this.#others.set(page, pointer);
