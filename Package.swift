@@ -349,7 +349,8 @@ let package = Package(
         .executableTarget(
             name: "fanfare-demos",
             dependencies: [
-                "DemoSite", "RealtimeTable", "Films", "CollaborativeText", "Contacts", "ToDo", "Room",
+                "DemoSite", "RealtimeTable", "Films", "CollaborativeText", "Contacts", "ToDo",
+                "Room",
                 "FanfareAPI", "Net",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
