@@ -102,7 +102,7 @@ docs: ## Build the guides as a site with search, and the Swift reference, in sit
 	@$(scripts)/install.sh docs
 	@$(scripts)/docs.sh $(ONLY)
 
-pictures: ## Take the screenshots of the README and the guides
+pictures: ## Take the pictures of the README and the guides: console, landing page and demos
 	@$(scripts)/install.sh test
 	@$(scripts)/build.sh debug
 	@PYTHONDONTWRITEBYTECODE=1 .venv/bin/python Tests/witnesses/pictures.py

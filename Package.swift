@@ -336,10 +336,21 @@ let package = Package(
             resources: [.embedInCode("Page")],
             swiftSettings: strict
         ),
+        .target(
+            name: "Room",
+            dependencies: [
+                "DemoSite", "FanfareEncryption", "HTTP1", "HTTPServer",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Sources/Demos/Room",
+            resources: [.embedInCode("Page")],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "fanfare-demos",
             dependencies: [
                 "DemoSite", "RealtimeTable", "Films", "CollaborativeText", "Contacts", "ToDo",
+                "Room",
                 "FanfareAPI", "Net",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -675,6 +686,14 @@ let package = Package(
             name: "ToDoTests",
             dependencies: [
                 "ToDo", "DemoSite", "TestSite", "HTTP1",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RoomTests",
+            dependencies: [
+                "Room", "DemoSite", "TestSite", "FanfareEncryption", "HTTP1",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict

@@ -156,7 +156,7 @@ struct TextRoutesTests {
     @Test(
         "The files of the page are below its path",
         arguments: [
-            "", "text.css", "text.js", "live-text.js", "carets.js", "undo.js", "unsent.js",
+            "", "text.css", "text.js", "live-text.js", "carets.js", "undo.js",
         ]
     )
     func files(name: String) async throws {

@@ -9,7 +9,11 @@ import Testing
     private static let demo = Demo(
         name: "Rooms",
         path: "/rooms/",
-        channels: ["private-notes", "presence-room-*"]
+        channels: ["private-notes", "presence-room-*", "private-encrypted-*"],
+        sharedSecret: { channel, _ in
+            guard channel == "private-encrypted-a" else { throw RequestError.missing(field: "key") }
+            return "key of \(channel)"
+        }
     )
 
     private let user = "user_id=ann&user_name=Ann+B."
@@ -34,6 +38,19 @@ import Testing
         #expect(status == 200)
         #expect(fields["channel_data"] == #"{"user_id":"ann","user_info":{"name":"Ann B."}}"#)
         try verify(fields, "presence-room-1")
+    }
+
+    @Test func thePagesOfAnEncryptedChannelGetItsKey() async throws {
+        let (status, fields) = try await answer("socket_id=12.34&channel_name=private-encrypted-a")
+        #expect(status == 200)
+        #expect(fields["shared_secret"] == "key of private-encrypted-a")
+        try verify(fields, "private-encrypted-a")
+    }
+
+    @Test func anEncryptedChannelWithoutAKeyIsRefused() async throws {
+        let (status, fields) = try await answer("socket_id=12.34&channel_name=private-encrypted-b")
+        #expect(status == 400)
+        #expect(Array(fields.keys) == ["error"])
     }
 
     private func verify(_ fields: [String: String], _ channel: String) throws {

@@ -36,14 +36,15 @@ import Testing
         let page = try await site.answer(.get, "/", accept: "text/html,*/*;q=0.8")
         #expect(page.status == 200)
         #expect(page.type == "text/html; charset=utf-8")
-        for path in ["/table/", "/contacts/", "/text/", "/films/", "/to-do/"] {
+        for path in ["/table/", "/room/", "/contacts/", "/text/", "/films/", "/to-do/"] {
             #expect(page.body.contains("href=\"\(path)\""))
         }
     }
 
     @Test(arguments: [
-        "site.css", "landing.css", "pusher-js.js", "broker.js", "backend.js",
-        "me.js", "site.js", "live-list.js", "list-model.js", "row-changes.js", "rows.js",
+        "site.css", "landing.css", "landing.js", "pusher-js.js", "broker.js", "backend.js",
+        "me.js", "people.js", "offline.js", "unsent.js", "site.js", "live-list.js", "list-model.js",
+        "row-changes.js", "rows.js",
     ])
     func pagesFindTheSharedFiles(name: String) async throws {
         let reply = try await site().answer(.get, "/\(name)")

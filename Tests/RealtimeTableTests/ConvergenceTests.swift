@@ -15,6 +15,7 @@ import LiveRows
     @Test(arguments: [1, 2, 3] as [UInt64])
     func eventsReplayedEitherWayGiveTheDatabasesOrder(seed: UInt64) async throws {
         let site = try await SiteProbe(.realtimeTable)
+        var byIndex = try await snapshot(of: site).rows
         try await withThrowingTaskGroup(of: Void.self) { group in
             for device in 0..<4 {
                 group.addTask {
@@ -30,7 +31,6 @@ import LiveRows
         let list = try await snapshot(of: site)
         let events = await site.events()
 
-        var byIndex = [User(id: 1, name: "John Doe")]
         var byAnchor = ListOrder(byIndex) { _ in .some(nil) }
         var revision: Int64 = 0
         for event in events {

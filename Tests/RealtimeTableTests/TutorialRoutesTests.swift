@@ -1,5 +1,6 @@
 import DemoSite
 import Foundation
+import GRDB
 import HTTP1
 import RealtimeTable
 import TestSite
@@ -8,7 +9,13 @@ import Testing
 @Suite("The routes of the tutorial") struct TutorialRoutesTests {
     let site: SiteProbe
 
-    init() async throws { site = try await SiteProbe(.realtimeTable) }
+    /// The list begins with John Doe alone.
+    init() async throws {
+        site = try await SiteProbe(.realtimeTable)
+        try await site.environment.database.write { database in
+            try database.execute(sql: "DELETE FROM Users WHERE id > 1")
+        }
+    }
 
     @Test func listsTheUsers() async throws {
         let reply = try await site.answer(.get, "/users")

@@ -1,5 +1,7 @@
 """A page in headless Chromium, and what a user does with it."""
 
+from contextlib import contextmanager
+
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
@@ -32,6 +34,16 @@ class Page:
     def open(self, url):
         self._driver.get(url)
 
+    def open_in_new_tab(self, url):
+        """Closes the tab, and what only it had, behind a new one of the same browser."""
+        old = self._driver.current_window_handle
+        self._driver.switch_to.new_window("tab")
+        new = self._driver.current_window_handle
+        self._driver.switch_to.window(old)
+        self._driver.close()
+        self._driver.switch_to.window(new)
+        self._driver.get(url)
+
     def reload(self):
         self._driver.refresh()
 
@@ -62,6 +74,10 @@ class Page:
     def text(self, selector):
         return self._find(selector).text
 
+    def content(self, selector):
+        """Its text, also while it is not shown."""
+        return self._find(selector).get_property("textContent")
+
     @property
     def connection(self):
         return self.text("#connection")
@@ -90,8 +106,40 @@ class Page:
     def save_picture(self, path):
         self._driver.save_screenshot(str(path))
 
+    def go_offline(self):
+        """By the page's own button."""
+        self.click("#offline")
+        await_true(lambda: self.connection == "Offline", "that the page is offline")
+
+    def go_online(self):
+        self.click("#offline")
+        self.await_live()
+
     def await_live(self):
         await_true(lambda: self.connection == "Live", "a live connection", seconds=40)
+
+    def watch_classes(self, name):
+        """From the next page on, remembers which elements have had a class."""
+        script = """
+            window.flashed = [];
+            new MutationObserver((changes) => {
+                for (const { target } of changes) if (target.classList?.contains(%r)) flashed.push(target.textContent);
+            }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["class"] });
+        """
+        self._driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script % name})
+
+    def flashed(self):
+        return self._driver.execute_script("return window.flashed")
+
+    @contextmanager
+    def phone(self, width=360, height=640):
+        """Shows pages as a phone with a screen of this size does."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": True}
+        self._driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        try:
+            yield
+        finally:
+            self._driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
     # What a person does
 

@@ -39,7 +39,7 @@ class FilmsPage:
 
     @property
     def cell_count(self):
-        return int(self.text("#cells"))
+        return int(self.content("#cells"))
 
     def await_batch(self, **indices):
         await_true(lambda: self.batch == indices or None, f"the batch {indices}")

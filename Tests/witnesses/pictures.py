@@ -1,13 +1,20 @@
-"""Takes the pictures of the README and the guides, by the browser of the witnesses: make pictures."""
+"""Takes the pictures of the README and the guides, by the browser of the witnesses: make pictures.
 
+Each page in three ways: light, dark, and as a phone of 360 pixels shows it, as NAME.png, NAME-dark.png and NAME-phone.png.
+"""
+
+import base64
+import json
 import subprocess
-import sys
 import time
+from contextlib import ExitStack
 
 from browser import Page
 from contacts_page import ADA, ContactsPage
 from films_page import FilmsPage
-from programs import BUILD, ROOT, Broker, Demos, Program, await_true
+from png import reduced
+from programs import BUILD, ROOT, Broker, Demos, await_true
+from room_page import RoomPage
 from table_page import TablePage, post
 from text_page import TextPage
 from to_do_page import ToDoPage
@@ -15,110 +22,121 @@ from to_do_page import ToDoPage
 PICTURES = ROOT / "config" / "pictures"
 # Until rows have glided to their places, and the colour of what has changed has faded.
 REST = 2
+PHONE_WIDTH, PHONE_HEIGHT_MAX, HEIGHT_MAX = 360, 780, 1_300
 
 
-def resize(page, width, height):
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    page._driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-
-
-def take(page, name, width, height):
-    resize(page, width, height)
-    page._driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
+def take(page, name, width):
+    """The page in its three ways; as high as it is, up to a limit."""
+    driver = page._driver
+    driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
     # A gradient is most of a PNG.
-    page._driver.execute_script("document.body.style.background = 'var(--page)'")
-    time.sleep(REST)
-    page.save_picture(PICTURES / name)
-
-
-def take_console():
-    """The console of a broker with some clients: events on a desktop, connections on a dark phone."""
-    with (
-        Broker() as broker,
-        Program("fanfare", "listen", "presence-room", "orders", "--user", "ann", "--url", broker.url) as ann,
-        Program("fanfare", "listen", "orders", "cache-prices", "--url", broker.url) as other,
+    driver.execute_script("document.body.style.background = 'var(--page)'")
+    for suffix, scheme, width, height_max in (
+        ("", "light", width, HEIGHT_MAX),
+        ("-dark", "dark", width, HEIGHT_MAX),
+        ("-phone", "light", PHONE_WIDTH, PHONE_HEIGHT_MAX),
     ):
-        ann.await_line("subscribed to orders")
-        other.await_line("subscribed to cache-prices")
-        browser = Page()
-        try:
-            browser.open(broker.url + "/")
-            browser.await_live()
-            browser.click('nav a[href="#events"]')
-            for number, (channel, event, *more) in enumerate(
-                [
-                    ("cache-prices", "price"),
-                    ("orders", "order-placed"),
-                    ("orders", "order-paid", "--secret", "an-old-secret"),
-                    ("orders", "order-paid"),
-                ]
-            ):
-                data = f'{{"order":{4711 + number},"total":12.5}}'
-                command = ["trigger", event, data, "--channel", channel, "--url", broker.url, *more]
-                subprocess.run([BUILD / "fanfare", *command], capture_output=True)
-            await_true(lambda: browser.run("return document.querySelectorAll('#event-list > li').length") >= 4, "events")
-            browser.run("document.querySelector('#event-list details').open = true")
-            take(browser, "console.png", 1000, 720)
-            dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
-            browser._driver.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
-            # Before the click, which scrolls the view's name into the middle.
-            resize(browser, 360, 700)
-            browser.click('nav a[href="#connections"]')
-            await_true(lambda: "2 connections" in browser.text("#connection-count"), "the connections")
-            browser.run("document.querySelector('#connection-list details').open = true")
-            take(browser, "console-phone.png", 360, 700)
-        finally:
-            browser.quit()
+        driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        )
+        height = set_size(driver, width, height_max)
+        driver.execute_script("scrollTo(0, 0)")
+        time.sleep(REST)
+        screen = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
+        png = reduced(base64.b64decode(screen["data"]))
+        (PICTURES / f"{name}{suffix}.png").write_bytes(png)
+        print(f"{name}{suffix}.png  {width} × {height}, {len(png) / 1_000:.0f} kB", flush=True)
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def main():
-    take_console()
-    if sys.argv[1:] == ["console"]:
-        return
-    with Broker() as broker, Demos(broker.port) as demos:
-        browser = Page()
-        try:
-            browser.open(demos.url + "/")
-            take(browser, "demos.png", 900, 680)
+def set_size(driver, width, height_max):
+    """Sets the size of the screen to the width and the content's height; returns the height."""
+    height = 400
+    # Its own height first: what is measured in parts of the screen's height would grow with it.
+    for _ in range(3):
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        content = driver.execute_script("return Math.ceil(document.querySelector('main').getBoundingClientRect().bottom)")
+        height = min(max(content, 400), height_max)
+    return height
 
-            for name in ("Ada Lovelace", "Grace Hopper", "Mary Jackson", "Hedy Lamarr", "Radia Perlman"):
-                post(demos, "/add", name=name, deviceId="pictures")
-            table = TablePage(browser)
-            table.open(demos.url + "/table/")
-            table.await_live()
-            await_true(lambda: len(table.names) == 6, "six rows")
-            take(browser, "realtime-table.png", 720, 680)
 
-            films = FilmsPage(browser)
-            films.open(demos.url + "/films/")
-            films.await_live()
-            films.click("#append-and-drop")
-            films.await_batch(deletes="0, 1, 2", inserts="3, 4, 5")
-            take(browser, "films.png", 900, 720)
+def take_landing(browser, demos):
+    browser.open(demos.url + "/")
+    browser.await_live()
+    await_true(lambda: browser.text("#round-trip").endswith(" ms"), "a time")
+    browser._driver.switch_to.frame(browser._driver.find_element("css selector", ".panes iframe"))
+    TablePage(browser).add("Margaret Hamilton")
+    browser._driver.switch_to.default_content()
+    await_true(lambda: browser.text("#shown").endswith(" ms"), "the time from pane to pane")
+    # The first was measured while the panes were loaded.
+    first = browser.text("#round-trip")
+    await_true(lambda: browser.text("#round-trip") != first, "another round trip")
+    take(browser, "demos", 900)
 
-            contacts = ContactsPage(browser)
-            contacts.open(demos.url + f"/contacts/#/{ADA}")
-            contacts.await_live()
-            contacts.await_cell("title", "Ada Lovelace")
-            post(demos, "/contacts/change", id=ADA, phone="+44 20 7946 0815")
-            await_true(lambda: contacts.touched()["revision"] == 2, "the next snapshot")
-            take(browser, "contacts.png", 1000, 820)
 
-            to_dos = ToDoPage(browser)
-            to_dos.open(demos.url + "/to-do/")
-            to_dos.await_live()
-            to_dos.tick("Return the library books")
-            await_true(lambda: len(to_dos.titles) == 4, "four rows")
-            take(browser, "to-do.png", 720, 680)
-            take_text(demos)
-        finally:
-            browser.quit()
+def take_table(browser, demos):
+    table = TablePage(browser)
+    table.open(demos.url + "/table/")
+    table.await_live()
+    await_true(lambda: len(table.names) == 9, "nine rows")
+    take(browser, "table", 720)
+
+
+def take_films(browser, demos):
+    films = FilmsPage(browser)
+    films.open(demos.url + "/films/")
+    films.await_live()
+    films.click("#append-and-drop")
+    films.await_batch(deletes="0, 1, 2", inserts="3, 4, 5")
+    films.click(".batch summary")
+    take(browser, "films", 900)
+
+
+def take_contacts(browser, demos):
+    contacts = ContactsPage(browser)
+    contacts.open(demos.url + f"/contacts/#/{ADA}")
+    contacts.await_live()
+    contacts.await_cell("title", "Ada Lovelace")
+    post(demos, "/contacts/change", id=ADA, phone="+44 20 7946 0815")
+    await_true(lambda: contacts.touched()["revision"] == 2, "the next snapshot")
+    take(browser, "contacts", 1_000)
+
+
+def take_to_do(browser, demos):
+    to_dos = ToDoPage(browser)
+    to_dos.open(demos.url + "/to-do/")
+    to_dos.await_live()
+    to_dos.tick("Return the library books")
+    await_true(lambda: len(to_dos.titles) == 4, "four rows")
+    take(browser, "to-do", 720)
+
+
+def take_offline(browser, demos):
+    """What a page says when it comes back."""
+    table = TablePage(browser)
+    table.open(demos.url + "/table/")
+    table.await_live()
+    table.go_offline()
+    for name in ("Annie Easley", "Dorothy Vaughan", "Barbara Liskov"):
+        post(demos, "/add", name=name, deviceId="pictures")
+    table.go_online()
+    await_true(lambda: "3 changes while you were away." in table.notices, "what came")
+    # Longer than a notice is shown.
+    table._driver.execute_script("""
+        const notices = document.querySelector("#notices");
+        notices.replaceWith(notices.cloneNode(true));
+    """)
+    take(browser, "offline", 720)
 
 
 def take_text(demos):
     """Two people in one text, with the caret of one on the other's page."""
-    ada, grace = TextPage(), TextPage()
-    try:
+    with ExitStack() as stack:
+        ada, grace = (TextPage() for _ in range(2))
+        stack.callback(ada.quit)
+        stack.callback(grace.quit)
         for page, name in ((ada, "Ada"), (grace, "Grace")):
             page.open(demos.url + "/text/")
             page.be_called(name)
@@ -131,10 +149,72 @@ def take_text(demos):
         grace.type(" and more")
         await_true(lambda: "Grace" in ada.state["carets"], "Grace's caret")
         ada.await_text(grace.written)
-        take(ada, "text.png", 720, 680)
-    finally:
-        ada.quit()
-        grace.quit()
+        take(ada, "text", 720)
+
+
+def take_room(demos):
+    """Two people, one of whom points and types."""
+    with ExitStack() as stack:
+        ada, grace = (RoomPage(Page()) for _ in range(2))
+        stack.callback(ada.quit)
+        stack.callback(grace.quit)
+        for page, name in ((ada, "Ada"), (grace, "Grace")):
+            page.enter(demos, name)
+        for page, text in (
+            (ada, "Who can read this?"),
+            (grace, "You and I. The broker sees only noise."),
+            (ada, "And it knows that we are here?"),
+            (grace, "Yes: that is what presence channels are for."),
+        ):
+            page.say(text)
+            await_true(lambda: text in [said for _, said in ada.messages], text)
+        # While the pictures are taken, it would be over.
+        ada._driver.execute_script("""
+            const { setTimeout } = window;
+            window.setTimeout = (action, time) => (time === 5_000 ? 0 : setTimeout(action, time));
+        """)
+        grace.point(0.62, 0.3)
+        grace.write("So")
+        await_true(lambda: ada.text("#typing") and ada.pointers, "that Grace types and points")
+        take(ada, "room", 720)
+
+
+def trigger(broker, channel, event, data):
+    command = [BUILD / "fanfare", "trigger", event, json.dumps(data), "--channel", channel, "--url", broker.url]
+    subprocess.run(command, check=True, capture_output=True, timeout=30)
+
+
+def take_console(browser, broker):
+    """Each view of the console, while something happens."""
+    browser.open(broker.url + "/")
+    await_true(lambda: browser.connection == "Live", "a live console")
+    for dish in ("Soup", "Bread", "Cheese"):
+        trigger(broker, "private-orders", "ordered", {"dish": dish, "table": 7})
+    for number in range(6):
+        trigger(broker, "news", "published", {"id": 4200 + number, "title": "The moment it happens"})
+    links = "return [...document.querySelectorAll('nav a[href^=\"#\"]')].map((link) => link.hash.slice(1))"
+    for view in browser._driver.execute_script(links):
+        browser._driver.execute_script("location.hash = arguments[0]", view)
+        if view == "events":
+            await_true(lambda: browser._driver.find_elements("css selector", "#events summary"), "the events")
+            browser.click("#events summary")
+        take(browser, "console" if view == "overview" else f"console-{view}", 1_000)
+
+
+def main():
+    with Broker() as broker, Demos(broker.port) as demos, ExitStack() as stack:
+        browser = Page()
+        stack.callback(browser.quit)
+        take_landing(browser, demos)
+        take_table(browser, demos)
+        take_films(browser, demos)
+        take_contacts(browser, demos)
+        take_to_do(browser, demos)
+        take_offline(browser, demos)
+        take_text(demos)
+        take_room(demos)
+        # Behind the demos: their events and pages are in it.
+        take_console(browser, broker)
 
 
 if __name__ == "__main__":

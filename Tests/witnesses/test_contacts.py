@@ -267,3 +267,18 @@ def test_what_nobody_can_take_is_refused(demos):
         post(demos, "add", id=str(uuid.uuid4()), name="")
     assert refusal.value.code == 422
     assert json.load(refusal.value) == {"error": "A contact needs a name.", "field": "name"}
+
+
+def test_a_page_goes_offline_by_its_button_and_gets_what_came_meanwhile(pages, demos):
+    here, there, _ = pages
+    here.go(ADA)
+    here.await_cell("title", "Ada Lovelace")
+    here.go_offline()
+    for phone in ("1", "2", "3"):
+        post(demos, "change", id=ADA, phone=phone)
+    there.go(ADA)
+    there.await_cell("phone", "3")
+    assert here.cells["phone"] != "3"
+    here.go_online()
+    await_true(lambda: "3 changes while you were away." in here.notices, "what came", told=lambda: here.notices)
+    here.await_cell("phone", "3")

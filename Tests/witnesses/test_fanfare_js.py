@@ -140,6 +140,29 @@ def test_members_see_each_other_come_and_go(clients):
     assert sorted(events[2:]) == [("pusher:member_removed", "bob"), ("pusher:member_removed", "cleo")]
 
 
+def test_what_is_asked_for_when_the_connection_is_told_is_asked_for_once(clients, publisher):
+    ann = clients[0]
+    ann.run(
+        """
+        fanfare.disconnect();
+        requests = 0;
+        fanfare.onstate = (state) => {
+            if (state !== "connected") return;
+            room("news", {}, "new");
+            room("private-notes", {}, "new");
+            fanfare.signIn();
+        };
+        fanfare.connect();
+        """
+    )
+    for name in ("news", "private-notes"):
+        ann.await_subscribed(name)
+        publisher.trigger(name, "new", name)
+    await_true(lambda: sorted(ann.new()) == ["news", "private-notes"], "both events", told=lambda: ann.heard)
+    assert ann.errors == []
+    assert ann.run("return requests") == 2
+
+
 def test_client_events_reach_the_others_and_say_who_sent_them(clients):
     for client in clients:
         client.room(ROOM, "client-typing")

@@ -155,3 +155,27 @@ def test_a_list_that_is_full_says_so_and_takes_the_batch_back(pages, demos):
     pages[1].click("#insert-three")
     await_true(lambda: "The list is full: it takes 60 rows at most." in pages[1].notices, "why")
     await_agreement(demos, 60, *pages)
+
+
+def test_the_films_that_the_list_begins_with_are_no_change(browsers, demos):
+    page = FilmsPage(browsers[0])
+    page.open("about:blank")
+    # Rows flash as they get this class; an observer sees it however short it is.
+    page.watch_classes("changed")
+    page.open(demos.url + "/films/")
+    page.await_live()
+    await_true(lambda: page.titles == ORIGINAL, "the films that the list begins with")
+    assert page.flashed() == []
+    assert page.batch == {}
+    page.click("#shuffle")
+    await_true(lambda: page.flashed(), "that a change flashes")
+
+
+def test_the_list_is_in_view_on_a_phone(browsers, demos):
+    page = FilmsPage(browsers[0])
+    with page.phone():
+        page.open(demos.url + "/films/")
+        page.await_live()
+        await_true(lambda: page.titles == ORIGINAL, "the films")
+        bottoms = page.run("""return [...document.querySelectorAll("#rows li")].map((row) => row.getBoundingClientRect().bottom)""")
+        assert sum(bottom <= 640 for bottom in bottoms) >= 3, bottoms

@@ -5,17 +5,17 @@ import json
 import pytest
 
 from browser import Page
-from programs import Demos, Program, await_true
+from programs import Program, await_true
 from pysher_client import Subscriber
-from table_page import TablePage
+from table_page import TableDemos, TablePage
 
 
 @pytest.fixture
 def pages(broker):
     """The Realtime table in two browsers: one hears the broker over ws, the other over wss."""
     with (
-        Demos(broker.port) as plain,
-        Demos(broker.port, public_broker=f"wss://localhost:{broker.tls_port}") as secure,
+        TableDemos(broker.port) as plain,
+        TableDemos(broker.port, public_broker=f"wss://localhost:{broker.tls_port}") as secure,
     ):
         pages = [TablePage(Page()), TablePage(Page(trusts_anybody=True))]
         try:

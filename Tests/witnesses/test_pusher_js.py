@@ -7,7 +7,7 @@ import pytest
 from contacts_page import ADA, ContactsPage
 from programs import Broker, Demos, await_true
 from static_site import StaticSite
-from table_page import TablePage, order, post
+from table_page import TableDemos, TablePage, order, post
 from to_do_page import FIRST, ToDoPage
 
 RUNS_AT_TWO_NODES = True
@@ -31,7 +31,7 @@ def await_agreement(demos, count, pages):
 
 def test_pages_with_either_client_edit_one_list(browsers, broker, script):
     pages = [TablePage(browser) for browser in browsers]
-    with Demos(broker.port, pusher_js=script) as demos:
+    with TableDemos(broker.port, pusher_js=script) as demos:
         for page, query in zip(pages, ("?client=pusher-js", "", "?client=pusher-js")):
             page.open(demos.url + "/table/" + query)
             page.await_live()
@@ -48,7 +48,7 @@ def test_pages_with_either_client_edit_one_list(browsers, broker, script):
 def test_a_page_with_the_stock_client_comes_back(browsers, script, tmp_path):
     page = TablePage(browsers[0])
     broker = Broker()
-    with Demos(broker.port, database=tmp_path / "list.sqlite", pusher_js=script) as demos:
+    with TableDemos(broker.port, database=tmp_path / "list.sqlite", pusher_js=script) as demos:
         page.open(demos.url + "/table/?client=pusher-js")
         page.await_live()
         assert broker.stop() == 0
@@ -61,7 +61,7 @@ def test_a_page_with_the_stock_client_comes_back(browsers, script, tmp_path):
 
 def test_a_page_that_cannot_load_it_says_so_and_goes_on(browsers, broker):
     page = TablePage(browsers[0])
-    with Demos(broker.port, pusher_js="http://127.0.0.1:9/pusher.min.js") as demos:
+    with TableDemos(broker.port, pusher_js="http://127.0.0.1:9/pusher.min.js") as demos:
         page.open(demos.url + "/table/?client=pusher-js")
         await_true(lambda: "pusher.min.js cannot be loaded" in page.notices, "why")
         page.await_live()

@@ -1,17 +1,32 @@
 """The Realtime table on three pages, in a terminal and in an old app, with the programs as they ship."""
 
+import os
+from pathlib import Path
+
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from browser import Page
 from frame_line import FrameLine
 from line import Line
-from programs import ROOT, Broker, Demos, await_true, broker_with_recovery, run
-from table_page import OldApp, TablePage, Terminal, order, post
+from programs import ROOT, Broker, await_true, broker_with_recovery, run
+from static_site import StaticSite
+from table_page import OldApp, TableDemos, TablePage, Terminal, order, post
+
+
+@pytest.fixture
+def pusher_js():
+    """The URL of the unmodified pusher-js that PUSHER_JS names, on another origin as a CDN is; none without."""
+    if not (path := os.environ.get("PUSHER_JS")):
+        yield None
+        return
+    with StaticSite({"/pusher.min.js": Path(path).read_text()}) as site:
+        yield f"{site.url}/pusher.min.js"
 
 
 @pytest.fixture
 def demos(broker):
-    with Demos(broker.port) as demos:
+    with TableDemos(broker.port) as demos:
         yield demos
 
 
@@ -201,7 +216,7 @@ def test_a_refused_edit_takes_itself_back(pages, demos):
 def test_the_pages_say_that_the_broker_is_away_and_recover(browsers, tmp_path):
     pages = [TablePage(browser) for browser in browsers]
     broker = Broker()
-    with Demos(broker.port, database=tmp_path / "list.sqlite") as demos:
+    with TableDemos(broker.port, database=tmp_path / "list.sqlite") as demos:
         for page in pages:
             page.open(demos.url + "/table/")
             page.await_live()
@@ -225,7 +240,7 @@ def test_the_pages_say_that_the_broker_is_away_and_recover(browsers, tmp_path):
 def test_a_page_says_that_the_backend_is_away_and_recovers(browsers, broker, tmp_path):
     page = TablePage(browsers[0])
     database = tmp_path / "list.sqlite"
-    first = Demos(broker.port, database=database)
+    first = TableDemos(broker.port, database=database)
     page.open(first.url + "/table/")
     page.await_live()
     page.await_names("John Doe")
@@ -233,7 +248,7 @@ def test_a_page_says_that_the_backend_is_away_and_recovers(browsers, broker, tmp
     page.add("Ada")
     await_true(lambda: "Your changes are not saved yet" in page.problems, "a clear error")
     page.await_names("John Doe", "Ada")
-    with Demos(broker.port, port=first.port, database=database) as second:
+    with TableDemos(broker.port, port=first.port, database=database) as second:
         await_true(lambda: page.problems == "", "that the change gets there")
         await_agreement(second, 2, page)
 
@@ -241,7 +256,7 @@ def test_a_page_says_that_the_backend_is_away_and_recovers(browsers, broker, tmp
 def test_edits_that_wait_outlive_their_page(browsers, broker, tmp_path):
     page = TablePage(browsers[0])
     database = tmp_path / "list.sqlite"
-    first = Demos(broker.port, database=database)
+    first = TableDemos(broker.port, database=database)
     page.open(first.url + "/table/")
     page.await_live()
     page.await_names("John Doe")
@@ -250,7 +265,7 @@ def test_edits_that_wait_outlive_their_page(browsers, broker, tmp_path):
     page.add("Grace")
     await_true(lambda: "Your changes are not saved yet" in page.problems, "that they wait")
     page.open("about:blank")
-    with Demos(broker.port, port=first.port, database=database) as second:
+    with TableDemos(broker.port, port=first.port, database=database) as second:
         page.open(second.url + "/table/")
         await_agreement(second, 3, page)
         page.reload()
@@ -258,9 +273,69 @@ def test_edits_that_wait_outlive_their_page(browsers, broker, tmp_path):
         await_agreement(second, 3, page)
 
 
+def test_edits_that_wait_outlive_their_tab(broker, tmp_path):
+    database = tmp_path / "list.sqlite"
+    first = TableDemos(broker.port, database=database)
+    page = TablePage(Page())
+    try:
+        page.open(first.url + "/table/")
+        page.await_live()
+        page.await_names("John Doe")
+        assert first.stop() == 0
+        page.add("Ada")
+        await_true(lambda: "Your changes are not saved yet" in page.problems, "that they wait")
+        page.open_in_new_tab("about:blank")
+        with TableDemos(broker.port, port=first.port, database=database) as second:
+            page.open(second.url + "/table/")
+            await_agreement(second, 2, page)
+            page.reload()
+            page.await_names("John Doe", "Ada")
+    finally:
+        page.quit()
+
+
+def test_a_page_is_not_live_while_its_changes_wait(browsers, broker, tmp_path):
+    page = TablePage(browsers[0])
+    database = tmp_path / "list.sqlite"
+    first = TableDemos(broker.port, database=database)
+    page.open(first.url + "/table/")
+    page.await_live()
+    page.await_names("John Doe")
+    assert first.stop() == 0
+    page.add("Ada")
+    await_true(lambda: "Your changes are not saved yet" in page.problems, "a clear error")
+    assert page.connection == "Not saved"
+    with TableDemos(broker.port, port=first.port, database=database):
+        page.await_live()
+
+
+@pytest.mark.parametrize("query", ["", "?client=pusher-js"])
+def test_a_page_goes_offline_by_its_button_and_gets_what_came_meanwhile(browsers, broker, pusher_js, query):
+    if query and not pusher_js:
+        pytest.skip("PUSHER_JS names no bundle of pusher-js")
+    page = TablePage(browsers[0])
+    with TableDemos(broker.port, pusher_js=pusher_js) as demos:
+        page.open(demos.url + "/table/" + query)
+        page.await_live()
+        page.await_names("John Doe")
+        loads = page.request_count("/table/rows")
+        page.go_offline()
+        for number in range(12):
+            post(demos, "/add", name=f"Number {number}", deviceId="another")
+        page.add("Here")
+        await_true(lambda: "This page is offline." in page.problems, "that the page says so")
+        page.await_names("John Doe", "Here")
+        assert len(order(demos)) == 13
+        page.go_online()
+        await_true(lambda: "12 changes while you were away." in page.notices, "what came", told=lambda: page.notices)
+        await_agreement(demos, 14, page)
+        await_true(lambda: page.problems == "", "that nothing is wrong")
+        assert page.request_count("/table/rows") == loads
+
+
 def test_a_page_believes_a_backend_that_has_begun_anew(browsers, broker):
     page = TablePage(browsers[0])
-    first = Demos(broker.port)
+    first = TableDemos(broker.port)
     page.open(first.url + "/table/")
     page.await_live()
     for name in ("Ada", "Grace"):
@@ -268,14 +343,14 @@ def test_a_page_believes_a_backend_that_has_begun_anew(browsers, broker):
     await_agreement(first, 3, page)
     assert first.stop() == 0
     # Its list was in memory only.
-    with Demos(broker.port, port=first.port) as second:
+    with TableDemos(broker.port, port=first.port) as second:
         page.add("Mary")
         await_agreement(second, 2, page)
 
 
 def test_a_page_that_was_away_catches_up_without_a_request_and_says_so(browsers, broker):
     page = TablePage(browsers[0])
-    with FrameLine(broker.port) as line, Demos(broker.port, public_broker=f"http://127.0.0.1:{line.port}") as demos:
+    with FrameLine(broker.port) as line, TableDemos(broker.port, public_broker=f"http://127.0.0.1:{line.port}") as demos:
         page.open(demos.url + "/table/")
         page.await_live()
         page.await_names("John Doe")
@@ -308,7 +383,7 @@ def test_an_open_page_loses_nothing_while_the_broker_of_make_run_is_restarted(br
         told = run("fanfare", "history", "userslist", "--last", "1", "--json", "--url", address)
         return told.stdout
 
-    with FrameLine(broker.port) as line, Demos(
+    with FrameLine(broker.port) as line, TableDemos(
         broker.port, database=tmp_path / "list.sqlite", public_broker=f"http://127.0.0.1:{line.port}"
     ) as demos:
         page.open(demos.url + "/table/")
@@ -343,7 +418,7 @@ def test_a_page_behind_a_gap_loads_anew_and_says_so(browsers, tmp_path):
     with (
         broker_with_recovery(tmp_path, messages_max=5) as broker,
         FrameLine(broker.port) as line,
-        Demos(broker.port, public_broker=f"http://127.0.0.1:{line.port}") as demos,
+        TableDemos(broker.port, public_broker=f"http://127.0.0.1:{line.port}") as demos,
     ):
         page.open(demos.url + "/table/")
         page.await_live()
@@ -362,7 +437,7 @@ def test_a_page_behind_a_gap_loads_anew_and_says_so(browsers, tmp_path):
 
 
 def test_a_terminal_that_was_away_catches_up_and_says_so(broker):
-    with FrameLine(broker.port) as line, Demos(broker.port) as demos, Terminal(line, demos) as terminal:
+    with FrameLine(broker.port) as line, TableDemos(broker.port) as demos, Terminal(line, demos) as terminal:
         line.close()
         terminal.await_line("waiting to reconnect")
         for number in range(3):

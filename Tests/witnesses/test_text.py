@@ -218,3 +218,62 @@ def test_a_page_that_was_away_catches_up_without_a_request_and_says_so(browsers,
         page.await_text("three")
         await_true(lambda: "3 changes while you were away." in page.notices, "what has happened", seconds=40)
         assert page.request_count("/text/operations") == recoveries
+
+
+def test_a_page_says_that_the_backend_is_away(browsers, broker, tmp_path):
+    page = browsers[0]
+    database = tmp_path / "text.sqlite"
+    first = Demos(broker.port, database=database)
+    page.open(first.url + "/text/")
+    page.await_loaded()
+    assert first.stop() == 0
+    page.type("kept")
+    await_true(lambda: "Your changes are not saved yet" in page.problems, "a clear error")
+    assert page.connection == "Not saved"
+    assert page.state["saved"] == "offline"
+    with Demos(broker.port, port=first.port, database=database) as second:
+        page.await_saved()
+        page.await_live()
+        await_true(lambda: page.problems == "", "that nothing is wrong any more")
+        assert stored(second) == "kept"
+
+
+def test_a_page_goes_offline_by_its_button_and_gets_what_came_meanwhile(pages, demos):
+    here, there, _ = pages
+    here.go_offline()
+    here.put_caret(13)
+    here.type(" four")
+    there.put_caret(0)
+    there.type("zero ")
+    there.await_saved()
+    await_true(lambda: "This page is offline." in here.problems, "that the page says so")
+    assert stored(demos) == "zero one two three"
+    here.go_online()
+    await_true(lambda: "while you were away." in here.notices, "what came", told=lambda: here.notices)
+    assert await_one_text(pages, demos) == "zero one two three four"
+    await_true(lambda: here.problems == "", "that nothing is wrong any more")
+
+
+def test_nine_pairs_of_writers_and_more_have_colours_that_differ(browsers, demos):
+    page = browsers[0]
+    page.open(demos.url + "/text/")
+    page.await_loaded()
+    nearest = page.run(
+        """
+        const { hues } = await import("/people.js");
+        const { uuid } = await import("/me.js");
+        const distance = (one, other) => Math.min(Math.abs(one - other), 360 - Math.abs(one - other));
+        let nearest = 360;
+        for (let round = 0; round < 500; round += 1) {
+            const ids = Array.from({ length: 2 + round % 7 }, uuid);
+            // Another page, which knows them in another order, shows the same.
+            const elsewhere = hues([...ids].reverse());
+            if (ids.some((id) => hues(ids).get(id) !== elsewhere.get(id))) return -1;
+            for (const one of ids) for (const other of ids) {
+                if (one !== other) nearest = Math.min(nearest, distance(elsewhere.get(one), elsewhere.get(other)));
+            }
+        }
+        return nearest;
+        """
+    )
+    assert nearest >= 25

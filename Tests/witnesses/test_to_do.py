@@ -107,6 +107,19 @@ def test_what_is_done_leaves_the_list_and_comes_back(pages):
     there.await_titles("Mend the bicycle")
 
 
+def test_a_page_goes_offline_by_its_button_and_gets_what_came_meanwhile(pages, demos):
+    here, there, _ = pages
+    here.go_offline()
+    there.tick("Water the tomatoes")
+    there.add("Buy bread", due="2020-01-01")
+    await_agreement(demos, there, count=5)
+    here.add("Some day")
+    assert here.titles == [*FIRST, "Some day"]
+    here.go_online()
+    await_true(lambda: "while you were away." in here.notices, "what came", told=lambda: here.notices)
+    await_agreement(demos, *pages, count=6)
+
+
 def test_two_people_change_one_row(pages, demos):
     here, there, _ = pages
     here.open_editor("Learn to juggle")

@@ -29,7 +29,7 @@ class ToDoPage:
 
     @property
     def state(self):
-        return self.text("#state")
+        return self.content("#state")
 
     def await_titles(self, *titles):
         await_true(lambda: self.titles == list(titles) or None, f"{titles}")

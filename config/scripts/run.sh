@@ -64,7 +64,7 @@ if [ "$demo_port" != 4000 ]; then addresses+=" --backend http://127.0.0.1:$demo_
 cat <<SUMMARY
 
   Broker      ws://127.0.0.1:$port   app key: $key
-  Five apps   http://127.0.0.1:$demo_port/   open one in two windows
+  Six apps    http://127.0.0.1:$demo_port/   open one in two windows
   Try         .build/release/demo-terminal table$addresses
               .build/release/fanfare trigger notice '{"text": "Hello!"}' --channel userslist$url
 

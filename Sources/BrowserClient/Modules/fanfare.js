@@ -243,9 +243,10 @@ export class Fanfare {
     const timeout = data.activity_timeout * 1000 || ACTIVITY_TIMEOUT_MAX;
     this.#activityTimeout = Math.min(timeout, ACTIVITY_TIMEOUT_MAX);
     this.#expectActivity();
-    this.onstate("connected", { socketID: this.socketID });
     if (this.#isSigningIn) this.#requestSignIn();
     for (const subscription of this.#subscriptions.values()) this.#requestSubscription(subscription);
+    // Last: what the callback subscribes to is requested at once, and must not be requested twice.
+    this.onstate("connected", { socketID: this.socketID });
   }
 
   #send(event, data, channel, key) {

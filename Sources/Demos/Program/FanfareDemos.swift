@@ -8,6 +8,7 @@ import Foundation
 import GRDB
 import Net
 import RealtimeTable
+import Room
 import ToDo
 
 @main
@@ -153,5 +154,5 @@ extension Demo {
     /// The demos of the site.
     ///
     /// Migrations run in this order, so append new demos.
-    static let all = [realtimeTable, films, collaborativeText, contacts, toDo]
+    static let all = [realtimeTable, films, collaborativeText, contacts, toDo, room]
 }

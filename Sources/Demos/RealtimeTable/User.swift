@@ -18,7 +18,7 @@ struct User: ListRow {
 }
 
 extension Migration {
-    /// The table of the well-known tutorial, with its first row.
+    /// The table of the well-known tutorial, with its first row and seven more.
     static let createUsers = Migration("createUsers") { database in
         // AUTOINCREMENT: the id of a removed user must not be reused.
         try database.execute(
@@ -29,12 +29,22 @@ extension Migration {
                     position INTEGER NOT NULL,
                     updated_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
                 );
-                INSERT INTO Users (name, position) VALUES ('John Doe', 1);
                 """
         )
+        for (index, name) in originalNames.enumerated() {
+            try database.execute(
+                sql: "INSERT INTO Users (name, position) VALUES (?, ?)",
+                arguments: [name, index + 1]
+            )
+        }
     } down: { database in
         try database.execute(sql: "DROP TABLE Users")
     }
+
+    private static let originalNames = [
+        "John Doe", "Ada Lovelace", "Grace Hopper", "Mary Jackson", "Hedy Lamarr", "Radia Perlman",
+        "Alan Turing", "Katherine Johnson",
+    ]
 
     /// Updates `updated_at` on every write of a row.
     static let touchUsers = Migration("touchUsers") { database in

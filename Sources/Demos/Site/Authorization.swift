@@ -15,8 +15,9 @@ struct Authorization: Sendable {
 
     let key: String
     let secret: AppSecret
-    /// The channels that may be joined; a trailing `*` matches any suffix.
-    let channels: [String]
+    /// The demos, whose channels may be joined.
+    let demos: [Demo]
+    let environment: DemoEnvironment
 
     private struct Member: Encodable {
         let user_id: String
@@ -31,19 +32,24 @@ struct Authorization: Sendable {
     private struct Info: Encodable { let name: String }
 
     /// Answers the official clients' request: with `channel_name` for a subscription, without it for a sign-in.
-    func answer(_ request: HTTPRequest) throws -> Response {
+    func answer(_ request: HTTPRequest) async throws -> Response {
         let fields = try RequestFields(request)
         let text = try fields.text("socket_id", limit: 50)
         guard let socketID = SocketID(text) else {
             throw RequestError.refused(400, "\(text) is not a socket ID such as 123.456.")
         }
         guard fields.has("channel_name") else { return try signIn(fields, socketID) }
-        return try subscribe(fields, socketID)
+        return try await subscribe(fields, socketID)
     }
 
-    private func subscribe(_ fields: RequestFields, _ socketID: SocketID) throws -> Response {
+    private func subscribe(
+        _ fields: RequestFields,
+        _ socketID: SocketID
+    ) async throws -> Response {
         let channel = try fields.text("channel_name", limit: 200)
-        guard isAllowed(channel), let name = try? ChannelName(channel) else {
+        guard let demo = demos.first(where: { $0.admits(channel) }),
+            let name = try? ChannelName(channel)
+        else {
             throw RequestError.refused(403, "No demo has a channel \(channel) to join.")
         }
         guard name.kind.isPresence else {
@@ -53,7 +59,9 @@ struct Authorization: Sendable {
                 key: key,
                 secret: secret
             )
-            return try .encoding(["auth": auth])
+            guard name.kind.isEncrypted else { return try .encoding(["auth": auth]) }
+            let secret = try await demo.sharedSecret(channel, environment)
+            return try .encoding(["auth": auth, "shared_secret": secret])
         }
         let (id, info) = try user(fields)
         let data = try JSONText.encode(Member(user_id: id, user_info: info))
@@ -85,12 +93,6 @@ struct Authorization: Sendable {
             throw .refused(400, "The field user_id may have letters, digits and _-=@,.; only.")
         }
         return (id, Info(name: try fields.text("user_name", limit: Self.userNameLengthMax)))
-    }
-
-    private func isAllowed(_ channel: String) -> Bool {
-        channels.contains { pattern in
-            pattern.hasSuffix("*") ? channel.hasPrefix(pattern.dropLast()) : channel == pattern
-        }
     }
 }
 

@@ -25,8 +25,14 @@ package struct Demo: Sendable {
     package let migrations: [Migration]
     /// The private and presence channels that its pages may join; a trailing `*` matches any suffix.
     package let channels: [String]
+    /// Returns the key of one of its encrypted channels, in base64, for the pages that may join it.
+    package let sharedSecret: SharedSecret
     /// Creates its routes, once, when the database is ready.
     package let routes: @Sendable (DemoEnvironment) async throws -> [Route]
+
+    /// Returns the key of an encrypted channel, in base64.
+    package typealias SharedSecret =
+        @Sendable (_ channel: String, DemoEnvironment) async throws -> String
 
     /// Creates a demo.
     ///
@@ -38,13 +44,17 @@ package struct Demo: Sendable {
     ///   - channels: The private and presence channels that its pages may join; a trailing `*` matches any suffix.
     ///   - routes: Creates its routes, once, when the database is ready. A path with a leading slash is absolute,
     ///     others are below the demo's path.
+    ///   - sharedSecret: Returns the key of one of its encrypted channels; by default it has none.
     package init(
         name: String,
         path: String,
         files: [SiteFile] = [],
         migrations: [Migration] = [],
         channels: [String] = [],
-        routes: @escaping @Sendable (DemoEnvironment) async throws -> [Route] = { _ in [] }
+        routes: @escaping @Sendable (DemoEnvironment) async throws -> [Route] = { _ in [] },
+        sharedSecret: @escaping SharedSecret = { channel, _ in
+            throw RequestError.refused(403, "There is no key of the channel \(channel).")
+        }
     ) {
         precondition(path.hasPrefix("/") && path.hasSuffix("/"), "\(path) is not like /table/")
         self.name = name
@@ -52,7 +62,15 @@ package struct Demo: Sendable {
         self.files = files
         self.migrations = migrations
         self.channels = channels
+        self.sharedSecret = sharedSecret
         self.routes = routes
+    }
+
+    /// Whether its pages may join a private or presence channel.
+    func admits(_ channel: String) -> Bool {
+        channels.contains { pattern in
+            pattern.hasSuffix("*") ? channel.hasPrefix(pattern.dropLast()) : channel == pattern
+        }
     }
 }
 

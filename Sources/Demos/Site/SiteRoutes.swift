@@ -34,9 +34,10 @@ package struct SiteRoutes: Sendable {
         let authorization = Authorization(
             key: app.key,
             secret: app.secret,
-            channels: demos.flatMap(\.channels)
+            demos: demos,
+            environment: environment
         )
-        add(.post("/auth") { try authorization.answer($0) }, below: "/")
+        add(.post("/auth") { try await authorization.answer($0) }, below: "/")
         for demo in demos {
             for file in demo.files { add(file, below: demo.path) }
             for route in try await demo.routes(environment) { add(route, below: demo.path) }

@@ -12,7 +12,6 @@ extension Demo {
             SiteFile("live-text.js", PackageResources.live_text_js),
             SiteFile("carets.js", PackageResources.carets_js),
             SiteFile("undo.js", PackageResources.undo_js),
-            SiteFile("unsent.js", PackageResources.unsent_js),
         ],
         migrations: [.createText],
         channels: ["presence-text"]

@@ -2,8 +2,10 @@
 
 import { request } from "/backend.js";
 import { connect } from "/broker.js";
-import { showProblem } from "/site.js";
+import { showContinuity, showProblem } from "/site.js";
 import { Snapshots } from "./snapshots.js";
+
+const LIST_CHANNEL = "contacts";
 
 export class BackendService {
   #client = null;
@@ -21,7 +23,7 @@ export class BackendService {
   }
 
   people(take) {
-    return this.#follow("contacts", "/contacts/people", take);
+    return this.#follow(LIST_CHANNEL, "/contacts/people", take);
   }
 
   person(id, take) {
@@ -79,9 +81,17 @@ export class BackendService {
 
   #subscribe(channel, model) {
     const subscription = this.#client.subscribe(channel);
+    let missed = 0;
+    subscription.bind("snapshot", (event, { isMissed }) => {
+      if (model.receive(event) && isMissed) missed += 1;
+    });
     // Changes before the subscription have no event; those during a cut arrive.
-    subscription.bind("pusher:continuity", ({ kind }) => kind !== "resumed" && model.load());
-    subscription.bind("snapshot", (event) => model.receive(event));
+    subscription.bind("pusher:continuity", (continuity) => {
+      if (continuity.kind !== "resumed") model.load();
+      // The screen of one contact shows a part of the same changes.
+      if (channel === LIST_CHANNEL) showContinuity(continuity, missed);
+      missed = 0;
+    });
   }
 
   /** Shows one problem for all models that cannot be fetched. */

@@ -58,7 +58,7 @@ function showTouched(line, revision, { inserted, updated, removed, untouched }) 
   const parts = [[inserted, "inserted"], [updated, "updated"], [removed, "removed"]]
     .filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   const touched = parts.length > 0 ? parts.join(", ") : "no changes";
-  line.textContent = `Snapshot ${revision}: ${touched}, ${untouched} cells unchanged`;
+  line.textContent = `Snapshot ${revision}: ${touched}, ${untouched} cells left alone`;
 }
 
 // Keys

@@ -33,15 +33,16 @@ export class Snapshots {
     };
   }
 
-  /** Handles an event: `{ revision }`, with the `model` if it is small. */
+  /** Handles an event: `{ revision }`, with the `model` if it is small; returns whether it is news. */
   receive(event) {
     const { revision } = event ?? {};
     // Other publishers may send any data.
-    if (!Number.isSafeInteger(revision) || revision === this.#latest?.revision) return;
+    if (!Number.isSafeInteger(revision) || revision === this.#latest?.revision) return false;
     // An older one is late, or the store was reset: fetch to find out.
     const isNewer = this.#latest === null || revision > this.#latest.revision;
     if (isNewer && "model" in event) this.#give({ revision, model: event.model });
     else this.load();
+    return true;
   }
 
   #give(snapshot) {

@@ -23,25 +23,29 @@ function fill(item, { title, year }, index) {
   item.querySelector(".remove").setAttribute("aria-label", `Remove ${title}`);
 }
 
+/** Whether the rows of the first load are shown, of which none is a change. */
+let hasBegun = false;
+
 list.onchange = ({ rows: shown, changes, isOwn }) => {
   element("loading").hidden = true;
   element("empty").hidden = shown.length > 0;
   element("rows").hidden = shown.length === 0;
   const { inserts, updates, moves } = changes;
   const touched = [...inserts, ...updates, ...moves.map(({ to }) => to)].map((index) => shown[index].id);
-  rows.show(shown, { changed: new Set(touched), pending: list.pendingIDs });
+  rows.show(shown, { changed: new Set(hasBegun ? touched : []), pending: list.pendingIDs });
   element("cells").textContent = rows.cellCount;
   element("revision").textContent = list.revision;
-  showBatch(changes, isOwn);
+  if (hasBegun) showBatch(changes, isOwn);
+  hasBegun = true;
 };
 
 // The batch
 
 const ROWS = [
-  ["deletes", "Deletes", "indices before the batch"],
-  ["inserts", "Inserts", "indices after it"],
-  ["moves", "Moves", "from before, to after"],
-  ["updates", "Updates", "in place, afterwards"],
+  ["deletes", "Removed", "places before the change"],
+  ["inserts", "Added", "places after it"],
+  ["moves", "Moved", "from a place before, to one after"],
+  ["updates", "Renamed", "places after it"],
 ];
 
 function showBatch(changes, isOwn) {
@@ -54,9 +58,9 @@ function showBatch(changes, isOwn) {
     line.append(part("dt", label), part("dd", indices.join(", ") || "–"), part("small", hint));
     return line;
   }));
-  element("origin").textContent = isOwn ? "local" : "remote";
+  element("origin").textContent = isOwn ? "made here" : "made elsewhere";
   const words = ROWS.filter(([name]) => changes[name].length).map(([name, label]) => `${label} ${changes[name].length}`);
-  if (!isOwn) speak(`A batch: ${words.join(", ")}.`);
+  if (!isOwn) speak(`${words.join(", ")}.`);
 }
 
 function part(tag, text) {

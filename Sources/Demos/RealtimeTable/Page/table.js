@@ -33,8 +33,16 @@ list.onchange = ({ rows: shown, operations, isOwn }) => {
   const changed = new Set(others.map(({ id, row }) => id ?? row.id));
   rows.show(shown, { changed, pending: list.pendingIDs });
   for (const operation of others) announce(operation);
+  tellFrame(operations, isOwn);
   names = new Map(shown.map(({ id, name }) => [id, name]));
 };
+
+/** On the home page this is one of two panes: there the time from one to the other is shown. */
+function tellFrame(operations, isOwn) {
+  if (operations.length === 0 || parent === window) return;
+  const change = JSON.stringify(operations.map(({ op, id, row }) => [op, id ?? row.id]));
+  parent.postMessage({ change, isOwn }, location.origin);
+}
 
 function announce({ op, id, row }) {
   const name = row?.name ?? names.get(id);

@@ -3,6 +3,15 @@
 /** Times in milliseconds. */
 const ANSWER_TIME_MAX = 10_000;
 
+/** Aborted while the page is offline by its own button. */
+let line = new AbortController();
+
+/** Ends the requests in flight and refuses further ones, or allows them again. */
+export function setOffline(isOffline) {
+  if (isOffline) line.abort();
+  else if (line.signal.aborted) line = new AbortController();
+}
+
 /** The backend is unavailable or its response is invalid. */
 export class BackendUnavailable extends Error {}
 
@@ -17,13 +26,14 @@ export class Refused extends Error {
 
 /** Sends a request, with an optional `body` as JSON, and resolves to the JSON of the response. */
 export async function request(method, path, body) {
+  if (line.signal.aborted) throw new BackendUnavailable("This page is offline.");
   let response, answer;
   try {
     response = await fetch(path, {
       method,
       headers: { accept: "application/json", ...(body && { "content-type": "application/json" }) },
       body: body && JSON.stringify(body),
-      signal: AbortSignal.timeout(ANSWER_TIME_MAX),
+      signal: AbortSignal.any([AbortSignal.timeout(ANSWER_TIME_MAX), line.signal]),
     });
     answer = await response.json();
   } catch {

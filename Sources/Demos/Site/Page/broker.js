@@ -3,6 +3,7 @@
 
 import { request, Refused } from "./backend.js";
 import { me } from "./me.js";
+import { offerOffline } from "./offline.js";
 import { notice, showConnection } from "./site.js";
 
 /** The retry delay for the site's configuration and for the broker's scripts, in milliseconds. */
@@ -15,6 +16,7 @@ export async function connect(prepare) {
   client.onerror = ({ message }) => message && notice(`Error from the broker: ${message}`);
   prepare(client);
   client.connect();
+  offerOffline(client);
   return client;
 }
 
@@ -61,9 +63,14 @@ async function config() {
   }
 }
 
+/** The keys of the encrypted channels that this page was authorized for, in base64. */
+export const sharedSecrets = new Map();
+
 /** Requests the site's signature for this page's user. */
-function authorize({ socketID, channel }) {
-  return request("POST", "/auth", {
+async function authorize({ socketID, channel }) {
+  const signed = await request("POST", "/auth", {
     socket_id: socketID, ...(channel && { channel_name: channel }), user_id: me.id, user_name: me.name,
   });
+  if (signed.shared_secret) sharedSecrets.set(channel, signed.shared_secret);
+  return signed;
 }

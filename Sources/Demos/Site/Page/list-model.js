@@ -145,6 +145,8 @@ export class ListModel {
 
   /** Applies an edit of an earlier load of the page, with its identifier. */
   restore({ mutation, operations }) {
+    // Kept by two pages, if one had adopted the other's.
+    if (this.#edits.some((edit) => edit.mutation === mutation)) return;
     this.#edits = [...this.#edits, { mutation, operations, revision: null }];
   }
 

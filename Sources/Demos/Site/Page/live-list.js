@@ -11,8 +11,10 @@
 
 import { Refused, request } from "./backend.js";
 import { ListModel } from "./list-model.js";
+import { pageID } from "./me.js";
 import { rowChanges } from "./row-changes.js";
 import { notice, showContinuity, showProblem } from "./site.js";
+import { Unsent } from "./unsent.js";
 
 export { anchorAt, move, newRowID, put, remove, update } from "./list-model.js";
 
@@ -29,16 +31,18 @@ export class LiveList {
 
   #base;
   #channelName;
-  #channel = null;
   #model = new ListModel();
   #shown = [];
+  /** Unsent edits outlive the page. */
+  #unsent;
 
   constructor({ base, channel }) {
     this.#base = base;
+    this.#unsent = new Unsent(base, pageID);
     this.#channelName = channel;
     addEventListener("online", () => this.#wakeUp());
     document.addEventListener("visibilitychange", () => !document.hidden && this.#wakeUp());
-    for (const edit of this.#kept()) this.#model.restore(edit);
+    for (const edit of this.#unsent.adopt()) this.#model.restore(edit);
     this.load();
   }
 
@@ -66,24 +70,24 @@ export class LiveList {
 
   /** Subscribes to the list's channel and returns it. */
   follow(client) {
-    this.#channel = client.subscribe(this.#channelName);
+    const channel = client.subscribe(this.#channelName);
     let missed = 0;
-    this.#channel.bind("list_changed", (change, { isMissed }) => {
+    channel.bind("list_changed", (change, { isMissed }) => {
       if (this.#receive(change) && isMissed) missed += 1;
     });
-    this.#channel.bind("pusher:continuity", (continuity) => {
+    channel.bind("pusher:continuity", (continuity) => {
       if (continuity.kind !== "resumed") this.load();
       showContinuity(continuity, missed);
       missed = 0;
     });
-    return this.#channel;
+    return channel;
   }
 
   /** Applies a batch of operations immediately and sends it to the backend. */
   edit(operations) {
     if (!this.isLoaded || operations.length === 0) return;
     this.#model.edit(operations);
-    this.#keep();
+    this.#unsent.keep(this.#model.unanswered);
     this.#show(operations, true);
     this.#send();
   }
@@ -170,7 +174,7 @@ export class LiveList {
         if (error instanceof Refused) this.#refused(edit, error);
         else await this.#pause(attempt, error);
       }
-      this.#keep();
+      this.#unsent.keep(this.#model.unanswered);
     }
     showProblem("edit", "", null);
     this.#isSending = false;
@@ -179,8 +183,7 @@ export class LiveList {
   #confirm(edit, revision) {
     this.#model.confirm(edit, revision);
     this.#show([], true);
-    // Without a subscription no event arrives; with one, the event may be lost.
-    if (!this.#channel?.isSubscribed) return this.load();
+    // Its event may be lost, or the page has no subscription; one that is about to resume gets it among what it missed.
     setTimeout(() => this.revision < revision && this.load(), EVENT_TIME_MAX);
   }
 
@@ -189,21 +192,6 @@ export class LiveList {
     this.#show([], true);
     notice(error.message);
     this.load();
-  }
-
-  /** Stores unsent edits for a reload of the page; the backend recognises repeated ones. */
-  #keep() {
-    try {
-      sessionStorage.setItem(`edits of ${this.#base}`, JSON.stringify(this.#model.unanswered));
-    } catch { /* a browser may forbid storage */ }
-  }
-
-  #kept() {
-    try {
-      return JSON.parse(sessionStorage.getItem(`edits of ${this.#base}`)) ?? [];
-    } catch {
-      return [];
-    }
   }
 
   async #pause(attempt, error) {

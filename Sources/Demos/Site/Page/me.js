@@ -12,22 +12,21 @@ export const NAME_LENGTH_MAX = 60;
 /** The ID of this page: two windows of one browser have the same user and different page IDs. */
 export const pageID = uuid();
 
+/** A page opened with ?as=Ann has a user of its own, so that one browser can be two people. */
+const guest = new URLSearchParams(location.search).get("as")?.trim().slice(0, NAME_LENGTH_MAX);
+
 export const me = {
-  /** Created at the first visit and stored. */
-  id: kept("fanfare-user-id", uuid),
+  /** Created at the first visit and stored; a guest's is the page's. */
+  id: guest ? pageID : kept("fanfare-user-id", uuid),
 
   get name() {
-    return kept("fanfare-user-name", () => `${anyOf(ADJECTIVES)} ${anyOf(ANIMALS)}`);
+    return guest || kept("fanfare-user-name", () => `${anyOf(ADJECTIVES)} ${anyOf(ANIMALS)}`);
   },
 
   /** Changes the name; a blank name is ignored. */
   set name(name) {
     const text = name.trim().slice(0, NAME_LENGTH_MAX);
     if (text) keep("fanfare-user-name", text);
-  },
-
-  get hue() {
-    return hue(this.id);
   },
 };
 

@@ -14,6 +14,7 @@ class PusherJS {
 
   #pusher;
   #channels = new Map();
+  #isSuspended = false;
 
   constructor(key, { host, port, tls = false, authorize }) {
     this.url = `${tls ? "wss" : "ws"}://${host}:${port}`;
@@ -38,10 +39,17 @@ class PusherJS {
   }
 
   connect() {
+    this.#isSuspended = false;
     this.#pusher.connect();
   }
 
   disconnect() {
+    this.#pusher.disconnect();
+  }
+
+  /** Ends the connection until `connect()`; the add-on keeps the channels' positions. */
+  suspend() {
+    this.#isSuspended = true;
     this.#pusher.disconnect();
   }
 
@@ -63,7 +71,7 @@ class PusherJS {
   #changed(state) {
     const states = {
       connecting: "connecting", connected: "connected", unavailable: "waiting",
-      failed: "stopped", disconnected: "stopped",
+      failed: "stopped", disconnected: this.#isSuspended ? "suspended" : "stopped",
     };
     if (states[state]) this.onstate(states[state], { socketID: this.socketID });
   }

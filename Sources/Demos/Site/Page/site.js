@@ -1,14 +1,17 @@
 // The messages of all pages: the state of the connection, problems and notices.
-// A page must have the elements #connection, #problems, #notices and #spoken.
+// A page must have the elements #connection, #problems, #notices and #spoken; #offline is its button to go offline.
 
-const NOTICE_TIME = 5_000;  // milliseconds
+const NOTICE_TIME = 8_000;  // milliseconds
 
 export const element = (id) => document.getElementById(id);
 
-/** Shows a problem until it is solved; `text` null removes it. */
+/** Shows a problem until it is solved; `text` null removes it. `action` tries again, where that can help. */
 export function showProblem(name, title, text, action) {
-  let box = document.querySelector(`[data-problem="${name}"]`);
-  if (text === null) return box?.remove();
+  let box = problemBox(name);
+  if (text === null) {
+    box?.remove();
+    return showState();
+  }
   if (!box) {
     box = document.createElement("div");
     box.className = "problem";
@@ -18,8 +21,13 @@ export function showProblem(name, title, text, action) {
   }
   box.querySelector("strong").textContent = title;
   box.querySelector("span").textContent = text;
-  box.querySelector("button").onclick = action;
+  const button = box.querySelector("button");
+  button.onclick = action;
+  button.hidden = !action;
+  showState();
 }
+
+const problemBox = (name) => document.querySelector(`[data-problem="${name}"]`);
 
 /** Shows a temporary notice. */
 export function notice(text) {
@@ -45,25 +53,42 @@ export function showContinuity({ kind, reason, missed }, changes) {
 
 const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
-const STATES = { connecting: "Connecting", connected: "Live", waiting: "Reconnecting", stopped: "Not live" };
+const STATES = {
+  connecting: "Connecting", connected: "Live", waiting: "Reconnecting", suspended: "Offline", stopped: "Not live",
+};
+/** What a connected page says in the place of "Live" while one of these problems is shown. */
+const DOUBTS = { edit: "Not saved", backend: "Out of date" };
+
+/** The state of the connection to the broker; null before the first. */
+let state = null;
+
+function showState() {
+  if (state === null) return;
+  const problem = state === "connected" && Object.keys(DOUBTS).find((name) => problemBox(name));
+  const connection = element("connection");
+  connection.dataset.state = problem ? "doubtful" : state;
+  connection.textContent = problem ? DOUBTS[problem] : STATES[state];
+}
 
 /** Shows the state of the connection to the broker. */
-export function showConnection(client, state, { reason } = {}) {
-  const connection = element("connection");
+export function showConnection(client, current, { reason } = {}) {
   // Keeps the text during retries, to avoid flicker.
-  const isRetry = state === "connecting" && connection.dataset.state === "waiting";
+  const isRetry = current === "connecting" && state === "waiting";
   if (!isRetry) {
-    connection.dataset.state = state;
-    connection.textContent = STATES[state];
+    state = current;
+    showState();
   }
   const because = reason ? ` (${reason})` : "";
-  if (state === "connected") showProblem("broker", "", null);
-  if (state === "waiting") {
+  if (current === "connected" || current === "suspended") showProblem("broker", "", null);
+  if (current === "waiting") {
     showProblem("broker", "Live updates are paused.",
       `The broker at ${client.url} cannot be reached${because}. Retrying …`, () => client.connect());
   }
-  if (state === "stopped") {
+  if (current === "stopped") {
     showProblem("broker", "Live updates have stopped.",
       `The broker at ${client.url} refused this page${because}.`, () => client.connect());
   }
 }
+
+// One of the two panes of the home page shows the demo without its title.
+if (new URLSearchParams(location.search).has("pane")) document.documentElement.classList.add("pane");

@@ -1,19 +1,20 @@
 // Remote carets and selections, drawn in a mirror of the text below the text area.
 
-import { hue } from "/me.js";
-
 const MOVED_TIME = 2_500;  // milliseconds
 
 export class Carets {
   #mirror;
   #document;
+  #hue;
   /** By page: `{ name, anchor, focus, movedAt }`; positions are anchors, so they move with the text. */
   #cursors = new Map();
   #isDue = false;
 
-  constructor(mirror, document) {
+  /** `document()` returns the text, `hue(user)` the colour of a user. */
+  constructor(mirror, document, hue) {
     this.#mirror = mirror;
     this.#document = document;
+    this.#hue = hue;
   }
 
   set(page, cursor) {
@@ -57,31 +58,32 @@ export class Carets {
     const places = [...new Set(cuts)].sort((one, other) => one - other);
     const nodes = [];
     places.forEach((place, index) => {
-      for (const caret of carets) if (caret.offset === place) nodes.push(caretElement(caret));
+      for (const caret of carets) if (caret.offset === place) nodes.push(caretElement(caret, this.#hue(caret.user)));
       const end = places[index + 1];
       if (end === undefined) return;
       const selection = selections.find((one) => one.start <= place && end <= one.end);
-      nodes.push(selection ? selectedElement(selection, text.slice(place, end)) : text.slice(place, end));
+      const part = text.slice(place, end);
+      nodes.push(selection ? selectedElement(this.#hue(selection.user), part) : part);
     });
     // Gives an empty last line its height.
     this.#mirror.replaceChildren(...nodes, "\u200b");
   }
 }
 
-function caretElement({ user, name, movedAt }) {
+function caretElement({ name, movedAt }, hue) {
   const caret = document.createElement("span");
   caret.className = performance.now() - movedAt < MOVED_TIME ? "caret moved" : "caret";
-  caret.style.setProperty("--hue", hue(user));
+  caret.style.setProperty("--hue", hue);
   const label = document.createElement("b");
   label.textContent = name;
   caret.append(label);
   return caret;
 }
 
-function selectedElement({ user }, text) {
+function selectedElement(hue, text) {
   const part = document.createElement("span");
   part.className = "selected";
-  part.style.setProperty("--hue", hue(user));
+  part.style.setProperty("--hue", hue);
   part.textContent = text;
   return part;
 }

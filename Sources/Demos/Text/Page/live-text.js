@@ -371,6 +371,8 @@ export class LiveText {
 
   isLoaded = false;
   isConnected = false;
+  /** Why the backend could not be reached when it was asked last; null if it could. */
+  failure = null;
   /** The unconfirmed local edits; store them and pass them to the next `LiveText`. */
   unsent;
 
@@ -382,6 +384,8 @@ export class LiveText {
   #mustReload = false;
   #isSending = false;
   #isFetching = false;
+  /** Ends the delay before the next fetch. */
+  #fetchAgain = () => {};
   #outdatedCount = 0;
   #sendTimer = null;
   #failures = 0;
@@ -441,6 +445,23 @@ export class LiveText {
     this.onstate();
   }
 
+  /** Asks the backend again at once, if it could not be reached. */
+  retry() {
+    if (this.failure === null) return;
+    this.#fetchAgain();
+    this.#sendSoon(0);
+  }
+
+  #reached() {
+    this.failure = null;
+    this.onstate();
+  }
+
+  #failed(message) {
+    this.failure = message;
+    this.onstate();
+  }
+
   /** Applies a log entry. */
   receive(entry) {
     if (this.#held) return void this.#held.push(entry);
@@ -485,9 +506,13 @@ export class LiveText {
         const splices = this.#fetched(answer);
         if (splices.length > 0) this.onsplices(splices);
         attempt = 0;
-        this.onstate();
-      } catch {
-        await new Promise((resume) => setTimeout(resume, RETRY_PAUSES[Math.min(attempt, RETRY_PAUSES.length - 1)]));
+        this.#reached();
+      } catch ({ message }) {
+        this.#failed(message);
+        await new Promise((resume) => {
+          this.#fetchAgain = resume;
+          setTimeout(resume, RETRY_PAUSES[Math.min(attempt, RETRY_PAUSES.length - 1)]);
+        });
         attempt += 1;
       }
     }
@@ -585,10 +610,13 @@ export class LiveText {
       await this.#requests.send(batch);
       this.#forget(batch.replica, nextNumber(batch) - 1);
       this.#failures = 0;
+      this.failure = null;
     } catch ({ status, message }) {
+      const isRefused = status >= 400 && status < 500;
+      this.failure = isRefused ? null : message;
       if (status === 409) {
         this.#mustReload = true;
-      } else if (status >= 400 && status < 500) {
+      } else if (isRefused) {
         // Later edits may depend on it.
         this.unsent = [];
         this.#mustReload = true;

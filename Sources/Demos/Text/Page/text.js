@@ -2,12 +2,13 @@
 
 import { request } from "/backend.js";
 import { connect } from "/broker.js";
-import { hue, initials, me, pageID } from "/me.js";
-import { element, notice, showContinuity, speak } from "/site.js";
+import { me, pageID } from "/me.js";
+import { People } from "/people.js";
+import { element, notice, showContinuity, showProblem, speak } from "/site.js";
+import { Unsent } from "/unsent.js";
 import { Carets } from "./carets.js";
 import { difference, LiveText } from "./live-text.js";
 import { Undo } from "./undo.js";
-import { Unsent } from "./unsent.js";
 
 /** Times in milliseconds. */
 const CURSOR_PAUSE = 120;           // a broker allows ten client events a second
@@ -15,7 +16,7 @@ const CURSOR_REPEAT = 10_000;
 const CURSOR_SILENCE_MAX = 25_000;
 
 const editor = element("editor");
-const unsent = new Unsent(pageID);
+const unsent = new Unsent("text", pageID);
 const undo = new Undo();
 
 const text = new LiveText({
@@ -23,7 +24,7 @@ const text = new LiveText({
   recovery: (serial, epoch) => request("GET", `operations?after=${serial}&epoch=${epoch}`),
   send: (batch) => request("POST", "operations", batch),
 }, unsent.adopt());
-const carets = new Carets(element("mirror"), () => text.document);
+const carets = new Carets(element("mirror"), () => text.document, (user) => people?.hue(user) ?? 0);
 
 // Remote edits: the text area keeps caret and selection at their position in the text.
 
@@ -108,17 +109,29 @@ text.onstate = () => {
   }
   unsent.keep(text.unsent);
   const saved = element("saved");
-  const state = text.unsent.length === 0 ? "saved" : text.isConnected ? "saving" : "offline";
+  showFailure();
+  const isWorking = text.isConnected && text.failure === null;
+  const state = text.unsent.length === 0 ? "saved" : isWorking ? "saving" : "offline";
   if (saved.dataset.state === state && state !== "saved") return;
   saved.dataset.state = state;
   saved.textContent = !text.isLoaded ? "" : {
-    saved: "Saved", saving: "Saving …", offline: "Offline: your edits are kept and sent later",
+    saved: "Saved", saving: "Saving …", offline: "Not saved: your edits are kept and sent later",
   }[state];
 };
+
+function showFailure() {
+  const isUnsaved = text.failure !== null && text.unsent.length > 0;
+  const retry = () => text.retry();
+  showProblem("edit", "Your changes are not saved yet.", isUnsaved ? `${text.failure} Retrying …` : null, retry);
+  const isOutdated = text.failure !== null && !isUnsaved;
+  showProblem("backend", "The text may be out of date.", isOutdated ? `${text.failure} Retrying …` : null, retry);
+}
 
 // Present users and their carets
 
 let presence = null;
+/** Who is present; null before the connection. */
+let people = null;
 let cursorTimer = null;
 let isCursorDue = false;
 
@@ -158,22 +171,6 @@ function receiveCursor(data, { userID }) {
   });
 }
 
-function showPeople() {
-  const others = [...presence.members].filter(([id]) => id !== presence.me);
-  const people = [[presence.me ?? me.id, { name: `${me.name} (you)` }], ...others];
-  element("people").replaceChildren(...people.map(([id, info]) => {
-    const person = document.createElement("li");
-    person.style.setProperty("--hue", hue(id));
-    const badge = document.createElement("span");
-    badge.className = "initials";
-    badge.ariaHidden = "true";
-    const name = String(info?.name ?? "A user");
-    badge.textContent = initials(name.replace(" (you)", ""));
-    person.append(badge, name);
-    return person;
-  }));
-}
-
 connect((client) => {
   const channel = client.subscribe("collabo");
   let missed = 0;
@@ -189,6 +186,11 @@ connect((client) => {
     missed = 0;
   });
   presence = client.subscribe("presence-text");
+  people = new People(element("people"), presence);
+  const showPeople = () => {
+    people.show();
+    carets.draw();
+  };
   presence.bind("pusher:subscription_succeeded", () => {
     showPeople();
     sendCursor();
@@ -210,6 +212,7 @@ connect((client) => {
     presence.trigger("client-cursor", { page: pageID, gone: true });
     client.disconnect();
   });
+  addEventListener("online", () => text.retry());
   addEventListener("pageshow", ({ persisted }) => persisted && client.connect());
   const show = client.onstate;
   client.onstate = (state, detail) => {

@@ -78,6 +78,7 @@ const count = (indices, what) => `${indices.length} ${what}${indices.length === 
 function showError({ error } = {}) {
   element("state").dataset.state = "error";
   element("state").textContent = `error: ${error}`;
+  element("state").closest("details").open = true;
 }
 
 function pendingIDs() {

@@ -1,22 +1,23 @@
 // Stores unsent edits in the browser, so that they survive closing or reloading the page.
 //
-// Every page that finds them sends them; the backend applies each once.
-
-const PREFIX = "fanfare-unsent-";
+// Every page of the same list or text that finds them sends them; the backend applies each once.
 
 export class Unsent {
+  /** Of all pages of the list or text; a page's key has its ID behind it. */
+  #prefix;
   #key;
   #adopted = [];
 
-  constructor(pageID) {
-    this.#key = PREFIX + pageID;
+  constructor(name, pageID) {
+    this.#prefix = `fanfare-unsent-${name}-`;
+    this.#key = this.#prefix + pageID;
   }
 
   /** Returns the stored edits of earlier pages. */
   adopt() {
     const batches = [];
     attempt(() => {
-      for (const key of Object.keys(localStorage).filter((key) => key.startsWith(PREFIX))) {
+      for (const key of Object.keys(localStorage).filter((key) => key.startsWith(this.#prefix))) {
         this.#adopted.push(key);
         batches.push(...JSON.parse(localStorage.getItem(key)));
       }

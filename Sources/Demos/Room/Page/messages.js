@@ -1,0 +1,116 @@
+// The messages of the room: shown at once, and sent until the backend has them; the browser keeps those that wait.
+
+import { Refused, request } from "/backend.js";
+import { me, pageID, uuid } from "/me.js";
+import { notice, showProblem } from "/site.js";
+import { Unsent } from "/unsent.js";
+
+/** Times in milliseconds. */
+const RETRY_PAUSES = [1_000, 2_000, 4_000, 8_000];
+/** As many as the backend keeps. */
+const COUNT_MAX = 50;
+
+export class Messages {
+  /** Called when the messages have changed. */
+  onchange = () => {};
+
+  /** The accepted messages, oldest first, by id. */
+  #accepted = new Map();
+  /** Own messages that the backend may not have. */
+  #waiting;
+  #unsent = new Unsent("room", pageID);
+  #isSending = false;
+  /** Each ends the delay of an attempt to load or send. */
+  #retries = new Set();
+
+  constructor() {
+    this.#waiting = this.#unsent.adopt();
+    addEventListener("online", () => this.#retries.forEach((retry) => retry()));
+    this.#send();
+  }
+
+  /** `{ id, user, name, text, sentAt, isWaiting }`, oldest first. */
+  get all() {
+    const waiting = this.#waiting.filter(({ id }) => !this.#accepted.has(id));
+    return [...this.#accepted.values(), ...waiting.map((message) => ({ ...message, isWaiting: true }))];
+  }
+
+  /** Adds a message that the backend has accepted; returns whether it is new and another page's. */
+  receive(message) {
+    if (typeof message?.id !== "string" || this.#accepted.has(message.id)) return false;
+    const isOwn = this.#waiting.some(({ id }) => id === message.id);
+    this.#accepted.set(message.id, message);
+    for (const id of this.#accepted.keys()) {
+      if (this.#accepted.size <= COUNT_MAX) break;
+      this.#accepted.delete(id);
+    }
+    this.onchange();
+    return !isOwn;
+  }
+
+  say(text) {
+    this.#waiting.push({ id: uuid(), user: me.id, name: me.name, text });
+    this.#unsent.keep(this.#waiting);
+    this.onchange();
+    this.#send();
+  }
+
+  /** Loads the messages, until that succeeds. */
+  async load() {
+    for (let attempt = 0; ; attempt += 1) {
+      const known = new Set(this.#accepted.keys());
+      try {
+        const messages = await request("GET", "messages");
+        // What has arrived meanwhile is behind them; what the backend does not have any more is gone.
+        const arrived = [...this.#accepted.values()].filter(({ id }) => !known.has(id));
+        this.#accepted = new Map([...messages, ...arrived].map((message) => [message.id, message]));
+        showProblem("backend", "", null);
+        return this.onchange();
+      } catch ({ message }) {
+        await this.#pause(attempt, "backend", "The messages cannot be loaded.", message);
+      }
+    }
+  }
+
+  async #send() {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    for (let attempt = 0; this.#waiting.length > 0; attempt += 1) {
+      const { id, user, name, text } = this.#waiting[0];
+      try {
+        await request("POST", "messages", { id, user_id: user, user_name: name, text });
+        this.#sent();
+        attempt = -1;
+      } catch (error) {
+        if (error instanceof Refused) {
+          notice(error.message);
+          this.#sent();
+        } else {
+          await this.#pause(attempt, "edit", "Your message is not sent yet.", error.message);
+        }
+      }
+    }
+    showProblem("edit", "", null);
+    this.#isSending = false;
+  }
+
+  /** The first message is answered; until its event it stays in view. */
+  #sent() {
+    const [message] = this.#waiting.splice(0, 1);
+    if (!this.#accepted.has(message.id)) this.#accepted.set(message.id, message);
+    this.#unsent.keep(this.#waiting);
+    this.onchange();
+  }
+
+  async #pause(attempt, problem, title, reason) {
+    await new Promise((resume) => {
+      const retry = () => {
+        this.#retries.delete(retry);
+        resume();
+      };
+      this.#retries.add(retry);
+      showProblem(problem, title, `${reason} Retrying …`, retry);
+      setTimeout(retry, RETRY_PAUSES[Math.min(attempt, RETRY_PAUSES.length - 1)]);
+    });
+  }
+}

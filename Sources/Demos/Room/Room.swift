@@ -1,0 +1,28 @@
+package import DemoSite
+import FanfareEncryption
+
+extension Demo {
+    /// A room: who is here, who is typing, where everyone's pointer is, and messages that the broker cannot read.
+    ///
+    /// Members, typing and pointers are client events on a presence channel, which no backend sees. The messages go
+    /// through the backend, which keeps the last ones, to an end-to-end encrypted channel.
+    package static let room = Demo(
+        name: "Room",
+        path: "/room/",
+        files: [
+            SiteFile("index.html", PackageResources.index_html),
+            SiteFile("room.css", PackageResources.room_css),
+            SiteFile("room.js", PackageResources.room_js),
+            SiteFile("messages.js", PackageResources.messages_js),
+            SiteFile("pointers.js", PackageResources.pointers_js),
+            SiteFile("typing.js", PackageResources.typing_js),
+            SiteFile("secretbox.js", PackageResources.secretbox_js),
+        ],
+        migrations: [.createRoom],
+        channels: ["presence-room", RoomMessages.channel]
+    ) { environment in
+        RoomRoutes(messages: RoomMessages(environment)).all
+    } sharedSecret: { channel, environment in
+        try await RoomMessages(environment).masterKey().sharedSecret(of: channel)
+    }
+}

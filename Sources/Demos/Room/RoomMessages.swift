@@ -1,0 +1,104 @@
+import DemoSite
+import FanfareEncryption
+import Foundation
+import GRDB
+
+/// A message of the room; its JSON is what the page and the subscribers get.
+struct RoomMessage: Codable, Equatable, Sendable, FetchableRecord, PersistableRecord {
+    static let databaseTableName = "RoomMessages"
+
+    /// The maximum lengths, in characters.
+    static let idLengthMax = 64
+    static let userLengthMax = 64
+    static let nameLengthMax = 60
+    static let textLengthMax = 500
+
+    /// Created by the page that sends the message: one that is sent again is known by it.
+    let id: String
+    /// The user's ID.
+    let user: String
+    /// The user's name at that time.
+    let name: String
+    let text: String
+    /// When the backend accepted it, in seconds since 1970.
+    let sentAt: Int64
+}
+
+/// The last messages of the room, and the key that the broker does not have.
+struct RoomMessages: Sendable {
+    /// The encrypted channel of the messages.
+    static let channel = "private-encrypted-room"
+    /// The number of messages that are kept.
+    static let countMax = 50
+
+    private let database: DatabaseQueue
+    private let outbox: Outbox
+
+    init(_ environment: DemoEnvironment) {
+        database = environment.database
+        outbox = environment.outbox
+    }
+
+    /// The key of the room's channel is derived from this one; it never leaves the backend.
+    func masterKey() async throws -> MasterKey {
+        try await database.read { try Self.masterKey(in: $0) }
+    }
+
+    /// The kept messages, oldest first.
+    func all() async throws -> [RoomMessage] {
+        try await database.read { database in
+            try RoomMessage.fetchAll(database, sql: "SELECT * FROM RoomMessages ORDER BY number")
+        }
+    }
+
+    /// Keeps a message and publishes it, both or neither; a known one is ignored.
+    func add(_ message: RoomMessage) async throws {
+        try await database.write { database in
+            let known = RoomMessage.filter(Column("id") == message.id)
+            guard try known.isEmpty(database) else { return }
+            try message.insert(database)
+            try database.execute(
+                sql: """
+                    DELETE FROM RoomMessages
+                    WHERE number <= (SELECT max(number) FROM RoomMessages) - ?
+                    """,
+                arguments: [Self.countMax]
+            )
+            let key = try Self.masterKey(in: database)
+            let data = key.seal(try JSONText.encode(message), on: Self.channel)
+            try outbox.post(OutgoingEvent("message", on: Self.channel, data: data), in: database)
+        }
+    }
+
+    private static func masterKey(in database: Database) throws -> MasterKey {
+        let text = try String.fetchOne(database, sql: "SELECT masterKey FROM RoomKeys")
+        return try MasterKey(base64: text ?? "")
+    }
+}
+
+extension Migration {
+    /// The messages, and a key of this database's own.
+    ///
+    /// It is random: a key that is derived from the app's secret would be known to the broker.
+    static let createRoom = Migration("createRoom") { database in
+        try database.execute(
+            sql: """
+                CREATE TABLE RoomMessages (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    id TEXT NOT NULL UNIQUE,
+                    user TEXT NOT NULL,
+                    name TEXT NOT NULL,
+                    text TEXT NOT NULL,
+                    sentAt INTEGER NOT NULL
+                );
+                CREATE TABLE RoomKeys (masterKey TEXT NOT NULL);
+                """
+        )
+        try database.execute(
+            sql: "INSERT INTO RoomKeys VALUES (?)",
+            arguments: [MasterKey.random().base64]
+        )
+    } down: { database in
+        try database.execute(sql: "DROP TABLE RoomKeys; DROP TABLE RoomMessages")
+    }
+}
