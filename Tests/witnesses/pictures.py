@@ -196,8 +196,8 @@ def take_console(browser, broker):
     for view in browser._driver.execute_script(links):
         browser._driver.execute_script("location.hash = arguments[0]", view)
         if view == "events":
-            await_true(lambda: browser._driver.find_elements("css selector", "#events summary"), "the events")
-            browser.click("#events summary")
+            await_true(lambda: browser._driver.find_elements("css selector", "#event-list summary"), "the events")
+            browser.click("#event-list summary")
         take(browser, "console" if view == "overview" else f"console-{view}", 1_000)
 
 
