@@ -163,6 +163,14 @@ def test_what_is_asked_for_when_the_connection_is_told_is_asked_for_once(clients
     assert ann.run("return requests") == 2
 
 
+def test_a_ping_tells_the_round_trip_and_the_end_of_the_connection(clients):
+    ann = clients[0]
+    ann.room(ROOM)
+    times = ann.run("return await Promise.all([fanfare.ping(), fanfare.ping()])")
+    assert all(0 < time < 10_000 for time in times)
+    assert ann.run("const answer = fanfare.ping(); fanfare.suspend(); return [await answer, await fanfare.ping()]") == [None, None]
+
+
 def test_client_events_reach_the_others_and_say_who_sent_them(clients):
     for client in clients:
         client.room(ROOM, "client-typing")

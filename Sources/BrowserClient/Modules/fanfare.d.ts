@@ -112,6 +112,8 @@ export class Fanfare {
   disconnect(): void;
   /** Ends the connection until `connect()`; what was missed arrives then, and client events that wait are sent. */
   suspend(): void;
+  /** Sends a ping; resolves with the milliseconds until the broker's pong, or with null if the connection ends first. */
+  ping(): Promise<number | null>;
   /** Subscribes, also after each reconnect; returns the channel of that name. */
   subscribe(name: string, options?: SubscribeOptions): Channel;
   /** Ends a subscription; its position is forgotten. */

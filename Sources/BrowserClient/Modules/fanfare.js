@@ -60,6 +60,8 @@ export class Fanfare {
   /** The timer of the handshake, of inactivity, or of the next attempt. */
   #timer = null;
   #isWaiting = false;
+  /** What to call for each ping without a pong: with true for the pong, with false for the end of the connection. */
+  #pings = [];
 
   /**
    * Options:
@@ -111,6 +113,15 @@ export class Fanfare {
   suspend() {
     this.#drop();
     this.onstate("suspended", {});
+  }
+
+  /** Sends a ping; resolves with the milliseconds until the broker's pong, or with null if the connection ends first. */
+  ping() {
+    if (!this.socketID) return Promise.resolve(null);
+    const begin = performance.now();
+    return new Promise((resolve) => {
+      this.#ping(PONG_TIME_MAX, (isAnswered) => resolve(isAnswered ? performance.now() - begin : null));
+    });
   }
 
   /**
@@ -178,6 +189,7 @@ export class Fanfare {
     this.#isWaiting = false;
     for (const subscription of this.#allSubscriptions()) subscription.ended();
     this.#outbox.connectionEnded();
+    for (const ended of this.#pings.splice(0)) ended(false);
     socket?.close();
   }
 
@@ -209,7 +221,7 @@ export class Fanfare {
       case "pusher:ping":
         return this.#send("pusher:pong", {});
       case "pusher:pong":
-        return;
+        return this.#pings.shift()?.(true);
       case "pusher:error":
         return this.onerror(data ?? {});
       case "pusher:signin_success":
@@ -335,7 +347,8 @@ export class Fanfare {
     this.#after(this.#activityTimeout, () => this.#ping(PONG_TIME_MAX));
   }
 
-  #ping(time) {
+  #ping(time, ended = () => {}) {
+    this.#pings.push(ended);
     this.#send("pusher:ping", {});
     this.#after(time, () => this.#ended(4201, "no pong from the server"));
   }

@@ -1,22 +1,15 @@
 // The home page: two panes of one demo, the times between them, and a page of one's own that follows the same list.
 
 import { connect } from "/broker.js";
-import { pageID } from "/me.js";
 import { element } from "/site.js";
 
 /** Times in milliseconds. */
 const ROUND_TRIP_INTERVAL = 3_000;
 const CHANGE_TIME_MAX = 10_000;
 
-// The round trip: a subscription, which the broker acknowledges.
-
-function measureRoundTrip(client) {
-  const name = `round-trip-${pageID}`;
-  const begin = performance.now();
-  client.subscribe(name).bind("pusher:subscription_succeeded", () => {
-    element("round-trip").textContent = milliseconds(performance.now() - begin);
-    client.unsubscribe(name);
-  });
+async function measureRoundTrip(client) {
+  const time = await client.ping();
+  element("round-trip").textContent = time === null ? "–" : milliseconds(time);
 }
 
 const milliseconds = (time) => `${time < 10 ? time.toFixed(1) : Math.round(time)} ms`;
