@@ -90,11 +90,10 @@ public struct ClusterScripts: Sendable {
             local redis = setmetatable({
                 call = function(name, ...)
                     local arguments = { ... }
-                    local place = name == 'SET' and (arguments[3] == 'EX' or arguments[3] == 'PX') and 4
-                        or (name == 'EXPIRE' or name == 'PEXPIRE') and 2
+                    local place = name == 'EXPIRE' and 2
+                        or name == 'SET' and (arguments[3] == 'EX' or arguments[3] == 'PX') and 4
                     if place then arguments[place] = digits(arguments[place] * \(lifetimeScale)) end
-                    local reply = redis.call(name, unpack(arguments))
-                    return name == 'PTTL' and reply > 0 and reply / \(lifetimeScale) or reply
+                    return redis.call(name, unpack(arguments))
                 end,
             }, { __index = redis })
 
