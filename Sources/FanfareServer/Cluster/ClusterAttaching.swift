@@ -38,10 +38,12 @@ extension ClusterHome {
         sendAttach(remote, needed)
     }
 
-    /// Attaches the node to the channels of a store for which Redis has refused it.
+    /// Attaches the node to the channels of a store for which Redis has refused it, or a subscription to them.
     func attachRefused(in store: ClusterStore) {
         for remote in remotes.values
-        where remote.attaching == nil && !remote.isCurrent && self.store(of: remote) === store {
+        where remote.attaching == nil && !(remote.isCurrent && remote.waiting.isEmpty)
+            && self.store(of: remote) === store
+        {
             if remote.isBehind {
                 if !remote.isReading { store.behind.append(remote) }
             } else if !remote.waiting.isEmpty {

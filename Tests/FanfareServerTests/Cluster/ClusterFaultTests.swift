@@ -97,4 +97,31 @@ import Testing
             #expect(try await tracking.next() == "2")
         }
     }
+
+    @Test(
+        "Who subscribes while Redis has no memory is subscribed when it has some again",
+        arguments: ["presence-a", "private-cache-a"]
+    )
+    func subscribesBehindAShortage(channel: String) async throws {
+        try await TestCluster.run { cluster in
+            let (node, redis) = (cluster.nodes[0], cluster.redis)
+            func subscribe(_ user: String) async throws -> WebSocketWire {
+                let (client, socketID) = try await node.connected()
+                let data = channel.hasPrefix("presence-") ? #"{"user_id":"\#(user)"}"# : nil
+                try client.send(subscribeMessage(to: channel, socketID: socketID, data: data))
+                return client
+            }
+            // The node knows the channel: it asks only for what the next subscriber needs.
+            let ann = try await subscribe("ann")
+            #expect(try await ann.nextText().contains("subscription_succeeded"))
+            try redis.command("CONFIG", "SET", "maxmemory", "1")
+            let bob = try await subscribe("bob")
+            try await eventually { try redis.command("INFO", "errorstats").contains("OOM") }
+            try redis.command("CONFIG", "SET", "maxmemory", "0")
+            var text = ""
+            // A cache channel without an event says so to whoever comes first.
+            repeat { text = try await bob.nextText() } while text.contains("cache_miss")
+            #expect(text.contains("subscription_succeeded"), "\(text)")
+        }
+    }
 }
