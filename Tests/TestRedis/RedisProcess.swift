@@ -5,8 +5,7 @@ import Glibc
 package final class RedisProcess {
     /// The folder, which is removed at the end.
     private let folder: URL
-    private let process = Process()
-    private let standardInput = Pipe()
+    private var process: ChildProcess?
 
     /// Why no server could be started.
     package struct Failure: Error, CustomStringConvertible {
@@ -66,24 +65,22 @@ package final class RedisProcess {
     }
 
     private func start(_ program: URL, _ arguments: [String]) throws {
-        process.executableURL = URL(filePath: "/bin/sh")
         // The shell ends the server as soon as this process has ended, however it ends.
         let script = "\"$@\" & cat > /dev/null; kill -KILL $!; wait"
-        process.arguments =
+        let process = try ChildProcess(
+            "/bin/sh",
             ["-c", script, "sh", program.path()]
-            + (program.lastPathComponent == "redis-sentinel" ? [path("sentinel.conf")] : [])
-            + [
-                "--port", "0", "--unixsocket", socket, "--dir", folder.path(),
-                "--save", "", "--logfile", path("log"),
-            ] + arguments
-        // Without the libraries that a sanitizer preloads.
-        process.environment = [
-            "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        ]
-        process.standardInput = standardInput
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+                + (program.lastPathComponent == "redis-sentinel" ? [path("sentinel.conf")] : [])
+                + [
+                    "--port", "0", "--unixsocket", socket, "--dir", folder.path(),
+                    "--save", "", "--logfile", path("log"),
+                ] + arguments,
+            // Without the libraries that a sanitizer preloads.
+            environment: [
+                "PATH=\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")"
+            ]
+        )
+        self.process = process
         let deadline = ContinuousClock.now + .seconds(20)
         while !isListening {
             guard ContinuousClock.now < deadline, process.isRunning else {
@@ -110,8 +107,7 @@ package final class RedisProcess {
 
     /// Ends the server at once.
     package func stop() {
-        try? standardInput.fileHandleForWriting.close()
-        process.waitUntilExit()
+        process?.end()
     }
 
     deinit {
