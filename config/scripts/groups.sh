@@ -5,8 +5,8 @@
 readonly timed='LivenessConformanceTests|AuthorizationDeadlinesTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests'
 readonly limits='(Admission|Archive|Inbound|Length|Quantity|Queue|Rate|Recovery|Time|Webhook)Limit'
 readonly hostile="FanfareServerTests\\.(Hostile|ControlFrame|HalfOpen|Overload|Slow|Crowd|$limits)Tests"
-# These start programs with Foundation's Process, which has crashed beside the descriptors and signals of other tests; and
-# they take a core each, so that all at once would exceed their time limits.
+# These start programs, the first two with Foundation's Process, which has crashed beside the descriptors and signals of other
+# tests; and they take a core each, so that all at once would exceed their time limits.
 readonly programs='FanfareCommandTests\.' benches='FanfareBenchTests\.|AppleStubsTests' servers='RedisTests\.'
 # Simulated time advances only on request, so a close must take effect at once, not when a child process started
 # concurrently closes its inherited descriptors: one at a time.

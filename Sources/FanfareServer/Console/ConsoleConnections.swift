@@ -73,26 +73,18 @@ extension BrokerConsole {
 extension JSONWriter {
     fileprivate mutating func write(_ connection: ListedConnection) {
         beginObject()
-        for (key, text) in [
+        members([
             ("socket", "\(connection.socketID)"), ("app", connection.app.text),
             ("user", connection.user?.text), ("address", connection.address),
             ("client", connection.library.isEmpty ? nil : connection.library),
-        ] {
-            guard let text else { continue }
-            name(key)
-            string(text)
-        }
+        ])
         name("tls")
         boolean(connection.isSecure)
-        for (key, number) in [
+        members([
             ("subscriptions", connection.subscriptionCount),
             ("queued", connection.queuedByteCount),
             ("roundTrip", connection.roundTripMicroseconds), ("silence", connection.silence),
-        ] {
-            guard let number else { continue }
-            name(key)
-            integer(number)
-        }
+        ])
         name("channels")
         beginArray()
         for channel in connection.channels { string(channel) }

@@ -65,20 +65,12 @@ extension BrokerConsole {
 extension JSONWriter {
     fileprivate mutating func write(_ row: LimitTable.Row, count: Int, _ use: LimitUsage.Use?) {
         beginObject()
-        for (key, text) in [
+        members([
             ("limit", row.name), ("key", row.key), ("value", row.value),
             ("consequence", row.consequence), ("audience", row.audience.rawValue),
             ("app", use?.app?.text),
-        ] {
-            guard let text else { continue }
-            name(key)
-            string(text)
-        }
-        for (key, number) in [("count", count), ("used", use?.used), ("max", use?.max)] {
-            guard let number else { continue }
-            name(key)
-            integer(number)
-        }
+        ])
+        members([("count", count), ("used", use?.used), ("max", use?.max)])
         name("isBytes")
         boolean(row.name.hasSuffix("_bytes") || row.name.contains("_bytes_"))
         endObject()

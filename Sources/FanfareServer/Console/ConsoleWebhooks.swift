@@ -23,14 +23,11 @@ extension BrokerConsole {
         let counters = webhookCounters()
         writer.name("counters")
         writer.beginObject()
-        for (key, count) in [
+        writer.members([
             ("delivered", counters.delivered), ("failed", counters.failedAttempts),
             ("dead", counters.dead), ("queued", counters.queued), ("unsaved", counters.unsaved),
             ("dropped", counters.dropped),
-        ] {
-            writer.name(key)
-            writer.integer(count)
-        }
+        ])
         writer.endObject()
         // Without a file nothing outlives the attempts.
         if let path = configuration.webhooks.database { writeLetters(at: path, to: &writer) }
@@ -120,11 +117,7 @@ extension JSONWriter {
         beginArray()
         for kind in endpoint.kinds.map(\.rawValue).sorted() { string(kind) }
         endArray()
-        let part = (prefix: endpoint.channelPrefix, suffix: endpoint.channelSuffix)
-        for (key, text) in [("prefix", part.prefix), ("suffix", part.suffix)] {
-            name(key)
-            string(text)
-        }
+        members([("prefix", endpoint.channelPrefix), ("suffix", endpoint.channelSuffix)])
         name("headers")
         beginArray()
         for header in endpoint.headers.keys.sorted() { string(header) }
@@ -136,22 +129,16 @@ extension JSONWriter {
 
     fileprivate mutating func write(_ letter: DeadLetter, lengthMax: Int) {
         beginObject()
-        for (key, text) in [
+        members([
             // A number of 64 bits is not exact in JavaScript.
             ("id", "\(letter.id)"), ("app", letter.app.text), ("url", letter.url),
             ("cause", letter.cause.rawValue), ("detail", letter.detail),
             ("events", String(letter.eventsJSON.prefix(lengthMax))),
-        ] {
-            name(key)
-            string(text)
-        }
-        for (key, number) in [
+        ])
+        members([
             ("time", Int(letter.time)), ("givenUp", Int(letter.deathTime)),
             ("attempts", letter.attempts),
-        ] {
-            name(key)
-            integer(number)
-        }
+        ])
         name("isReplayed")
         boolean(letter.isReplayed)
         endObject()
