@@ -10,15 +10,15 @@ import Testing
 /// Files whose end is missing, or whose pages are torn.
 ///
 /// CUTS=10000 makes more of them.
-@Suite("A torn archive", .timeLimit(.minutes(5))) struct ArchiveTearTests {
+@Suite("A torn archive", .timeLimit(.minutes(5 + ArchiveTearTests.cuts / 200)))
+struct ArchiveTearTests {
+    fileprivate static let cuts =
+        ProcessInfo.processInfo.environment["CUTS"].flatMap(Int.init) ?? 300
+
     private let folder: TemporaryFolder
-    private let cuts: Int
     private var random = SeededRandom(seed: 19)
 
-    init() throws {
-        folder = try TemporaryFolder()
-        cuts = ProcessInfo.processInfo.environment["CUTS"].flatMap(Int.init) ?? 300
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     /// A file and its log as a crash leaves them: 60 transactions with three messages each.
     private func write(_ path: String) throws -> (database: Data, log: Data) {
@@ -61,7 +61,7 @@ import Testing
         let (database, log) = try write(folder.path())
         let path = folder.path("cut.sqlite")
         var counts: Set<Int> = []
-        for _ in 0..<cuts {
+        for _ in 0..<Self.cuts {
             remove(path)
             try database.write(to: URL(filePath: path))
             let length = Int.random(in: 0...log.count, using: &random)
@@ -79,7 +79,7 @@ import Testing
     @Test("A log with torn blocks ends ahead of them") mutating func tornLog() throws {
         let (database, log) = try write(folder.path())
         let path = folder.path("torn.sqlite")
-        for _ in 0..<cuts {
+        for _ in 0..<Self.cuts {
             remove(path)
             try database.write(to: URL(filePath: path))
             var torn = log
@@ -100,7 +100,7 @@ import Testing
     {
         let (database, log) = try write(folder.path())
         let path = folder.path("pages.sqlite")
-        for _ in 0..<cuts / 3 {
+        for _ in 0..<Self.cuts / 3 {
             remove(path)
             var torn = database
             let block = Int.random(in: 0..<max(1, database.count / 512), using: &random) * 512
