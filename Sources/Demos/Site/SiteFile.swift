@@ -56,8 +56,8 @@ package struct SiteFile: Sendable {
 
 /// The files that all pages share, and the site's home page.
 enum SharedFiles {
-    static let all = [
-        SiteFile("index.html", PackageResources.index_html),
+    static let all: [SiteFile] = [
+        .home,
         SiteFile("site.css", PackageResources.site_css),
         SiteFile("landing.css", PackageResources.landing_css),
         SiteFile("landing.js", PackageResources.landing_js),
