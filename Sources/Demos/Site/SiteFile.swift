@@ -64,6 +64,7 @@ enum SharedFiles {
         SiteFile("icon.svg", PackageResources.icon_svg),
         SiteFile("pusher-js.js", PackageResources.pusher_js_js),
         SiteFile("broker.js", PackageResources.broker_js),
+        SiteFile("attempts.js", PackageResources.attempts_js),
         SiteFile("backend.js", PackageResources.backend_js),
         SiteFile("me.js", PackageResources.me_js),
         SiteFile("people.js", PackageResources.people_js),
