@@ -380,7 +380,12 @@ let package = Package(
             swiftSettings: strict
         ),
         // The program `fanfare` as a process.
-        .target(name: "TestProgram", path: "Tests/TestProgram", swiftSettings: strict),
+        .target(
+            name: "TestProgram",
+            dependencies: ["TestPorts"],
+            path: "Tests/TestProgram",
+            swiftSettings: strict
+        ),
         // The site around a demo, without a socket.
         .target(
             name: "TestSite",
@@ -393,6 +398,8 @@ let package = Package(
         ),
         // A scripted HTTP server.
         .target(name: "TestHTTPServer", path: "Tests/TestHTTPServer", swiftSettings: strict),
+        // Ports for servers that are told their port.
+        .target(name: "TestPorts", path: "Tests/TestPorts", swiftSettings: strict),
         // A Redis server of a test's own, and values as trees.
         .target(
             name: "TestRedis",
@@ -493,7 +500,9 @@ let package = Package(
         ),
         .testTarget(
             name: "RedisTests",
-            dependencies: ["Redis", "RedisModel", "RESP", "Net", "TestRandom", "TestRedis"],
+            dependencies: [
+                "Redis", "RedisModel", "RESP", "Net", "TestPorts", "TestRandom", "TestRedis",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
@@ -549,7 +558,7 @@ let package = Package(
             dependencies: [
                 "FanfareServer", "Simulation", "Webhooks", "Archive", "SQLite", "BrowserClient",
                 "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                "TestRandom", "TestRedis", "Redis", "RESP",
+                "TestPorts", "TestRandom", "TestRedis", "Redis", "RESP",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -565,7 +574,8 @@ let package = Package(
             dependencies: [
                 "FanfareClient", "FanfareServer", "FanfareStorage", "FanfareTesting", "FanfareAPI",
                 "Net", "HTTP1",
-                "HTTPServer", "HTTPClient", "WebSocket", "PusherProtocol", "TestRandom",
+                "HTTPServer", "HTTPClient", "WebSocket", "PusherProtocol", "TestPorts",
+                "TestRandom",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -725,8 +735,8 @@ let package = Package(
         .testTarget(
             name: "FanfareBenchTests",
             dependencies: [
-                "fanfare", "FanfareBench", "CommandSupport", "TestProgram", "FanfareServer", "Net",
-                "HTTP1", "WebSocket", "PusherProtocol",
+                "fanfare", "FanfareBench", "CommandSupport", "TestPorts", "TestProgram",
+                "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: strict

@@ -1,6 +1,7 @@
 """A broker on loopback for one measurement, and `fanfare bench` against it."""
 
 import atexit
+import contextlib
 import functools
 import json
 import os
@@ -53,12 +54,24 @@ class Broker:
 
     def bench(self, name: str, *arguments: object, server: bool = True) -> dict:
         """Runs `fanfare bench`; returns its JSON object."""
-        command = [self._load_generator, "bench", name, "--url", self.url, "--json", "-", *map(str, arguments)]
-        command += [] if server else ["--", *self.arguments]
+        command = self._bench(name, *arguments) + ([] if server else ["--", *self.arguments])
         result = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=300)
         if not result.stdout:
             raise SystemExit(f"{' '.join(command)}\n{result.stderr}")
         return json.loads(result.stdout)
+
+    @contextlib.contextmanager
+    def load(self, name: str, *arguments: object):
+        """Runs `fanfare bench` beside what is measured, and ends it afterwards."""
+        command = self._bench(name, *arguments)
+        with subprocess.Popen(command, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as load:
+            try:
+                yield
+            finally:
+                load.kill()
+
+    def _bench(self, name: str, *arguments: object) -> list[str]:
+        return [self._load_generator, "bench", name, "--url", self.url, "--json", "-", *map(str, arguments)]
 
     @property
     def memory(self) -> int:

@@ -1,5 +1,6 @@
 import Foundation
 import PusherProtocol
+import TestPorts
 import TestProgram
 import Testing
 
@@ -86,7 +87,7 @@ import Testing
 
     @Test(arguments: [[], ["--kill"]]) func returnToARestartedBroker(_ kill: [String]) async throws
     {
-        let (port, server) = (try await freePort(), Program.path)
+        let (port, server) = (freePort(), Program.path)
         let found = try await members(
             "restart",
             ["--url", "ws://127.0.0.1:\(port)", "--clients", "20", "--within", "30"]
@@ -109,12 +110,5 @@ import Testing
         let result = try await Program.run(arguments)
         #expect(result.code != 0)
         #expect(result.errors.contains(text), "\(result.errors)")
-    }
-
-    /// A port that nothing listens on.
-    private func freePort() async throws -> UInt16 {
-        let broker = try FaultyBroker.start(.none)
-        await broker.stop()
-        return broker.port
     }
 }

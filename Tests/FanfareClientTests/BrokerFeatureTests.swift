@@ -3,6 +3,7 @@ import FanfareServer
 import Logging
 import Net
 import PusherProtocol
+import TestPorts
 import Testing
 
 @testable import FanfareClient
@@ -13,7 +14,7 @@ private struct World {
     let port: UInt16
     let api: BrokerAPI
 
-    init(port: UInt16 = 0) async throws {
+    init(port: UInt16 = freePort()) async throws {
         var app = AppConfiguration.development
         app.features.subscriptionCount = true
         app.features.watchlist = true

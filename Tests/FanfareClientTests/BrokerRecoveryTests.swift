@@ -3,6 +3,7 @@ import FanfareServer
 import Logging
 import Net
 import PusherProtocol
+import TestPorts
 import Testing
 
 @testable import FanfareClient
@@ -16,7 +17,7 @@ private struct Setting {
     let api: BrokerAPI
 
     init(
-        port: UInt16 = 0,
+        port: UInt16 = freePort(),
         _ change: (inout AppConfiguration) -> Void = { _ in }
     ) async throws {
         var configuration = Configuration.development

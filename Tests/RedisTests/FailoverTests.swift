@@ -1,6 +1,7 @@
 import RESP
 import Foundation
 import Redis
+import TestPorts
 import TestRedis
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
     }
 
     @Test func usesNoPositionTwice() throws {
-        let port = try freePort()
+        let port = freePort()
         let old = try ClusterStore(Self.listening(on: port))
         let replica = try RedisProcess([
             "--replicaof", "127.0.0.1 \(port)",
@@ -59,7 +60,7 @@ import Testing
     }
 
     @Test func isCleanAfterThePromotionOfAReplicaThatHasEverything() throws {
-        let port = try freePort()
+        let port = freePort()
         let old = try ClusterStore(Self.listening(on: port))
         let first = try old.register(with: identity(of: old.live), .all)
         let replica = try RedisProcess([
@@ -86,7 +87,7 @@ import Testing
     }
 
     @Test func isNotCleanAfterARestartFromAFile() throws {
-        let port = try freePort()
+        let port = freePort()
         let old = try ClusterStore(Self.listening(on: port))
         // With a replica, the file contains the history.
         let replica = try RedisProcess([

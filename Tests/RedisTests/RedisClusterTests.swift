@@ -1,6 +1,7 @@
 import Net
 import RESP
 import Redis
+import TestPorts
 import TestRedis
 import Testing
 
@@ -21,7 +22,7 @@ import Testing
         var location: RedisURL.Location { .host("127.0.0.1", port: port) }
 
         init() throws {
-            (port, busPort) = (try freePort(), try freePort())
+            (port, busPort) = (freePort(), freePort())
             redis = try RedisProcess([
                 "--port", "\(port)", "--bind", "127.0.0.1", "--cluster-enabled", "yes",
                 "--cluster-port", "\(busPort)", "--cluster-node-timeout", "5000",

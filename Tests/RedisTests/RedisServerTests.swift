@@ -2,6 +2,7 @@ import Glibc
 import Net
 import RESP
 import Redis
+import TestPorts
 import TestRedis
 import Testing
 
@@ -22,7 +23,7 @@ import Testing
 
     @Test func answersThroughTCPAndTLS() throws {
         let (certificate, key) = try DevelopmentCertificate.make(hosts: ["localhost"])
-        let (plain, secure) = (try freePort(), try freePort())
+        let (plain, secure) = (freePort(), freePort())
         let redis = try RedisProcess(
             [
                 "--port", "\(plain)", "--bind", "127.0.0.1", "--tls-port", "\(secure)",
@@ -208,18 +209,4 @@ import Testing
         #expect(RedisError(try live.evaluate(Self.increment, ["a"], []).text).code == code)
         #expect(try live.call("GET", "a") == .null)
     }
-}
-
-/// A port that no process listens on.
-func freePort() throws -> UInt16 {
-    let reactor = try Reactor(loop: EventLoop(name: "test"))
-    let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-    let listener = try reactor.listen(on: address) { _ in Refusing() }
-    defer { listener.close() }
-    return try #require(listener.address.port)
-}
-
-private final class Refusing: StreamDelegate {
-    func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int { bytes.count }
-    func streamClosed(_ stream: Stream, error: StreamError?) {}
 }

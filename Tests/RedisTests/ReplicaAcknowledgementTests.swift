@@ -1,6 +1,7 @@
 import Net
 import RESP
 import Redis
+import TestPorts
 import TestRedis
 import Testing
 
@@ -89,7 +90,7 @@ import Testing
     }
 
     private func primary() throws -> (Publisher, port: UInt16) {
-        let port = try freePort()
+        let port = freePort()
         let redis = try RedisProcess([
             "--port", "\(port)", "--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0",
         ])

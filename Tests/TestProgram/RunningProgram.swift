@@ -1,4 +1,5 @@
 import Foundation
+import TestPorts
 
 /// The running program, and the lines that it writes.
 package final class RunningProgram: Sendable {
@@ -78,7 +79,7 @@ package final class RunningProgram: Sendable {
     }
 }
 
-/// `fanfare serve` on free ports, during a test.
+/// `fanfare serve` on a free port, during a test.
 package struct RunningBroker {
     package let program: RunningProgram
     /// The line that says that the broker is ready.
@@ -86,7 +87,9 @@ package struct RunningBroker {
 
     /// Starts a broker and waits until it is ready.
     package init(_ arguments: [String] = []) async throws {
-        program = try RunningProgram(["serve", "--port", "0", "--loops", "2"] + arguments)
+        program = try RunningProgram(
+            ["serve", "--port", "\(freePort())", "--loops", "2"] + arguments
+        )
         guard let line = await program.output.first(containing: "ready on") else {
             throw Failure(errors: await program.errors.rest())
         }

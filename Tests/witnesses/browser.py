@@ -22,6 +22,8 @@ class Page:
             # Chromium refuses its sandbox to root, and a container may not have it.
             "--no-sandbox",
             "--disable-dev-shm-usage",
+            # A page that draws something sixty times a second takes the core of the others.
+            "--force-prefers-reduced-motion",
         ):
             options.add_argument(argument)
         if trusts_anybody:

@@ -10,6 +10,8 @@ import threading
 import time
 from pathlib import Path
 
+from ports import free_port
+
 ROOT = Path(__file__).resolve().parents[2]
 # Taken out of the environment: to the programs, what begins like this is configuration.
 BUILD = Path(os.environ.pop("FANFARE_BUILD", ROOT / ".build" / "debug"))
@@ -138,13 +140,13 @@ class Broker(Program):
 
     app_id, key, secret = "1", "app-key", "app-secret"
 
-    def __init__(self, port=0, certificate=None, configuration=None, through=()):
+    def __init__(self, port=None, certificate=None, configuration=None, through=()):
         configured = ["--config", configuration] if configuration else []
         tls = []
         if certificate:
             tls = ["--tls-port", 0]
             tls += ["--tls-certificate", certificate.certificate, "--tls-key", certificate.key]
-        super().__init__("fanfare", "serve", "--port", port, *tls, *configured, through=through)
+        super().__init__("fanfare", "serve", "--port", port or free_port(), *tls, *configured, through=through)
         ready = self.await_ready(r"^fanfare [0-9.]+: ready .*")[0]
         self.port = int(re.search(r"\bws://[^ ]*:(\d+)", ready)[1])
         secure = re.search(r"\bwss://[^ ]*:(\d+)", ready)
@@ -153,7 +155,7 @@ class Broker(Program):
         self.tls_url = f"https://localhost:{self.tls_port}"
 
 
-def broker_with_recovery(folder, port=0, **recovery):
+def broker_with_recovery(folder, port=None, **recovery):
     """A broker whose development app has these settings below `recovery`."""
     file = folder / "broker.json"  # JSON is YAML as well.
     app = {"id": Broker.app_id, "key": Broker.key, "secret": Broker.secret, "recovery": recovery}
@@ -164,11 +166,11 @@ def broker_with_recovery(folder, port=0, **recovery):
 class Demos(Program):
     """`fanfare-demos` on loopback, with a database of its own."""
 
-    def __init__(self, broker_port, port=0, database=None, public_broker=None, pusher_js=None):
+    def __init__(self, broker_port, port=None, database=None, public_broker=None, pusher_js=None):
         options = {"database": database, "public-broker": public_broker, "pusher-js": pusher_js}
         given = [part for name, value in options.items() if value for part in (f"--{name}", value)]
         broker = f"http://127.0.0.1:{broker_port}"
-        super().__init__("fanfare-demos", "--port", port, "--broker", broker, *given)
+        super().__init__("fanfare-demos", "--port", port or free_port(), "--broker", broker, *given)
         self.port = int(self.await_ready(r"ready http://[^ ]*:(\d+)")[1])
         self.url = f"http://127.0.0.1:{self.port}"
 

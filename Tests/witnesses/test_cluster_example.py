@@ -13,8 +13,8 @@ import pytest
 import websocket
 
 from cluster.servers import RedisServer, Sentinels
+from ports import accepts, free_port
 from programs import BUILD, ROOT, Program, await_true
-from web_server import accepts, free_port
 
 EXAMPLE = ROOT / "config" / "cluster"
 KEY, SECRET = "replace-this-key", "a-secret-from-the-environment"

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from ports import free_port
 from programs import BUILD, Broker, Program, await_true
-from web_server import free_port
 
 PASSWORD = "a-long-password"
 VIEWS = ("overview", "events", "channels", "connections", "webhooks", "limits", "configuration", "snippets")

@@ -13,9 +13,9 @@ import pytest
 
 from cluster.servers import RedisServer
 from documents import block_with, blocks_in
+from ports import accepts, free_port
 from programs import BUILD, ROOT, Broker, await_true
 from pusher_socket import PusherSocket
-from web_server import accepts, free_port
 
 GUIDE = "docs/deployment.md"
 PATH = f"{os.environ['PATH']}:/usr/sbin"

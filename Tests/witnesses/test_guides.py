@@ -18,11 +18,11 @@ import pusher
 import pytest
 
 from documents import block_with, blocks_in
+from ports import accepts, free_port
 from programs import ROOT, Program, await_true, run
 from pusher_socket import PusherSocket
 from static_site import StaticSite
 from swift_program import compile_program
-from web_server import accepts, free_port
 
 GUIDE = "docs/browsers.md"
 BROKER_IN_GUIDE, ENDPOINT_IN_GUIDE = "6001", "3000"

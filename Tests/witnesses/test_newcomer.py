@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 
 from documents import block_with, blocks_in
+from ports import accepts
 from programs import BUILD, ROOT, Program, await_true
 from static_site import StaticSite
-from web_server import accepts
 
 README = (ROOT / "README.md").read_text()
 PUSHER_JS_IN_README = "https://js.pusher.com/8.4.0/pusher.min.js"

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 
+from ports import free_port
 from programs import STOP_TIME_MAX, await_true
 
 CONFIGURATION = """
@@ -29,15 +30,6 @@ http {{
 """
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-def accepts(port):
-    """Whether something listens on the port."""
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 class WebServer:

@@ -9,8 +9,8 @@ readonly hostile="FanfareServerTests\\.(Hostile|ControlFrame|HalfOpen|Overload|S
 # tests; and they take a core each, so that all at once would exceed their time limits.
 readonly programs='FanfareCommandTests\.' benches='FanfareBenchTests\.|AppleStubsTests' servers='RedisTests\.'
 # Simulated time advances only on request, so a close must take effect at once, not when a child process started
-# concurrently closes its inherited descriptors: one at a time.
-readonly simulation='SimulationTests\.'
+# concurrently closes its inherited descriptors: one at a time. What has a store takes half the time of all.
+readonly simulation='SimulationTests\.' store_simulation='SimulationTests\.(Cluster|Archive)'
 # A message to a callback passes through several tasks, each behind those of all other tests in the process: the modules
 # with the most tests run in two groups of their own.
 readonly clients='(Fanfare(Client|API|Testing|UI)|PusherSwift|PusherSwiftMode5)Tests\.'

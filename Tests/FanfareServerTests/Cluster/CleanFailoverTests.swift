@@ -1,5 +1,6 @@
 import Foundation
 import PusherProtocol
+import TestPorts
 import TestRedis
 import Testing
 
@@ -31,7 +32,7 @@ import Testing
     }
 
     private func run(loops: Int, _ body: (Store) async throws -> Void) async throws {
-        let port = try freePort()
+        let port = freePort()
         let primary = try RedisProcess([
             "--port", "\(port)", "--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0",
         ])

@@ -1,4 +1,5 @@
 import PusherProtocol
+import TestPorts
 import TestRedis
 import Testing
 
@@ -33,7 +34,7 @@ import Testing
     }
 
     private func server() throws -> (process: RedisProcess, port: UInt16) {
-        let port = try freePort()
+        let port = freePort()
         return (try RedisProcess(["--port", "\(port)", "--bind", "127.0.0.1"]), port)
     }
 

@@ -2,6 +2,7 @@ import Broker
 import PusherProtocol
 import Redis
 import Synchronization
+import TestPorts
 import TestRedis
 import Testing
 
@@ -319,10 +320,10 @@ import Testing
         isRedisCluster: Bool,
         expected: String
     ) async throws {
-        let port = try freePort()
+        let port = freePort()
         let redis = try RedisProcess([
             "--port", "\(port)", "--bind", "127.0.0.1", "--cluster-enabled",
-            isRedisCluster ? "yes" : "no", "--cluster-port", "\(try freePort())",
+            isRedisCluster ? "yes" : "no", "--cluster-port", "\(freePort())",
         ])
         let reason = try await refusal {
             ($0.urls, $0.mode) = (["redis://127.0.0.1:\(port)"], mode)

@@ -1,4 +1,5 @@
 import Redis
+import TestPorts
 import TestRedis
 import Testing
 
@@ -12,7 +13,7 @@ struct RedisClusterServer {
     /// Starts a server that knows no other and has no slots.
     init(needsAllSlots: Bool = false) throws {
         func start() throws -> (port: UInt16, busPort: UInt16, redis: RedisProcess) {
-            let (port, busPort) = (try freePort(), try freePort())
+            let (port, busPort) = (freePort(), freePort())
             let redis = try RedisProcess([
                 "--port", "\(port)", "--bind", "127.0.0.1", "--cluster-enabled", "yes",
                 "--cluster-port", "\(busPort)", "--cluster-node-timeout", "5000",

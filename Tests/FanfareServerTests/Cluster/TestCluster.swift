@@ -111,14 +111,3 @@ extension RedisProcess {
         return String(decoding: line.dropLast(), as: UTF8.self)
     }
 }
-
-/// A TCP port that nothing listens on.
-func freePort() throws -> UInt16 {
-    let reactor = try Reactor(loop: EventLoop(name: "test"))
-    let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
-    let listener = try reactor.listen(on: address) { _ in
-        DrainingStream(in: DrainingStreams(), within: .zero)
-    }
-    defer { reactor.shutDown() }
-    return try #require(listener.address.port)
-}

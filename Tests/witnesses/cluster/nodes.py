@@ -5,9 +5,9 @@ import random
 import signal
 import time
 
+from ports import free_port
 from programs import Broker
 from recovery.relay import Relay
-from web_server import free_port
 
 from .servers import PRIMARY_NAME
 

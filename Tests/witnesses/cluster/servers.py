@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from web_server import free_port
+from ports import free_port
 
 #: Seconds until a server listens, or a replica has the data of its primary.
 START_TIME_MAX = 60

@@ -104,7 +104,7 @@ class Run:
             await_last(clients.values(), self._publisher, self._ledger, DELIVERY_TIME_MAX)
             return [self._outcome(kind, each.report) for kind, each in clients.items()]
 
-    def _start_broker(self, port=0):
+    def _start_broker(self, port=None):
         file = self._folder / "fanfare.json"  # JSON is YAML as well.
         rules = [{"channel_prefix": "channel-", "keep": "always"}]
         recovery = {"rules": rules, "messages_max": 10_000, "bytes_max": 16 << 20, "replay_bytes_max": 16 << 20}

@@ -1,0 +1,26 @@
+"""Ports of servers that a test starts."""
+
+import random
+import socket
+
+
+def free_port():
+    """A port that nothing on 127.0.0.1 listens on, for a server that is told its port, as one that starts again.
+
+    It is below the ports that Linux gives to outgoing connections and to listeners on port 0 (32768 and more):
+    while the server is away, the kernel gives it to nobody else.
+    """
+    while True:
+        port = random.randrange(20_000, 32_768)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
+
+
+def accepts(port):
+    """Whether something listens on the port."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
