@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["top"], 1, "set metrics.port"),
+        (["top"], 1, "FANFARE_METRICS_PORT=9100"),
         (["top", "--url", "http://127.0.0.1:1"], 1, "Check metrics.host and metrics.port"),
         (["top", "--url", "nowhere"], 1, "--url must be an address such as"),
         (["top", "--interval", "0"], 64, "--interval must be 0.1 to 3600 seconds"),

@@ -4,16 +4,20 @@ Each page in three ways: light, dark, and as a phone of 360 pixels shows it, as 
 """
 
 import base64
+import itertools
 import json
+import math
 import subprocess
 import time
 from contextlib import ExitStack
 
+import pusher
 from browser import Page
 from contacts_page import ADA, ContactsPage
 from films_page import FilmsPage
 from png import reduced
 from programs import BUILD, ROOT, Broker, Demos, await_true
+from pusher_socket import PusherSocket
 from room_page import RoomPage
 from table_page import TablePage, post
 from text_page import TextPage
@@ -23,6 +27,8 @@ PICTURES = ROOT / "config" / "pictures"
 # Until rows have glided to their places, and the colour of what has changed has faded.
 REST = 2
 PHONE_WIDTH, PHONE_HEIGHT_MAX, HEIGHT_MAX = 360, 780, 1_300
+# Seconds. The charts of the console have a point every ten.
+TRAFFIC_TIME = 90
 
 
 def take(page, name, width):
@@ -184,14 +190,32 @@ def trigger(broker, channel, event, data):
     subprocess.run(command, check=True, capture_output=True, timeout=30)
 
 
-def take_console(browser, broker):
-    """Each view of the console, while something happens."""
+def make_traffic(broker, stack):
+    """Something for the charts: subscribers come, and events at a rate that rises and falls."""
+    backend = pusher.Pusher(broker.app_id, broker.key, broker.secret, host="127.0.0.1", port=broker.port, ssl=False)
+    begin = time.monotonic()
+    sockets = []
+    for number in itertools.count():
+        seconds = time.monotonic() - begin
+        if seconds > TRAFFIC_TIME:
+            return
+        if len(sockets) < seconds / 4:
+            sockets.append(stack.enter_context(PusherSocket(f"ws://127.0.0.1:{broker.port}", broker.key)))
+            sockets[-1].subscribe("news")
+        backend.trigger("news", "published", {"id": number, "title": "The moment it happens"})
+        time.sleep(0.02 + 0.2 * (1 + math.cos(seconds / 9)))
+
+
+def take_console(browser, broker, stack):
+    """Each view of the console, behind a while with clients and events."""
+    make_traffic(broker, stack)
     browser.open(broker.url + "/")
     await_true(lambda: browser.connection == "Live", "a live console")
     for dish in ("Soup", "Bread", "Cheese"):
         trigger(broker, "private-orders", "ordered", {"dish": dish, "table": 7})
     for number in range(6):
         trigger(broker, "news", "published", {"id": 4200 + number, "title": "The moment it happens"})
+    trigger(broker, "private-orders", "ordered", {"dish": "Cake", "table": 3})
     links = "return [...document.querySelectorAll('nav a[href^=\"#\"]')].map((link) => link.hash.slice(1))"
     for view in browser._driver.execute_script(links):
         browser._driver.execute_script("location.hash = arguments[0]", view)
@@ -214,7 +238,7 @@ def main():
         take_text(demos)
         take_room(demos)
         # Behind the demos: their events and pages are in it.
-        take_console(browser, broker)
+        take_console(browser, broker, stack)
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def panes(page):
 
 def test_it_says_what_this_is_and_measures_the_round_trip(page):
     assert page.text("h1") == "Fanfare"
-    assert page.text(".purpose") == "Sends events to browsers, phones and servers the moment they happen."
+    assert page.text("header div p") == "Sends events to browsers, phones and servers the moment they happen."
     await_true(lambda: page.text("#round-trip").endswith(" ms"), "the time of a round trip")
 
 

@@ -65,6 +65,7 @@ cat <<SUMMARY
 
   Broker      ws://127.0.0.1:$port   app key: $key
   Six apps    http://127.0.0.1:$demo_port/   open one in two windows
+  Console     http://127.0.0.1:$port/   what the broker does
   Try         .build/release/demo-terminal table$addresses
               .build/release/fanfare trigger notice '{"text": "Hello!"}' --channel userslist$url
 

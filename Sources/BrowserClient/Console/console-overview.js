@@ -58,8 +58,8 @@ export function showLoad({ sample, limits }) {
   if (!history.length || sample[0] - history.at(-1)[0] >= STEP) {
     history.push(sample);
     history = history.filter(([time]) => time > sample[0] - HOUR);
-    draw();
   }
+  draw();
   showLimits(limits);
 }
 
@@ -70,9 +70,11 @@ function rate(before, after, index) {
 }
 
 function draw() {
+  // The present is the end of each chart, also between two of its points.
+  const samples = last === null || last === history.at(-1) ? history : [...history, last];
   for (const [tile, { chart, scale }] of tiles) {
-    const points = history.flatMap((sample, index) => {
-      const number = tile.isRate ? rate(history[index - 1], sample, tile.index) : sample[tile.index];
+    const points = samples.flatMap((sample, index) => {
+      const number = tile.isRate ? rate(samples[index - 1], sample, tile.index) : sample[tile.index];
       return number === null ? [] : [[sample[0], number]];
     });
     if (!points.length) continue;

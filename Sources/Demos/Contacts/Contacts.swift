@@ -6,7 +6,13 @@ extension Demo {
         name: "Contacts",
         path: "/contacts/",
         files: [
-            SiteFile("index.html", PackageResources.index_html),
+            .page(
+                title: "Contacts",
+                purpose: "Every screen follows its model, without a refresh.",
+                style: "contacts.css",
+                script: "contacts.js",
+                content: PackageResources.content_html
+            ),
             SiteFile("contacts.css", PackageResources.contacts_css),
             SiteFile("contacts.js", PackageResources.contacts_js),
             SiteFile("state.js", PackageResources.state_js),

@@ -7,7 +7,13 @@ extension Demo {
         name: "Films",
         path: "/films/",
         files: [
-            SiteFile("index.html", PackageResources.index_html),
+            .page(
+                title: "Films",
+                purpose: "Several rows change at once, on every screen.",
+                style: "films.css",
+                script: "films.js",
+                content: PackageResources.content_html
+            ),
             SiteFile("films.css", PackageResources.films_css),
             SiteFile("films.js", PackageResources.films_js),
             SiteFile("catalogue.js", PackageResources.catalogue_js),

@@ -8,7 +8,12 @@ extension Demo {
         name: "Realtime table",
         path: "/table/",
         files: [
-            SiteFile("index.html", PackageResources.index_html),
+            .page(
+                title: "Realtime table",
+                purpose: "One list, the same on every screen.",
+                script: "table.js",
+                content: PackageResources.content_html
+            ),
             SiteFile("table.js", PackageResources.table_js),
         ],
         migrations: [.createUsers, .touchUsers]

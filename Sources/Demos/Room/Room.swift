@@ -10,7 +10,13 @@ extension Demo {
         name: "Room",
         path: "/room/",
         files: [
-            SiteFile("index.html", PackageResources.index_html),
+            .page(
+                title: "Room",
+                purpose: "Who is here, who is typing, and messages that only this room can read.",
+                style: "room.css",
+                script: "room.js",
+                content: PackageResources.content_html
+            ),
             SiteFile("room.css", PackageResources.room_css),
             SiteFile("room.js", PackageResources.room_js),
             SiteFile("messages.js", PackageResources.messages_js),

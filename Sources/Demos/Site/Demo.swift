@@ -8,7 +8,15 @@ package import HTTPServer
 ///         package static let greetings = Demo(
 ///             name: "Greetings",
 ///             path: "/greetings/",
-///             files: [SiteFile("index.html", PackageResources.index_html)],
+///             files: [
+///                 .page(
+///                     title: "Greetings",
+///                     purpose: "Everyone says hello.",
+///                     script: "greetings.js",
+///                     content: PackageResources.content_html
+///                 ),
+///                 SiteFile("greetings.js", PackageResources.greetings_js),
+///             ],
 ///             channels: ["presence-greetings"]
 ///         ) { environment in
 ///             [.get("all") { _ in try .encoding(["Hello"]) }]
@@ -19,7 +27,7 @@ package struct Demo: Sendable {
     package let name: String
     /// The path of its page; it begins and ends with a slash.
     package let path: String
-    /// The files of its page, including `index.html`.
+    /// The files of its page, and the page itself.
     package let files: [SiteFile]
     /// Its migrations, oldest first; never reordered.
     package let migrations: [Migration]
@@ -39,7 +47,7 @@ package struct Demo: Sendable {
     /// - Parameters:
     ///   - name: The name.
     ///   - path: The path of its page, such as `/table/`.
-    ///   - files: The files of its page, including `index.html`.
+    ///   - files: The files of its page, and the page itself.
     ///   - migrations: Its migrations, oldest first.
     ///   - channels: The private and presence channels that its pages may join; a trailing `*` matches any suffix.
     ///   - routes: Creates its routes, once, when the database is ready. A path with a leading slash is absolute,

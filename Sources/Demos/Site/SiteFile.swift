@@ -56,14 +56,15 @@ package struct SiteFile: Sendable {
 
 /// The files that all pages share, and the site's home page.
 enum SharedFiles {
-    static let all = [
-        SiteFile("index.html", PackageResources.index_html),
+    static let all: [SiteFile] = [
+        .home,
         SiteFile("site.css", PackageResources.site_css),
         SiteFile("landing.css", PackageResources.landing_css),
         SiteFile("landing.js", PackageResources.landing_js),
         SiteFile("icon.svg", PackageResources.icon_svg),
         SiteFile("pusher-js.js", PackageResources.pusher_js_js),
         SiteFile("broker.js", PackageResources.broker_js),
+        SiteFile("attempts.js", PackageResources.attempts_js),
         SiteFile("backend.js", PackageResources.backend_js),
         SiteFile("me.js", PackageResources.me_js),
         SiteFile("people.js", PackageResources.people_js),

@@ -6,7 +6,13 @@ extension Demo {
         name: "Text editor",
         path: "/text/",
         files: [
-            SiteFile("index.html", PackageResources.index_html),
+            .page(
+                title: "Text editor",
+                purpose: "One text that all users edit at the same time.",
+                style: "text.css",
+                script: "text.js",
+                content: PackageResources.content_html
+            ),
             SiteFile("text.css", PackageResources.text_css),
             SiteFile("text.js", PackageResources.text_js),
             SiteFile("live-text.js", PackageResources.live_text_js),

@@ -8,7 +8,13 @@ extension Demo {
         name: "To-do",
         path: "/to-do/",
         files: [
-            SiteFile("index.html", PackageResources.index_html),
+            .page(
+                title: "To-do",
+                purpose: "What is to be done, on every screen.",
+                style: "to-do.css",
+                script: "to-do.js",
+                content: PackageResources.content_html
+            ),
             SiteFile("to-do.css", PackageResources.to_do_css),
             SiteFile("to-do.js", PackageResources.to_do_js),
             SiteFile("queries.js", PackageResources.queries_js),

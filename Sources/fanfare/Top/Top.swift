@@ -11,8 +11,8 @@ struct Top: AsyncParsableCommand {
         abstract: "Show what a broker does, each second.",
         discussion: """
             Connections, channels, events, deliveries and queues, from the broker's metrics: its \
-            configuration needs metrics.port. Ctrl-C ends it. Into a pipe, each refresh is printed \
-            below the last.
+            configuration needs metrics.port, or the environment of both FANFARE_METRICS_PORT. \
+            Ctrl-C ends it. Into a pipe, each refresh is printed below the last.
 
             Examples:
               fanfare top --config fanfare.yaml
@@ -74,7 +74,8 @@ struct Top: AsyncParsableCommand {
             guard let port = configuration.port, port != 0 else {
                 throw CommandError(
                     "The broker shows no metrics: set metrics.port in its configuration, and name "
-                        + "the file with --config, or the address with --url."
+                        + "the file with --config, or the address with --url. Without a file, "
+                        + "start both commands with FANFARE_METRICS_PORT=9100."
                 )
             }
             // One address of all networks is this machine's.

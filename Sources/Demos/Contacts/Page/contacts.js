@@ -22,6 +22,7 @@ element("search").addEventListener("input", ({ target }) => list.search(target.v
 
 // The other screens
 
+const panes = document.querySelector(".panes");
 let screen = null;
 /** A deleted contact to be added again. */
 let draft;
@@ -29,7 +30,7 @@ let draft;
 function open() {
   const place = location.hash.replace(/^#\/?/, "");
   screen?.close();
-  document.body.dataset.screen = place === "" ? "list" : place === "add" ? "add" : "details";
+  panes.dataset.screen = place === "" ? "list" : place === "add" ? "add" : "details";
   list.select(place === "add" ? null : place || null);
   element("screen-touched").textContent = "";
   const table = new Table(element("screen"));

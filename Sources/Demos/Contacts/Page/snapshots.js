@@ -1,8 +1,7 @@
 // The snapshots of one model, for all screens that follow it: fetched at the start and whenever an event lacks
 // the model.
 
-/** Times in milliseconds. */
-const RETRY_PAUSES = [1_000, 2_000, 4_000, 8_000];
+import { Attempts } from "/attempts.js";
 
 export class Snapshots {
   /** Called with the error when the model cannot be fetched; null when it can again. */
@@ -29,7 +28,8 @@ export class Snapshots {
     else this.load();
     return () => {
       this.#takers.delete(take);
-      if (!this.isFollowed) clearTimeout(this.#timer);
+      // Its attempts end with their pause.
+      if (!this.isFollowed) this.#loads.hurry();
     };
   }
 
@@ -53,38 +53,38 @@ export class Snapshots {
   // Fetching
 
   #isLoading = false;
-  #mustLoadAgain = false;
-  #failures = 0;
-  #timer = null;
+  #mustLoad = false;
+  #loads = new Attempts();
 
   /** Fetches the model, again after a running request, whose response may be older. */
-  load() {
-    clearTimeout(this.#timer);
-    this.#mustLoadAgain = this.#isLoading;
+  async load() {
+    this.#mustLoad = true;
+    this.#loads.hurry();
     if (this.#isLoading) return;
     this.#isLoading = true;
-    this.#loadOnce().finally(() => {
+    try {
+      while (this.#mustLoad && this.isFollowed) await this.#loadOnce();
+    } finally {
       this.#isLoading = false;
-      if (this.#mustLoadAgain && this.isFollowed) this.load();
-    });
+    }
   }
 
   async #loadOnce() {
+    this.#mustLoad = false;
     const revisionBefore = this.#latest?.revision ?? 0;
     try {
       const snapshot = await this.#fetch();
-      this.#failures = 0;
+      this.#loads.succeeded();
       this.onproblem(null);
       // Older than an event, unless the store was reset.
       const isOvertaken = snapshot.revision >= revisionBefore && snapshot.revision < (this.#latest?.revision ?? 0);
       if (!isOvertaken) this.#give(snapshot);
     } catch (error) {
       if (!this.isFollowed) return;
-      const pause = RETRY_PAUSES[Math.min(this.#failures, RETRY_PAUSES.length - 1)];
-      this.#failures += 1;
-      this.#timer = setTimeout(() => this.load(), pause);
       this.onproblem(error);
       for (const take of [...this.#takers]) take({ error });
+      if (!this.#mustLoad) await this.#loads.pause();
+      this.#mustLoad = true;
     }
   }
 }

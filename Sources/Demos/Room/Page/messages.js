@@ -1,12 +1,11 @@
 // The messages of the room: shown at once, and sent until the backend has them; the browser keeps those that wait.
 
+import { Attempts } from "/attempts.js";
 import { Refused, request } from "/backend.js";
 import { me, pageID, uuid } from "/me.js";
 import { notice, showProblem } from "/site.js";
 import { Unsent } from "/unsent.js";
 
-/** Times in milliseconds. */
-const RETRY_PAUSES = [1_000, 2_000, 4_000, 8_000];
 /** As many as the backend keeps. */
 const COUNT_MAX = 50;
 
@@ -20,12 +19,12 @@ export class Messages {
   #waiting;
   #unsent = new Unsent("room", pageID);
   #isSending = false;
-  /** Each ends the delay of an attempt to load or send. */
-  #retries = new Set();
+  #loads = new Attempts();
+  #sends = new Attempts();
 
   constructor() {
     this.#waiting = this.#unsent.adopt();
-    addEventListener("online", () => this.#retries.forEach((retry) => retry()));
+    for (const attempts of [this.#loads, this.#sends]) addEventListener("online", () => attempts.hurry());
     this.#send();
   }
 
@@ -57,17 +56,19 @@ export class Messages {
 
   /** Loads the messages, until that succeeds. */
   async load() {
-    for (let attempt = 0; ; attempt += 1) {
+    for (;;) {
       const known = new Set(this.#accepted.keys());
       try {
         const messages = await request("GET", "messages");
         // What has arrived meanwhile is behind them; what the backend does not have any more is gone.
         const arrived = [...this.#accepted.values()].filter(({ id }) => !known.has(id));
         this.#accepted = new Map([...messages, ...arrived].map((message) => [message.id, message]));
+        this.#loads.succeeded();
         showProblem("backend", "", null);
         return this.onchange();
       } catch ({ message }) {
-        await this.#pause(attempt, "backend", "The messages cannot be loaded.", message);
+        showProblem("backend", "The messages cannot be loaded.", `${message} Retrying …`, () => this.#loads.hurry());
+        await this.#loads.pause();
       }
     }
   }
@@ -75,18 +76,20 @@ export class Messages {
   async #send() {
     if (this.#isSending) return;
     this.#isSending = true;
-    for (let attempt = 0; this.#waiting.length > 0; attempt += 1) {
+    while (this.#waiting.length > 0) {
       const { id, user, name, text } = this.#waiting[0];
       try {
         await request("POST", "messages", { id, user_id: user, user_name: name, text });
+        this.#sends.succeeded();
         this.#sent();
-        attempt = -1;
       } catch (error) {
         if (error instanceof Refused) {
           notice(error.message);
           this.#sent();
         } else {
-          await this.#pause(attempt, "edit", "Your message is not sent yet.", error.message);
+          const hurry = () => this.#sends.hurry();
+          showProblem("edit", "Your message is not sent yet.", `${error.message} Retrying …`, hurry);
+          await this.#sends.pause();
         }
       }
     }
@@ -100,17 +103,5 @@ export class Messages {
     if (!this.#accepted.has(message.id)) this.#accepted.set(message.id, message);
     this.#unsent.keep(this.#waiting);
     this.onchange();
-  }
-
-  async #pause(attempt, problem, title, reason) {
-    await new Promise((resume) => {
-      const retry = () => {
-        this.#retries.delete(retry);
-        resume();
-      };
-      this.#retries.add(retry);
-      showProblem(problem, title, `${reason} Retrying …`, retry);
-      setTimeout(retry, RETRY_PAUSES[Math.min(attempt, RETRY_PAUSES.length - 1)]);
-    });
   }
 }

@@ -1,13 +1,11 @@
 // The page's connection to the broker, with fanfare.js, or with pusher-js for ?client=pusher-js. Both have the interface
 // of `Fanfare`, and the broker serves the scripts of both.
 
+import { Attempts } from "./attempts.js";
 import { request, Refused } from "./backend.js";
 import { me } from "./me.js";
 import { offerOffline } from "./offline.js";
 import { notice, showConnection } from "./site.js";
-
-/** The retry delay for the site's configuration and for the broker's scripts, in milliseconds. */
-const RETRY_PAUSE = 2_000;
 
 /** Connects and shows the state on the page; `prepare(client)` subscribes before the connection opens. */
 export async function connect(prepare) {
@@ -40,25 +38,25 @@ async function make({ key, host = location.hostname, port, tls, pusherJS: url })
 
 /** Imports a module as soon as the broker can be reached. */
 async function load(url, broker) {
-  for (let attempt = 0; ; attempt += 1) {
+  const attempts = new Attempts();
+  for (let number = 1; ; number += 1) {
     try {
       // A browser may remember the failure of a URL.
-      return await import(attempt === 0 ? url : `${url}?attempt=${attempt}`);
+      return await import(number === 1 ? url : `${url}?attempt=${number}`);
     } catch {
-      await new Promise((resume) => {
-        showConnection({ url: broker, connect: resume }, "waiting");
-        setTimeout(resume, RETRY_PAUSE);
-      });
+      showConnection({ url: broker, connect: () => attempts.hurry() }, "waiting");
+      await attempts.pause();
     }
   }
 }
 
 async function config() {
+  const attempts = new Attempts();
   for (;;) {
     try {
       return await request("GET", "/config.json");
     } catch {
-      await new Promise((resume) => setTimeout(resume, RETRY_PAUSE));
+      await attempts.pause();
     }
   }
 }

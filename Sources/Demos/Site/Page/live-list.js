@@ -9,6 +9,7 @@
 // missed behind a cut arrives without a request. It also loads after a gap in the revisions and when the event of a
 // commit does not arrive.
 
+import { Attempts } from "./attempts.js";
 import { Refused, request } from "./backend.js";
 import { ListModel } from "./list-model.js";
 import { pageID } from "./me.js";
@@ -19,8 +20,8 @@ import { Unsent } from "./unsent.js";
 export { anchorAt, move, newRowID, put, remove, update } from "./list-model.js";
 
 /** Times in milliseconds. */
-const RETRY_PAUSES = [1_000, 2_000, 4_000, 8_000];
 const EVENT_TIME_MAX = 2_000;
+const GAP_TIME_MAX = 1_000;
 
 export class LiveList {
   /**
@@ -111,68 +112,70 @@ export class LiveList {
   // Loading
 
   #isLoading = false;
-  #mustLoadAgain = false;
-  #failedLoads = 0;
-  #loadTimer = null;
+  #mustLoad = false;
+  #loads = new Attempts();
+  #gapTimer = null;
 
   /** Loads the list, again after a running load, whose response may be older. */
-  load() {
-    clearTimeout(this.#loadTimer);
-    this.#mustLoadAgain = this.#isLoading;
+  async load() {
+    this.#mustLoad = true;
+    this.#loads.hurry();
     if (this.#isLoading) return;
     this.#isLoading = true;
-    this.#loadOnce().finally(() => {
+    try {
+      while (this.#mustLoad) await this.#loadOnce();
+    } finally {
       this.#isLoading = false;
-      if (this.#mustLoadAgain) this.load();
-    });
+    }
   }
 
   async #loadOnce() {
+    clearTimeout(this.#gapTimer);
+    this.#mustLoad = false;
     const mark = this.#model.mark();
     try {
       this.#model.replace(await request("GET", this.#base), mark);
     } catch (error) {
-      const pause = RETRY_PAUSES[Math.min(this.#failedLoads, RETRY_PAUSES.length - 1)];
-      this.#failedLoads += 1;
       showProblem("backend", "The list cannot be loaded.", `${error.message} Retrying …`, () => this.load());
-      this.#loadTimer = setTimeout(() => this.load(), pause);
+      if (!this.#mustLoad) await this.#loads.pause();
+      this.#mustLoad = true;
       return;
     }
-    this.#failedLoads = 0;
+    this.#loads.succeeded();
     showProblem("backend", "", null);
     this.#show([], false);
     this.#send();
-    if (this.#model.hasGap) this.#loadTimer = setTimeout(() => this.load(), RETRY_PAUSES[0]);
+    if (this.#model.hasGap) this.#gapTimer = setTimeout(() => this.load(), GAP_TIME_MAX);
   }
 
   /** Retries at once what has failed. */
   #wakeUp() {
-    if (this.#failedLoads > 0) this.load();
-    this.#retry?.();
+    if (this.#loads.haveFailed) this.load();
+    this.#sends.hurry();
   }
 
   // Edits are sent one at a time, so that they take effect in order. An edit without an answer is sent again:
   // the backend recognises it by its mutation.
 
   #isSending = false;
-  /** Ends the delay before the next attempt. */
-  #retry = null;
+  #sends = new Attempts();
 
   async #send() {
     if (this.#isSending) return;
     this.#isSending = true;
-    for (let attempt = 0, edit; (edit = this.#model.unanswered[0]); attempt += 1) {
+    let edit;
+    while ((edit = this.#model.unanswered[0])) {
       const { mutation, operations } = edit;
       const revisionBefore = this.revision;
       try {
         const { revision } = await request("POST", `${this.#base}/operations`, { mutation, operations });
+        this.#sends.succeeded();
         this.#confirm(edit, revision);
         // Its event was lost, or the backend was reset.
         if (revision <= revisionBefore) this.load();
-        attempt = -1;
       } catch (error) {
         if (error instanceof Refused) this.#refused(edit, error);
-        else await this.#pause(attempt, error);
+        else await this.#unavailable(error);
       }
       this.#unsent.keep(this.#model.unanswered);
     }
@@ -194,14 +197,9 @@ export class LiveList {
     this.load();
   }
 
-  async #pause(attempt, error) {
-    const pause = RETRY_PAUSES[Math.min(attempt, RETRY_PAUSES.length - 1)];
-    await new Promise((resume) => {
-      this.#retry = resume;
-      showProblem("edit", "Your changes are not saved yet.", `${error.message} Retrying …`, resume);
-      setTimeout(resume, pause);
-    });
-    this.#retry = null;
+  async #unavailable({ message }) {
+    showProblem("edit", "Your changes are not saved yet.", `${message} Retrying …`, () => this.#sends.hurry());
+    await this.#sends.pause();
   }
 }
 

@@ -11,14 +11,14 @@
 // have the same text, in any order of arrival. IDs of deleted scalars are kept until the backend begins a new
 // epoch.
 
+import { Attempts } from "/attempts.js";
+
 const OPERATION_LENGTH_MAX = 1_000;  // scalars
 const BATCH_LENGTH_MAX = 8_000;      // bytes of JSON, so that it fits into an event
 const WAITING_MAX = 1_000;           // operations
 const TEXT_LENGTH_MAX = 100_000;     // scalars
 
-// Milliseconds.
-const SENDING_DELAY = 80;
-const RETRY_PAUSES = [1_000, 2_000, 4_000, 8_000, 15_000];
+const SENDING_DELAY = 80;            // milliseconds
 
 const EMPTY = { epoch: 0, serial: 0, time: 0, version: [], replicas: [], runs: [] };
 
@@ -384,11 +384,10 @@ export class LiveText {
   #mustReload = false;
   #isSending = false;
   #isFetching = false;
-  /** Ends the delay before the next fetch. */
-  #fetchAgain = () => {};
+  #fetches = new Attempts();
+  #sends = new Attempts();
   #outdatedCount = 0;
   #sendTimer = null;
-  #failures = 0;
   /** The entries received while the text is held; null when it is not. */
   #held = null;
   #release = () => {};
@@ -448,7 +447,7 @@ export class LiveText {
   /** Asks the backend again at once, if it could not be reached. */
   retry() {
     if (this.failure === null) return;
-    this.#fetchAgain();
+    this.#fetches.hurry();
     this.#sendSoon(0);
   }
 
@@ -495,7 +494,7 @@ export class LiveText {
   async #fetch() {
     if (this.#isFetching) return;
     this.#isFetching = true;
-    for (let attempt = 0; ;) {
+    for (;;) {
       const wantsText = !this.isLoaded || this.#mustReload;
       if (!wantsText && !this.#mayHaveMissed && this.#serialSeen <= this.#serial) break;
       try {
@@ -505,15 +504,11 @@ export class LiveText {
         await this.#released;
         const splices = this.#fetched(answer);
         if (splices.length > 0) this.onsplices(splices);
-        attempt = 0;
+        this.#fetches.succeeded();
         this.#reached();
       } catch ({ message }) {
         this.#failed(message);
-        await new Promise((resume) => {
-          this.#fetchAgain = resume;
-          setTimeout(resume, RETRY_PAUSES[Math.min(attempt, RETRY_PAUSES.length - 1)]);
-        });
-        attempt += 1;
+        await this.#fetches.pause();
       }
     }
     this.#isFetching = false;
@@ -609,7 +604,7 @@ export class LiveText {
     try {
       await this.#requests.send(batch);
       this.#forget(batch.replica, nextNumber(batch) - 1);
-      this.#failures = 0;
+      this.#sends.succeeded();
       this.failure = null;
     } catch ({ status, message }) {
       const isRefused = status >= 400 && status < 500;
@@ -622,8 +617,7 @@ export class LiveText {
         this.#mustReload = true;
         this.onrefusal(message);
       } else {
-        delay = RETRY_PAUSES[Math.min(this.#failures, RETRY_PAUSES.length - 1)];
-        this.#failures += 1;
+        delay = this.#sends.failed();
       }
     }
     this.#isSending = false;
