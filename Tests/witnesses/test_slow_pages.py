@@ -13,9 +13,11 @@ import pytest
 from programs import Broker, await_true
 from test_sessions import bundle, in_order, make_token  # noqa: F401
 
+pytestmark = pytest.mark.timeout(240)
+
 CHANNELS = [f"channel-{number}" for number in range(4)]
 #: Messages that a page misses of each channel, and the characters of each.
-MISSED, LENGTH = 1_500, 1_000
+MISSED, LENGTH = 1_000, 1_000
 #: Milliseconds that the page's thread is busy with each.
 BUSY = 4
 
@@ -113,10 +115,10 @@ def broker(tmp_path):
 
 def test_a_page_whose_replay_takes_longer_than_the_timeouts_catches_up(browsers, broker, bundle):  # noqa: F811
     page = SlowPage(browsers[0], bundle, broker)
-    page.catch_up(80, gives_up=False)
+    page.catch_up(180, gives_up=False)
 
 
 def test_a_page_that_gives_up_again_and_again_catches_up(browsers, broker, bundle):  # noqa: F811
     page = SlowPage(browsers[0], bundle, broker, lifetime=5)
-    page.catch_up(80, gives_up=True)
+    page.catch_up(180, gives_up=True)
     assert page.opened > 3
