@@ -24,7 +24,6 @@ import Testing
         var lasts: [Int]
         var confirmed: [Int]
         var connectionCount = 0
-        var processedCount = 0
 
         init(_ absence: Absence) {
             lasts = Array(repeating: 0, count: absence.channelCount)
@@ -91,7 +90,6 @@ import Testing
             processedCount += 1
         }
         device.connectionCount += 1
-        device.processedCount += processedCount
         // The broker reads the answers ahead of the end.
         client.client.wire.endSending()
         try await eventually { await broker.server.connectionCount == 0 }
@@ -119,8 +117,6 @@ import Testing
             }
             #expect(device.confirmed == device.ends)
             #expect(device.connectionCount > 2)
-            // At least half of what is processed over a connection is confirmed by it.
-            #expect(device.processedCount <= 2 * absence.channelCount * absence.messageCount)
         }
     }
 
