@@ -112,7 +112,7 @@ import Testing
         } _: { broker in
             await broker.knowsAllSessions()
             var device = try await absent(absence, from: broker)
-            while device.confirmed != device.ends, device.connectionCount < 40 {
+            while device.confirmed != device.ends, device.connectionCount < 100 {
                 try await connect(&device, processing: absence.processedMax, broker)
             }
             #expect(device.confirmed == device.ends)
