@@ -16,6 +16,7 @@ package enum Invariant: String, CaseIterable, Sendable {
     case serials = "serials: a message has one number, for everybody and for ever"
     case recovery = "recovery: a device that tracks a channel misses nothing untold"
     case repeats = "repeats: a device that tracks a channel gets nothing twice"
+    case progress = "progress: a page that processes a part over each connection catches up"
     case honesty = "honesty: a gap is told only where something is missing"
     case durability = "durability: what was released or answered is there afterwards"
     case budgets = "budgets: what is kept stays within its limits, and is counted"

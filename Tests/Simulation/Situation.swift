@@ -52,6 +52,8 @@ package struct Situation: Hashable, CustomStringConvertible, Sendable {
     package static let confirmation = Situation("confirmation")
     /// An event came again that was not confirmed.
     package static let repeated = Situation("repeated event")
+    /// A page has caught up that was too slow for all that it had missed.
+    package static let slowPage = Situation("slow page")
     /// Two devices use one token.
     package static let twin = Situation("twin")
     /// A device has opened a connection before it has closed the former one.

@@ -19,7 +19,7 @@ import Testing
         let expected: [Situation] = [
             .tracked, .recoveredNothing, .recovered, .event, .repeated, .confirmation, .twin,
             .overlap, .settlement, .gap("truncated"), .gap("too_much"), .gap("unknown_session"),
-            .gap("shared_session"), .flood, .close(4100), .stop, .kill,
+            .gap("shared_session"), .flood, .close(4100), .stop, .kill, .slowPage,
         ]
         for situation in expected { #expect(situations[situation] ?? 0 > 0, "\(situation)") }
     }

@@ -11,10 +11,8 @@ struct TokenCursors: Sendable {
         var confirmed: UInt64
         /// The serial up to which messages were handed over, as last seen.
         var handed: UInt64
-        /// The serial at the outstanding ping.
-        var asked: UInt64 = 0
-        /// The serial at a pong frame that does not count yet.
-        var pending: UInt64 = 0
+        /// The number of the last ping ahead of the subscription.
+        let firstPing: UInt32
         var flags: Flags = []
         /// At most one element: few cursors have any, and an empty array allocates nothing.
         var owedGaps: [RecoveryGap] = []
@@ -35,33 +33,45 @@ struct TokenCursors: Sendable {
             return flags.insert(.isUnasked).inserted
         }
 
-        mutating func confirm(to serial: UInt64) {
-            confirmed = max(confirmed, serial)
+        mutating func confirm(_ mark: Mark) {
+            // A ping ahead of the subscription follows one of a former subscription.
+            guard mark.ping > firstPing else { return }
             owedGaps = []
-            origins = []
             flags.remove(.owesOpening)
+            if mark.position.stream == stream {
+                confirmed = max(confirmed, mark.position.serial)
+                origins = []
+            } else {
+                origins = [mark.position]
+            }
         }
     }
 
     private struct Flags: OptionSet {
         let rawValue: UInt8
-        /// The outstanding ping follows something of the channel.
-        static let isAsked = Flags(rawValue: 1)
-        /// A pong frame that does not count yet follows something of the channel.
-        static let isPending = Flags(rawValue: 2)
         /// The channel is in ``TokenCursors/unasked``.
-        static let isUnasked = Flags(rawValue: 4)
-        static let owesOpening = Flags(rawValue: 8)
+        static let isUnasked = Flags(rawValue: 1)
+        static let owesOpening = Flags(rawValue: 2)
+    }
+
+    /// How far a channel's messages were handed over ahead of a ping.
+    private struct Mark {
+        let channel: ChannelName
+        let ping: UInt32
+        let position: ChannelPosition
     }
 
     private var cursors = ChannelValues<Cursor>()
     /// The channels of which something was handed over behind the last ping.
     private var unasked: [ChannelName] = []
-    /// The channels that the outstanding ping follows.
-    private var asked: [ChannelName] = []
-    /// The channels of a pong frame that does not count yet.
-    private var pending: [ChannelName] = []
-    private var pings = ConfirmationPings()
+    /// The marks of the pings whose answers do not count yet, in their order.
+    private var marks: [Mark] = []
+    private var pings: ConfirmationPings
+
+    /// Creates the cursors of a connection.
+    ///
+    /// - Parameter pings: The pings that the client is asked by.
+    init(_ pings: ConfirmationPings = ConfirmationPings()) { self.pings = pings }
 
     /// Whether something was handed over that no ping follows.
     var hasUnasked: Bool { !unasked.isEmpty }
@@ -69,8 +79,13 @@ struct TokenCursors: Sendable {
     /// Whether a ping is outstanding, so that the client is not asked again.
     var awaitsPong: Bool { pings.isOutstanding }
 
-    /// Whether no ping is outstanding, and it is not too early for one.
-    func canBeAsked(at now: Int64) -> Bool { pings.canBegin(at: now) }
+    /// Whether the client may be asked now.
+    func canBeAsked(behind occasion: ConfirmationPings.Occasion, at now: Int64) -> Bool {
+        pings.canAsk(behind: occasion, at: now)
+    }
+
+    /// How much may be replayed before the client is asked again, in bytes.
+    var replayLengthLeft: Int { pings.replayLengthLeft }
 
     /// Whether the client has answered a `pusher:ping`.
     var answersPings: Bool {
@@ -78,15 +93,15 @@ struct TokenCursors: Sendable {
         set { pings.answersPings = newValue }
     }
 
-    /// Whether something is not confirmed.
-    var hasUnconfirmed: Bool { !unasked.isEmpty || !asked.isEmpty }
+    /// Whether something is not confirmed that the client was not asked about, or has not answered yet.
+    var hasUnconfirmed: Bool { !unasked.isEmpty || !marks.isEmpty && pings.isOutstanding }
 
     /// Whether the channel has a cursor.
     func contains(_ channel: ChannelName) -> Bool { cursors[channel] != nil }
 
     // MARK: - Channels
 
-    /// Begins a cursor with its grant.
+    /// Begins a cursor with its grant; a replay counts as it is handed over.
     ///
     /// - Parameters:
     ///   - channel: The channel.
@@ -100,17 +115,26 @@ struct TokenCursors: Sendable {
         behind origin: ChannelPosition? = nil
     ) {
         remove(channel)
-        var replay = UInt64(start.rewound)
-        if case .recovered(let count) = start.continuity { replay = UInt64(count) }
+        begin(channel, start, gap: gap, behind: origin, firstPing: pings.number)
+    }
+
+    private mutating func begin(
+        _ channel: ChannelName,
+        _ start: SubscriptionStart,
+        gap: RecoveryGap?,
+        behind origin: ChannelPosition?,
+        firstPing: UInt32
+    ) {
         var cursor = Cursor(
             stream: start.position.stream,
             confirmed: start.position.serial,
-            handed: start.position.serial + replay,
+            handed: start.position.serial,
+            firstPing: firstPing,
             owedGaps: gap.map { [$0] } ?? [],
             origins: origin.map { [$0] } ?? []
         )
         if start.hasOpening { cursor.flags.insert(.owesOpening) }
-        let owes = replay > 0 || gap != nil || start.hasOpening || origin != nil
+        let owes = gap != nil || start.hasOpening || origin != nil
         if owes { cursor.flags.insert(.isUnasked) }
         cursors[channel] = cursor
         if owes { unasked.append(channel) }
@@ -123,27 +147,31 @@ struct TokenCursors: Sendable {
         guard let former = cursors[channel] else { return }
         var start = start
         start.hasOpening = former.flags.contains(.owesOpening)
-        begin(channel, start, gap: former.owedGaps.first, behind: former.position)
+        if former.flags.contains(.isUnasked) { unasked.removeAll { $0 == channel } }
+        begin(
+            channel,
+            start,
+            gap: former.owedGaps.first,
+            behind: former.position,
+            firstPing: former.firstPing
+        )
     }
 
     /// Removes a cursor, with the end of the subscription.
     mutating func remove(_ channel: ChannelName) {
         guard let flags = cursors.remove(channel)?.flags else { return }
-        // A client that subscribes again and again, and answers no ping, must not grow the lists.
+        // A client that subscribes again and again, and answers no ping, must not grow the list.
         if flags.contains(.isUnasked) { unasked.removeAll { $0 == channel } }
-        if flags.contains(.isAsked) { asked.removeAll { $0 == channel } }
-        if flags.contains(.isPending) { pending.removeAll { $0 == channel } }
     }
 
-    /// The number of channels in the lists of what is not confirmed, each once in a list.
-    var unconfirmedCount: Int { unasked.count + asked.count + pending.count }
+    /// The number of entries about what is not confirmed.
+    var unconfirmedCount: Int { unasked.count + marks.count }
 
     /// Removes all cursors.
     mutating func removeAll() {
         cursors = ChannelValues()
         unasked = []
-        asked = []
-        pending = []
+        marks = []
     }
 
     /// Notes how far a channel's messages were handed over.
@@ -154,6 +182,17 @@ struct TokenCursors: Sendable {
         guard let (isUnasked, handed) = result else { return nil }
         if isUnasked { unasked.append(channel) }
         return handed
+    }
+
+    /// Notes that messages of a replay were handed over.
+    ///
+    /// - Parameters:
+    ///   - serial: The serial of the last of them.
+    ///   - channel: The channel.
+    ///   - length: Their length; see ``ConfirmationPings/noteReplayed(_:)``.
+    mutating func replay(upTo serial: UInt64, of channel: ChannelName, length: Int) {
+        guard handOver(serial, of: channel) != nil else { return }
+        pings.noteReplayed(length)
     }
 
     /// Notes how far the messages of each channel were handed over.
@@ -171,44 +210,57 @@ struct TokenCursors: Sendable {
     ///
     /// - Parameters:
     ///   - now: The time.
-    ///   - isUrgent: Whether the connection is about to be closed: it is asked although it was a moment ago.
+    ///   - occasion: What they would be written behind.
     /// - Returns: What to write; `nil` for nothing.
-    mutating func ask(at now: Int64, isUrgent: Bool = false) -> ConfirmationPings.Request? {
-        decide(at: now)
-        guard !unasked.isEmpty, let request = pings.begin(at: now, isUrgent: isUrgent) else {
+    mutating func ask(
+        at now: Int64,
+        behind occasion: ConfirmationPings.Occasion = .messages
+    ) -> ConfirmationPings.Request? {
+        pings.decide(at: now)
+        pings.giveUpOverdue(at: now)
+        takeBackMarks()
+        guard !unasked.isEmpty, let request = pings.ask(behind: occasion, at: now) else {
             return nil
         }
         for channel in exchange(&unasked, with: []) {
-            let isAsked = cursors.change(channel) {
-                $0.asked = $0.handed
+            let position = cursors.change(channel) {
                 $0.flags.remove(.isUnasked)
-                return $0.flags.insert(.isAsked).inserted
+                return ChannelPosition(stream: $0.stream, serial: $0.handed)
             }
-            if isAsked == true { asked.append(channel) }
+            guard let position else { continue }
+            marks.append(Mark(channel: channel, ping: pings.number, position: position))
         }
         return request
+    }
+
+    /// Has the client asked again about what precedes pings that cannot be answered any more.
+    private mutating func takeBackMarks() {
+        while let mark = marks.last, !pings.mayConfirm(mark.ping) {
+            marks.removeLast()
+            let isFound = cursors.change(mark.channel) {
+                mark.ping > $0.firstPing && $0.flags.insert(.isUnasked).inserted
+            }
+            if isFound == true { unasked.append(mark.channel) }
+        }
     }
 
     /// Handles a `pusher:pong`: the client has processed everything ahead of the ping.
     ///
     /// - Returns: The channels of which something is confirmed with it.
     mutating func receivePong() -> [ChannelName] {
-        guard pings.receivePong() else { return [] }
-        let channels = exchange(&asked, with: [])
-        for channel in channels { change(channel, flag: .isAsked) { $0.confirm(to: $0.asked) } }
-        return channels
+        guard let answered = pings.receivePong() else {
+            takeBackMarks()
+            return []
+        }
+        return confirm(upTo: answered)
     }
 
     /// Handles a pong frame, which counts only when the connection outlives it.
     ///
     /// - Returns: The channels of which something is confirmed by an earlier one.
     mutating func receivePongFrame(_ number: UInt16, at now: Int64) -> [ChannelName] {
-        decide(at: now)
-        guard pings.receivePongFrame(number, at: now) else { return [] }
-        let channels = confirmPending(outlivingTo: now)
-        pings.awaitOutliving(from: now)
-        awaitOutliving()
-        return channels
+        pings.receivePongFrame(number, at: now)
+        return confirmOutlived(to: now)
     }
 
     /// The confirmed position in a channel; `nil` for a channel without a cursor.
@@ -216,29 +268,22 @@ struct TokenCursors: Sendable {
         cursors[channel]?.position
     }
 
-    /// Takes the pong frame to the first ping for its answer, if the client has not answered otherwise.
-    private mutating func decide(at now: Int64) {
-        if pings.decidesForFrames(at: now) { awaitOutliving() }
-    }
-
-    private mutating func awaitOutliving() {
-        for channel in exchange(&pending, with: []) { change(channel, flag: .isPending) { _ in } }
-        pending = exchange(&asked, with: [])
-        for channel in pending {
-            change(channel, flag: .isAsked) {
-                $0.pending = $0.asked
-                $0.flags.insert(.isPending)
-            }
-        }
-    }
-
-    /// Counts the last pong frame if the connection has outlived it.
+    /// Counts the pong frames that the connection has outlived, if the client answers by these.
     @discardableResult
-    private mutating func confirmPending(outlivingTo end: Int64) -> [ChannelName] {
-        guard pings.hasOutlivedPongFrame(at: end) else { return [] }
-        let channels = exchange(&pending, with: [])
-        for channel in channels { change(channel, flag: .isPending) { $0.confirm(to: $0.pending) } }
-        return channels
+    private mutating func confirmOutlived(to end: Int64) -> [ChannelName] {
+        pings.decide(at: end)
+        return pings.removeOutlived(at: end).map { confirm(upTo: $0) } ?? []
+    }
+
+    /// Confirms what precedes a ping.
+    ///
+    /// - Returns: The channels.
+    private mutating func confirm(upTo ping: UInt32) -> [ChannelName] {
+        let confirmed = marks.prefix { $0.ping <= ping }
+        for mark in confirmed { cursors.change(mark.channel) { $0.confirm(mark) } }
+        // An empty array would keep its memory for as long as the connection lasts.
+        marks = confirmed.count == marks.count ? [] : Array(marks[confirmed.endIndex...])
+        return confirmed.map(\.channel)
     }
 
     /// The pings by which a superseded connection shows whether its client lives.
@@ -247,21 +292,9 @@ struct TokenCursors: Sendable {
     /// Handles the answer to a check for life: the number of a pong frame, or `nil` for a `pusher:pong`.
     mutating func passesCheck(_ frame: UInt16?) -> Bool { pings.passesCheck(frame) }
 
-    private mutating func change(
-        _ channel: ChannelName,
-        flag: Flags,
-        _ body: (inout Cursor) -> Void
-    ) {
-        cursors.change(channel) {
-            // A cursor of a later subscription to the channel has no such flag.
-            if $0.flags.remove(flag) != nil { body(&$0) }
-        }
-    }
-
     /// The cursors at the end of the connection, or at the opening of its successor.
     mutating func confirmed(at end: Int64) -> [SessionCursor] {
-        decide(at: end)
-        confirmPending(outlivingTo: end)
+        confirmOutlived(to: end)
         return confirmed
     }
 

@@ -27,7 +27,7 @@ struct TokenRecovery: Sendable {
     let createdAt: Int64
     let openedAt: Int64
     var state = State.unclaimed
-    var cursors = TokenCursors()
+    var cursors: TokenCursors
     /// The subscriptions that wait for the answer to the claim.
     var waiting: [WaitingJoin] = []
     /// The cursors of channels to which the connection has not subscribed.
@@ -43,7 +43,13 @@ struct TokenRecovery: Sendable {
         didSet { if requested.isEmpty { requested = [:] } }
     }
 
-    init(_ address: SessionAddress, createdAt: Int64, openedAt: Int64) {
+    init(
+        _ address: SessionAddress,
+        createdAt: Int64,
+        openedAt: Int64,
+        pings: ConfirmationPings = ConfirmationPings()
+    ) {
+        cursors = TokenCursors(pings)
         self.address = address
         self.createdAt = createdAt
         self.openedAt = openedAt
@@ -90,10 +96,15 @@ struct TokenRecovery: Sendable {
 
     /// The gap that the client is told with a grant, if the channel is one that is resumed or begun for it.
     ///
+    /// - Parameters:
+    ///   - channel: The channel.
+    ///   - start: Where the subscription begins.
+    ///   - former: Where it begins in the first of the sealed streams of which the client gets the rest ahead of that.
     /// - Returns: `nil` if the channel is not.
     mutating func begin(
         _ channel: ChannelName,
-        _ start: SubscriptionStart
+        _ start: SubscriptionStart,
+        behind former: SubscriptionStart?
     ) -> TokenStart? {
         guard isOwner, let cursor = requested.removeValue(forKey: channel) else { return nil }
         dormant[channel] = nil
@@ -103,11 +114,13 @@ struct TokenRecovery: Sendable {
         case .began where mayLackCursors: gap = RecoveryGap(.unknownSession)
         case .began, .recovered: break
         }
+        var first = former ?? start
+        first.hasOpening = start.hasOpening
         var origin: ChannelPosition?
-        if case .recovered = start.continuity, cursor?.position.stream != start.position.stream {
+        if case .recovered = start.continuity, cursor?.position.stream != first.position.stream {
             origin = cursor?.position
         }
-        cursors.begin(channel, start, gap: gap, behind: origin)
+        cursors.begin(channel, first, gap: gap, behind: origin)
         return TokenStart(isResumed: cursor != nil, gap: gap)
     }
 

@@ -12,12 +12,18 @@ extension Session {
     /// - Parameters:
     ///   - token: The token.
     ///   - now: Nanoseconds of the broker's steady clock, the same for all shards.
-    public mutating func use(_ token: SessionToken, at now: Int64) {
+    ///   - partLengthMin: The length of the shortest part of a replay that the client has to confirm, in bytes.
+    public mutating func use(
+        _ token: SessionToken,
+        at now: Int64,
+        partLengthMin: Int = ConfirmationPings.partLengthMin
+    ) {
         extras.use(
             TokenRecovery(
                 SessionAddress(app: app.id, key: token.key(inApp: app.id.text)),
                 createdAt: token.createdAt,
-                openedAt: now
+                openedAt: now,
+                pings: ConfirmationPings(partLengthMin: partLengthMin)
             )
         )
     }
@@ -89,10 +95,13 @@ extension Session {
     /// - Parameters:
     ///   - channel: The channel.
     ///   - start: Where the subscription begins in the channel's stream; `nil` if it has none.
+    ///   - former: Where it begins in the first of the sealed streams that are replayed ahead of it; see
+    ///     ``goOn(_:at:)``.
     /// - Returns: What the client is told; `nil` for a client whose positions are not kept by the broker.
     public mutating func begin(
         _ channel: ChannelName,
-        at start: SubscriptionStart?
+        at start: SubscriptionStart?,
+        behind former: SubscriptionStart? = nil
     ) -> TokenStart? {
         switch recoveryState {
         case nil: return nil
@@ -106,7 +115,27 @@ extension Session {
             extras.recovery.endRequest(channel)
             return nil
         }
-        return extras.recovery.begin(channel, start)
+        return extras.recovery.begin(channel, start, behind: former)
+    }
+
+    /// Notes that messages of a replay were handed over.
+    ///
+    /// - Parameters:
+    ///   - serial: The serial of the last of them.
+    ///   - channel: The channel.
+    ///   - length: The length of their frames, in bytes, and ``ConfirmationPings/messageLength`` for each.
+    public mutating func replay(upTo serial: UInt64, of channel: ChannelName, length: Int) {
+        if hasToken { extras.recovery.cursors.replay(upTo: serial, of: channel, length: length) }
+    }
+
+    /// How much may be replayed before the client is asked to confirm that part, in bytes.
+    public var replayLengthLeft: Int {
+        hasToken ? extras.recovery.cursors.replayLengthLeft : .max
+    }
+
+    /// Continues the position in a channel that goes on in another stream, with nothing missing between the two.
+    public mutating func goOn(_ channel: ChannelName, at start: SubscriptionStart) {
+        if hasToken { extras.recovery.cursors.goOn(channel, at: start) }
     }
 
     /// Called when a channel whose position is kept goes on in another stream.
@@ -121,7 +150,7 @@ extension Session {
     ) -> RecoveryGap? {
         guard isKept(channel) else { return nil }
         guard case .gap(let gap) = start.continuity else {
-            extras.recovery.cursors.goOn(channel, at: start)
+            goOn(channel, at: start)
             return nil
         }
         extras.recovery.cursors.begin(channel, start, gap: gap)
@@ -144,9 +173,11 @@ extension Session {
     /// Whether a ping that asks for a confirmation may be written behind a grant.
     ///
     /// - Parameter now: Milliseconds of a steady clock.
-    /// - Returns: Whether no ping is outstanding, it is not too early for one, and no other grant is awaited.
+    /// - Returns: Whether no other grant is awaited, and the replay was long, or no ping is outstanding and it is not too
+    ///   early for one.
     public func canBeAskedBehindGrant(at now: Int64) -> Bool {
-        hasToken && !extras.recovery.awaitsGrants && extras.recovery.cursors.canBeAsked(at: now)
+        hasToken && !extras.recovery.awaitsGrants
+            && extras.recovery.cursors.canBeAsked(behind: .grants, at: now)
     }
 
     /// Whether a ping is outstanding that asks for a confirmation.
@@ -166,14 +197,17 @@ extension Session {
         if hasToken { extras.recovery.cursors.handOver(upTo: mark) }
     }
 
-    /// The pings to write behind what was handed over; `nil` if there is nothing to confirm, or one is outstanding.
+    /// The pings to write behind what was handed over; `nil` if there is nothing to confirm, or it is too early.
     ///
     /// - Parameters:
     ///   - now: Milliseconds of a steady clock.
-    ///   - isUrgent: Whether to ask although the client was asked a moment ago.
+    ///   - occasion: What they would be written behind.
     /// - Returns: What to write; `nil` for nothing.
-    public mutating func ask(at now: Int64, isUrgent: Bool = false) -> ConfirmationPings.Request? {
-        hasToken ? extras.recovery.cursors.ask(at: now, isUrgent: isUrgent) : nil
+    public mutating func ask(
+        at now: Int64,
+        behind occasion: ConfirmationPings.Occasion = .messages
+    ) -> ConfirmationPings.Request? {
+        hasToken ? extras.recovery.cursors.ask(at: now, behind: occasion) : nil
     }
 
     /// Handles a `pusher:pong`, or a pong frame with a number.

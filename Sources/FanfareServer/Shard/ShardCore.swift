@@ -373,6 +373,10 @@ extension ShardCore: ConnectionDelegate {
         channels.confirmations.granted(connection)
     }
 
+    func connectionHasReplayPart(_ connection: Connection) {
+        channels.confirmations.ask(connection, behind: .replayPart)
+    }
+
     func connection(_ connection: Connection, unsubscribesFrom channel: ChannelName) {
         if let checkpoints = sessions.checkpoints, connection.hasToken {
             checkpoints.changed(connection)

@@ -3,58 +3,10 @@ import Testing
 
 @testable import Broker
 
-/// The cursors of one connection, as a class, because `#expect` takes no mutating calls.
-///
-/// Times are milliseconds.
-private final class Connection {
-    var cursors = TokenCursors()
-    let stream = StreamID(bits: 1)
-
-    func begin(
-        _ channel: String = "a",
-        at serial: UInt64 = 0,
-        replay: Int? = nil,
-        gap: RecoveryGap? = nil,
-        hasOpening: Bool = false
-    ) throws {
-        let position = ChannelPosition(stream: stream, serial: serial)
-        var start = SubscriptionStart(position, replay.map { .recovered(replay: $0) } ?? .began)
-        start.hasOpening = hasOpening
-        cursors.begin(try ChannelName(channel), start, gap: gap)
-    }
-
-    @discardableResult
-    func handOver(_ serial: UInt64, _ channel: String = "a") throws -> UInt64? {
-        cursors.handOver(serial, of: try ChannelName(channel))
-    }
-
-    func handOver(upTo marks: [String: UInt64]) { cursors.handOver { marks[$0.text] } }
-
-    func ask(at now: Int64, isUrgent: Bool = false) -> ConfirmationPings.Request? {
-        cursors.ask(at: now, isUrgent: isUrgent)
-    }
-
-    func pong() { _ = cursors.receivePong() }
-    func pongFrame(_ number: UInt16, at now: Int64) {
-        _ = cursors.receivePongFrame(number, at: now)
-    }
-
-    func beginCheck() -> ConfirmationPings.Request { cursors.beginCheck() }
-    func passesCheck(_ frame: UInt16?) -> Bool { cursors.passesCheck(frame) }
-
-    func cursor(_ channel: String = "a", at end: Int64 = 0) -> SessionCursor? {
-        cursors.confirmed(at: end).first { $0.channel.text == channel }
-    }
-
-    func confirmed(_ channel: String = "a", at end: Int64 = 0) -> UInt64? {
-        cursor(channel, at: end)?.position.serial
-    }
-}
-
 @Suite("Confirmations") struct ConfirmationTests {
     @Test("What a pusher:pong follows is confirmed, and nothing else")
     func messages() throws {
-        let connection = Connection()
+        let connection = ConfirmingConnection()
         try connection.begin(at: 7)
         #expect(connection.confirmed() == 7)
         #expect(connection.ask(at: 0) == nil)
@@ -69,14 +21,14 @@ private final class Connection {
         connection.pong()
         #expect(connection.confirmed() == 9, "that ping is answered")
         #expect(connection.ask(at: 999) == nil, "too early")
-        #expect(connection.ask(at: 999, isUrgent: true)?.frame == nil, "the client is known")
+        #expect(connection.ask(at: 999, behind: .end)?.frame == nil, "the client is known")
         connection.pong()
         #expect(connection.confirmed() == 10 && !connection.cursors.hasUnconfirmed)
     }
 
     @Test("What was handed over on any channel since it was noted is confirmed by the same pong")
     func laterMarks() throws {
-        let connection = Connection()
+        let connection = ConfirmingConnection()
         for channel in ["a", "b", "c"] { try connection.begin(channel, at: 7) }
         try connection.handOver(9, "a")
         connection.handOver(upTo: ["a": 10, "b": 8])
@@ -87,7 +39,7 @@ private final class Connection {
 
     @Test("Pong frames count when the connection outlives them by two seconds")
     func frames() throws {
-        let connection = Connection()
+        let connection = ConfirmingConnection()
         try connection.begin()
         try connection.handOver(1)
         #expect(connection.ask(at: 1_000)?.frame == 1)
@@ -112,7 +64,7 @@ private final class Connection {
 
     @Test("The network layer's pong frame does not confirm for a page that answers pusher:ping")
     func pages() throws {
-        let connection = Connection()
+        let connection = ConfirmingConnection()
         try connection.begin()
         try connection.handOver(1)
         #expect(connection.ask(at: 0)?.frame == 1)
@@ -131,7 +83,7 @@ private final class Connection {
 
     @Test("A page that answers its first pusher:ping late is asked by it again")
     func latePages() throws {
-        let connection = Connection()
+        let connection = ConfirmingConnection()
         try connection.begin()
         try connection.handOver(1)
         #expect(connection.ask(at: 0)?.frame == 1)
@@ -141,11 +93,15 @@ private final class Connection {
         connection.pong()
         connection.pongFrame(2, at: 5_001)
         #expect(connection.confirmed(at: 60_000) == 0, "neither proves that it has processed 1")
+        let request = connection.ask(at: 6_000)
+        #expect(request == ConfirmationPings.Request(hasMessage: true, frame: nil))
+        connection.pong()
+        #expect(connection.confirmed(at: 60_000) == 2)
     }
 
     @Test("A ping frame that another one has replaced is repeated")
     func repetition() throws {
-        let connection = Connection()
+        let connection = ConfirmingConnection()
         try connection.begin()
         try connection.handOver(1)
         #expect(connection.ask(at: 0)?.frame == 1)
@@ -161,7 +117,7 @@ private final class Connection {
 
     @Test("A replay, a gap and an opening are owed until a pong behind them")
     func owed() throws {
-        let connection = Connection()
+        let connection = ConfirmingConnection()
         let gap = RecoveryGap(.truncated, missed: 9)
         try connection.begin("a", at: 5, replay: 3)
         try connection.begin("b", at: 20, gap: gap)
@@ -182,7 +138,7 @@ private final class Connection {
 
     @Test("The pong of a former subscription to a channel confirms nothing of the next")
     func resubscription() throws {
-        let connection = Connection()
+        let connection = ConfirmingConnection()
         try connection.begin()
         try connection.handOver(4)
         #expect(connection.ask(at: 0) != nil)
@@ -198,7 +154,7 @@ private final class Connection {
 
     @Test("A mark behind the grant's own is that of the grant")
     func marks() throws {
-        let connection = Connection()
+        let connection = ConfirmingConnection()
         try connection.begin(at: 7, replay: 2)
         #expect(try connection.handOver(3) == 9)
         #expect(try connection.handOver(10) == 10)
@@ -206,7 +162,7 @@ private final class Connection {
 
     @Test("A superseded client lives when it answers the ping of the check, not an earlier one")
     func checks() throws {
-        let connection = Connection()
+        let connection = ConfirmingConnection()
         try connection.begin()
         #expect(connection.beginCheck().hasMessage)
         #expect(connection.passesCheck(nil))
@@ -224,7 +180,7 @@ private final class Connection {
 
     @Test("An answer to an earlier ping ahead of the check is not awaited by it")
     func checksBehindAnAnswer() throws {
-        let connection = Connection()
+        let connection = ConfirmingConnection()
         try connection.begin()
         try connection.handOver(1)
         #expect(connection.ask(at: 0)?.hasMessage == true)
@@ -235,19 +191,22 @@ private final class Connection {
 
     @Test("Subscribing again and again grows nothing, whether or not the client answers")
     func growsNothing() throws {
-        let connection = Connection()
+        let connection = ConfirmingConnection()
         for _ in 0..<5 {
             try connection.begin(hasOpening: true)
             #expect(connection.cursors.unconfirmedCount == 1)
             connection.cursors.remove(try ChannelName("a"))
             #expect(connection.cursors.unconfirmedCount == 0)
         }
-        for now in [Int64(0), 40_000, 80_000] {
+        for now in stride(from: Int64(0), to: 2_000_000, by: 40_000) {
             try connection.begin(gap: RecoveryGap(.truncated, missed: 1))
             _ = connection.ask(at: now)
             connection.pongFrame(1, at: now + 1)
             try connection.begin(gap: RecoveryGap(.truncated, missed: 1))
-            #expect(connection.cursors.unconfirmedCount == 1)
+            #expect(
+                connection.cursors.unconfirmedCount <= 2,
+                "the present one, and an unanswered ping"
+            )
         }
         #expect(connection.cursor()?.owedGap != nil)
     }

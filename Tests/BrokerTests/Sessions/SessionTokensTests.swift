@@ -49,7 +49,11 @@ private final class Connection {
         let name = try ChannelName(channel)
         guard session.granted(name, request: request, isTracked: true) else { return nil }
         let position = ChannelPosition(stream: StreamID(bits: 1), serial: serial)
-        return session.begin(name, at: SubscriptionStart(position, continuity))
+        let start = session.begin(name, at: SubscriptionStart(position, continuity))
+        if case .recovered(let count) = continuity {
+            session.replay(upTo: serial + UInt64(count), of: name, length: 0)
+        }
+        return start
     }
 
     func end() -> Session.Registrations { session.end() }

@@ -58,7 +58,7 @@ package final class SimulatedBroker {
     ) throws(SystemError) {
         let streamSeed = random()
         let portions: ConfirmationPortions =
-            streamSeed % 3 == 0 ? .smallest : ConfirmationPortions()
+            streamSeed % 3 == 0 ? .smallest : ConfirmationPortions(replayLengthMin: 1_000)
         settings = ServerSettings(
             configuration,
             shardCount: clocks.count,
@@ -269,5 +269,9 @@ package final class SimulatedBroker {
 
 extension ConfirmationPortions {
     /// So small that few clients are asked in several turns.
-    package static let smallest = ConfirmationPortions(notedMax: 2, askedMax: 1)
+    package static let smallest = ConfirmationPortions(
+        notedMax: 2,
+        askedMax: 1,
+        replayLengthMin: 1_000
+    )
 }

@@ -124,7 +124,9 @@ final class DeviceConnection {
     var replayCounts: [Int: Int] = [:]
     /// The refusals that are due, by channel.
     var refusals: [Int: Int] = [:]
-    /// What was processed ahead of the last answered `pusher:ping`.
+    /// The number of events that were processed.
+    var eventCount = 0
+    /// What is confirmed by the last answered `pusher:ping`.
     var answered: [Int: Set<Int>] = [:]
     var answeredMark = 0
     /// Whether the broker has too many sessions to keep positions for it.

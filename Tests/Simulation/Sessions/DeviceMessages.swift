@@ -130,7 +130,7 @@ extension SessionWorld {
             guard device.kind == .page, variant != .confirmedByPongFrames else { return }
             send("pusher:pong", "", on: connection)
             for (channel, book) in device.books where connection.subscriptions[channel] == true {
-                connection.answered[channel] = book.received
+                connection.answered[channel] = confirmed(book, of: channel, by: connection)
             }
             connection.answeredMark = processedCount
             reach(.confirmation)
@@ -166,6 +166,20 @@ extension SessionWorld {
             }
         default: break
         }
+    }
+
+    /// The events of a channel that a `pusher:pong` of this moment confirms.
+    ///
+    /// Not all that an earlier connection has got: the rest of them may follow in the same replay.
+    private func confirmed(
+        _ book: Device.Book,
+        of channel: Int,
+        by connection: DeviceConnection
+    ) -> Set<Int> {
+        guard let last = connection.lastSerial[channel] else {
+            return connection.replayCounts[channel] == 0 ? book.received : []
+        }
+        return book.received.filter { serials[$0].map { $0 <= last } ?? true }
     }
 
     private func index(_ channel: String) throws -> Int {
@@ -231,6 +245,7 @@ extension SessionWorld {
             events[id].channel == channel
         else { throw device.broken(.content, "received \(event.data ?? "nothing")") }
         device.contactAt = now
+        connection.eventCount += 1
         device.books[channel]?.lacksOpening = false
         guard let serial = event.serial else {
             // A cached event; or the channel has no stream, since nobody follows it whose position is kept.

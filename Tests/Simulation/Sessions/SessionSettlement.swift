@@ -29,10 +29,13 @@ extension SessionWorld {
     private func connectAll() throws {
         for device in devices where device.connection == nil { try connect(device) }
         try runUntilIdle()
-        for device in devices {
-            for channel in device.books.keys.sorted() { resubscribe(device, channel) }
-        }
+        for device in devices { resubscribeAll(device) }
         try runUntilIdle()
+    }
+
+    /// Subscribes to the device's channels, as far as it has not: the authorization of some has taken long, or failed.
+    func resubscribeAll(_ device: Device) {
+        for channel in device.books.keys.sorted() { resubscribe(device, channel) }
     }
 
     private func resubscribe(_ device: Device, _ channel: Int) {
@@ -55,11 +58,7 @@ extension SessionWorld {
             if book.lacksGap {
                 throw device.broken(.answers, "was not told that its session is unknown on \(name)")
             }
-            for event in events
-            where event.channel == channel && event.isAccepted && event.step > book.beganAt {
-                guard !book.received.contains(event.id), !device.isExcluded(from: event) else {
-                    continue
-                }
+            if let event = missedEvent(of: device, on: channel) {
                 throw device.broken(
                     .recovery,
                     "has never got event \(event.id) on \(name), which it follows since step \(book.beganAt)"
@@ -72,6 +71,15 @@ extension SessionWorld {
             if book.lacksOpening, !isExcluded {
                 throw device.broken(.cache, "has never got what \(name) holds")
             }
+        }
+    }
+
+    /// The first event that a device has not got of a channel, and had to.
+    func missedEvent(of device: Device, on channel: Int) -> SessionEvent? {
+        guard let book = device.books[channel] else { return nil }
+        return events.first {
+            $0.channel == channel && $0.isAccepted && $0.step > book.beganAt
+                && !book.received.contains($0.id) && !device.isExcluded(from: $0)
         }
     }
 
@@ -95,7 +103,7 @@ extension SessionWorld {
     }
 
     /// Notes what the broker certainly knows to be confirmed.
-    private func confirm(_ device: Device) {
+    func confirm(_ device: Device) {
         guard let connection = device.connection, !device.sharesToken,
             variant != .confirmedAtWriting
         else { return }

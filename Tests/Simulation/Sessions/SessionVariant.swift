@@ -32,9 +32,24 @@ package enum SessionVariant: String, CaseIterable, Sendable {
     case sharedUntold
     /// A home keeps more sessions than its limit.
     case oneSessionMore
+    /// A client is asked behind a whole replay alone.
+    case askedAtTheEndAlone
+    /// The answer to a ping within a replay counts for all of the replay.
+    case partTakenForWhole
 
     /// The bug that a shard has by itself.
-    var faults: InjectedFaults { self == .waitingTakenForHandedOver ? .marksWaiting : [] }
+    var faults: InjectedFaults {
+        switch self {
+        case .waitingTakenForHandedOver: .marksWaiting
+        case .partTakenForWhole: .marksReplays
+        default: []
+        }
+    }
+
+    /// How clients are asked; `nil` for a choice by the seed.
+    var confirmationPortions: ConfirmationPortions? {
+        self == .askedAtTheEndAlone ? ConfirmationPortions(replayLengthMin: .max) : nil
+    }
 
     /// The invariants, at least one of which must be violated.
     package var breaks: Set<Invariant> {
@@ -46,6 +61,9 @@ package enum SessionVariant: String, CaseIterable, Sendable {
             .cursorTooHigh, .storedTooHigh, .crashTakenForStop, .waitingTakenForHandedOver,
             .droppedTakenForConfirmed, .unknownToldOnce:
             [.recovery]
+        // A page that comes back slowly waits for what it has lost.
+        case .partTakenForWhole: [.recovery, .progress]
+        case .askedAtTheEndAlone: [.progress]
         case .sharedUntold: [.answers]
         case .oneSessionMore: [.budgets]
         case .lostYield: [.answers]

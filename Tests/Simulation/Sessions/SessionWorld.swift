@@ -83,8 +83,8 @@ final class SessionWorld {
 
     private enum StepKind {
         case connect, subscribe, unsubscribe, publish, transfer, process, block, cut, kill, close
-        case abort, overlap, reload, twin, stall, flood, answerAndClose, turn, deliver, round, wait,
-            advance, absence, settle
+        case abort, overlap, reload, twin, stall, flood, answerAndClose, catchUpSlowly
+        case turn, deliver, round, wait, advance, absence, settle
         case brokerStop, brokerKill
     }
 
@@ -92,7 +92,8 @@ final class SessionWorld {
         (10, .connect), (14, .subscribe), (2, .unsubscribe), (24, .publish), (8, .transfer),
         (6, .process), (5, .block), (5, .abort), (4, .cut), (4, .kill), (4, .close), (3, .overlap),
         (2, .reload), (2, .stall), (1, .flood), (2, .answerAndClose),
-        (1, .twin), (8, .turn), (8, .deliver), (16, .round), (16, .wait), (3, .advance),
+        (1, .catchUpSlowly), (1, .twin), (8, .turn), (8, .deliver), (16, .round), (16, .wait),
+        (3, .advance),
         (1, .absence), (3, .settle), (1, .brokerStop), (1, .brokerKill),
     ]
 
@@ -118,6 +119,7 @@ final class SessionWorld {
         case .stall: device.connection?.isStalled = true
         case .flood: try flood(device)
         case .answerAndClose: try answerAndClose(device)
+        case .catchUpSlowly: try catchUpSlowly(device)
         case .turn: broker.turn(random.number(shardCount))
         case .deliver:
             deliver(1 + random.number(3), random.number(shardCount), random.number(shardCount))

@@ -38,7 +38,13 @@ final class Connection: StreamDelegate {
         self.endpoint = endpoint
         self.context = context
         session = Session(socketID: socketID, app: app)
-        if let token { session.use(token, at: context.reactor.readClock().nanoseconds) }
+        if let token {
+            session.use(
+                token,
+                at: context.reactor.readClock().nanoseconds,
+                partLengthMin: context.settings.confirmationPortions.replayLengthMin
+            )
+        }
         countsTowardsQuota = !session.awaitsAuthorization
     }
 

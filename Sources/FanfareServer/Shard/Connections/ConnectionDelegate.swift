@@ -32,6 +32,8 @@ protocol ConnectionDelegate: AnyObject {
     func connectionHasUnconfirmed(_ connection: Connection)
     /// Called when a grant was written with something that the client has to confirm.
     func connectionHasUnconfirmedGrant(_ connection: Connection)
+    /// Called when a long part of a replay was written whose rest follows, and the client has to confirm it.
+    func connectionHasReplayPart(_ connection: Connection)
 
     /// Ends a subscription or a pending request, here and at the channel's home.
     func connection(_ connection: Connection, unsubscribesFrom channel: ChannelName)

@@ -20,10 +20,10 @@ extension Connection {
         members: [Member],
         cached: Grant.CachedOpening
     ) {
-        let start = session.begin(channel, at: replay?.start)
-        let frames = replay?.frames ?? []
+        let start = session.begin(channel, at: replay?.start, behind: replay?.former.first?.start)
         if let start, start.isResumed || start.gap != nil, members.isEmpty {
-            send(.resumed(channel, replay: start.gap == nil ? frames.count : nil))
+            let count = replay?.frameCount ?? 0
+            send(.resumed(channel, replay: start.gap == nil ? count : nil))
         } else {
             send(.subscriptionSucceeded(channel: channel, members: members))
         }
@@ -33,9 +33,44 @@ extension Connection {
         case .event(let event): write(event.bytes)
         case .miss: send(.cacheMiss(channel: channel.text))
         }
-        for frame in frames { write(frame) }
+        if let replay { write(replay, on: channel) }
         if start != nil { delegate.connectionKeepsAnotherPosition(self) }
         if session.hasUnasked { delegate.connectionHasUnconfirmedGrant(self) }
+    }
+
+    /// Sends what the client has missed.
+    private func write(_ replay: Replay, on channel: ChannelName) {
+        for (index, former) in replay.former.enumerated() {
+            if index > 0 { session.goOn(channel, at: former.start) }
+            write(former.messages, behind: former.start.position.serial, on: channel)
+        }
+        if !replay.former.isEmpty { session.goOn(channel, at: replay.start) }
+        write(replay.messages, behind: replay.start.position.serial, on: channel)
+    }
+
+    /// Sends what the client has missed of one stream, and has it confirm each long part.
+    private func write(
+        _ messages: [ReplayedMessage],
+        behind serial: UInt64,
+        on channel: ChannelName
+    ) {
+        guard !messages.isEmpty else { return }
+        if context.faults.contains(.marksReplays) {
+            session.replay(upTo: serial + UInt64(messages.count), of: channel, length: 0)
+        }
+        var (serial, length) = (serial, 0)
+        var lengthLeft = session.replayLengthLeft
+        for message in messages {
+            serial += 1
+            guard case .frame(let frame) = message else { continue }
+            length += frame.count + ConfirmationPings.messageLength
+            write(frame)
+            guard length >= lengthLeft else { continue }
+            session.replay(upTo: serial, of: channel, length: length)
+            delegate.connectionHasReplayPart(self)
+            (length, lengthLeft) = (0, session.replayLengthLeft)
+        }
+        session.replay(upTo: serial, of: channel, length: length)
     }
 
     /// Called when a channel whose position is kept goes on in another stream: tells the client of a gap.
@@ -74,11 +109,15 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - now: The time.
-    ///   - isUrgent: Whether the connection is about to be closed.
+    ///   - occasion: What the ping would be written behind.
     /// - Returns: Whether there is nothing more to ask.
-    func confirm(at now: Int64, isUrgent: Bool = false) -> Bool {
+    @discardableResult
+    func confirm(
+        at now: Int64,
+        behind occasion: ConfirmationPings.Occasion = .messages
+    ) -> Bool {
         guard !isClosing else { return true }
-        guard let request = session.ask(at: now, isUrgent: isUrgent) else {
+        guard let request = session.ask(at: now, behind: occasion) else {
             // The pong adds the connection again.
             return session.awaitsPong || !session.hasUnasked
         }
@@ -113,7 +152,7 @@ extension Connection {
         case .isAlive(let address): return delegate.connection(self, isAliveIn: address)
         case .confirmed(let channels): delegate.connection(self, hasConfirmed: channels)
         }
-        if session.hasUnasked { delegate.connectionHasUnconfirmed(self) }
+        if session.hasUnasked, !session.awaitsPong { delegate.connectionHasUnconfirmed(self) }
     }
 
     /// The confirmed position of the client in a channel; `nil` for a channel whose position is not kept.
@@ -149,10 +188,14 @@ extension Connection {
 }
 
 extension Replay {
-    /// The frames, without the numbers of messages that exclude the client.
-    fileprivate var frames: [[UInt8]] {
-        (former.flatMap(\.messages) + messages).compactMap { message in
-            if case .frame(let frame) = message { frame } else { nil }
-        }
+    /// The number of messages that do not exclude the client.
+    fileprivate var frameCount: Int {
+        former.reduce(messages.frameCount) { $0 + $1.messages.frameCount }
+    }
+}
+
+extension [ReplayedMessage] {
+    fileprivate var frameCount: Int {
+        count { if case .frame = $0 { true } else { false } }
     }
 }

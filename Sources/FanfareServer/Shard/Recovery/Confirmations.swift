@@ -2,16 +2,24 @@ import Broker
 import Net
 import PusherProtocol
 
-/// How much of a round of ``Confirmations`` is done in one turn of a loop that has little else to do.
+/// How much of a round of ``Confirmations`` is done in one turn of a loop that has little else to do, and how much is
+/// replayed to a client before it is asked.
 package struct ConfirmationPortions: Sendable {
     /// The maximum number of clients whose marks are noted.
     let notedMax: Int
     /// The maximum number of clients that are asked.
     let askedMax: Int
+    /// The length of the shortest part of a replay that a client is asked behind, in bytes.
+    let replayLengthMin: Int
 
     /// Creates settings.
-    package init(notedMax: Int = 4_096, askedMax: Int = 1_024) {
+    package init(
+        notedMax: Int = 4_096,
+        askedMax: Int = 1_024,
+        replayLengthMin: Int = ConfirmationPings.partLengthMin
+    ) {
         (self.notedMax, self.askedMax) = (notedMax, askedMax)
+        self.replayLengthMin = replayLengthMin
     }
 
     /// The portions in a turn of a loop that is behind with its work.
@@ -104,12 +112,15 @@ final class Confirmations: TimerTarget {
     func askBehindGrants() {
         guard !grants.isEmpty else { return }
         for connection in exchange(&grants, with: []) {
-            if connection.canConfirmGrant {
-                noteMarks(of: connection)
-                _ = connection.confirm(at: context.milliseconds)
-            }
+            if connection.canConfirmGrant { ask(connection, behind: .grants) }
             if connection.hasUnasked { add(connection) }
         }
+    }
+
+    /// Asks a client at once: the answer also confirms what it got on other channels by now.
+    func ask(_ connection: Connection, behind occasion: ConfirmationPings.Occasion) {
+        noteMarks(of: connection)
+        connection.confirm(at: context.milliseconds, behind: occasion)
     }
 
     /// Called when a connection is closing.
@@ -138,7 +149,7 @@ final class Confirmations: TimerTarget {
             round = nil
         }
         let now = context.milliseconds
-        for connection in connections.values { _ = connection.confirm(at: now, isUrgent: true) }
+        for connection in connections.values { connection.confirm(at: now, behind: .end) }
         connections = [:]
     }
 
