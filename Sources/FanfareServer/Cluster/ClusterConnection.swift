@@ -10,14 +10,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         if downSince == nil { downSince = context.reactor.now }
         var url = address.url
         if let sentinels = address.sentinels {
-            if watch == nil {
-                watch = SentinelWatch(
-                    sentinels,
-                    tls: settings.tls,
-                    on: context.reactor,
-                    delegate: self
-                )
-            }
+            if watch == nil { watch = follow(sentinels) }
             guard let primary = watch?.primary else {
                 status.failed("no majority of the Sentinels names a primary")
                 return

@@ -11,10 +11,12 @@ extension ClusterStore {
         let isSameRun = server.runID != nil && server.runID == lastRun
         if isSameRun, let lastClientID { kill(lastClientID) }
         (lastRun, lastClientID) = (server.runID, server.clientID)
+        let former = identity
         identity = ServerIdentity(
             server,
             connection: "\(settings.node)/\(context.shard)/\(server.clientID)"
         )
+        if context.faults.contains(.keepsEpochs), let former { identity = former }
         let ignoresEpochs = context.faults.contains(.ignoresEpochs)
         if ignoresEpochs { identity = ServerIdentity(run: "always the same") }
         for index in partitions {

@@ -1,17 +1,27 @@
 package import Net
-import Redis
+package import Redis
 import Synchronization
+
+/// What a simulated node connects to.
+package enum DialedServer: Sendable {
+    /// The primary, for calls.
+    case primary(RedisURL.Location)
+    /// The primary, for the confirmations of its replicas alone.
+    case confirmations(RedisURL.Location)
+    /// The Sentinel with an index among those that the node knows.
+    case sentinel(Int)
+}
 
 /// Connects the homes of a simulated node to a simulated Redis; production has none, and connects to the server's address.
 package protocol RedisDialer: AnyObject {
-    /// Connects a shard to the server that the address leads to at present.
+    /// Connects a shard to a server.
     ///
     /// - Parameters:
+    ///   - server: The server; its address leads to whichever process has it at present.
     ///   - shard: The shard.
-    ///   - confirms: Whether the connection asks for confirmations of replicas alone.
     /// - Returns: One end of a socketpair(2); the other one is closed if the server is out of reach.
     /// - Throws: The failed call.
-    func dial(shard: Int, confirms: Bool) throws(SystemError) -> FileDescriptor
+    func dial(_ server: DialedServer, shard: Int) throws(SystemError) -> FileDescriptor
 
     /// The random numbers of pauses between two attempts, and of the node's number.
     func random() -> UInt64
@@ -34,7 +44,7 @@ extension ClusterStore {
                 delegate: self
             )
         }
-        return dialed(by: dialer, confirms: false) { descriptor throws(SystemError) in
+        return dialed(.primary(url.location), by: dialer) { descriptor throws(SystemError) in
             try .adopt(
                 descriptor,
                 settings: connectionSettings,
@@ -61,7 +71,7 @@ extension ClusterStore {
                 delegate: delegate
             )
         }
-        return dialed(by: dialer, confirms: true) { descriptor throws(SystemError) in
+        return dialed(.confirmations(url.location), by: dialer) { descriptor throws(SystemError) in
             try .adopt(
                 descriptor,
                 settings: acknowledgementSettings,
@@ -72,14 +82,38 @@ extension ClusterStore {
         }
     }
 
+    /// Follows the primary that the Sentinels name.
+    func follow(_ sentinels: SentinelWatch.Settings) -> SentinelWatch {
+        guard let dialer = context.dialer else {
+            return SentinelWatch(
+                sentinels,
+                tls: settings.tls,
+                on: context.reactor,
+                delegate: self
+            )
+        }
+        var sentinels = sentinels
+        if context.faults.contains(.keepsAnswers) { sentinels.answerLifetime = .seconds(1 << 30) }
+        return SentinelWatch(sentinels, on: context.reactor, delegate: self) { [self] index, peer in
+            dialed(.sentinel(index), by: dialer) { descriptor throws(SystemError) in
+                try .adopt(
+                    descriptor,
+                    settings: sentinels.connection,
+                    on: context.reactor,
+                    delegate: peer
+                )
+            }
+        }
+    }
+
     /// Connects in a simulation.
     private func dialed<Connection>(
+        _ server: DialedServer,
         by dialer: any RedisDialer,
-        confirms: Bool,
         _ adopt: (consuming FileDescriptor) throws(SystemError) -> Connection
     ) -> Connection {
         do throws(SystemError) {
-            return try adopt(dialer.dial(shard: context.shard, confirms: confirms))
+            return try adopt(dialer.dial(server, shard: context.shard))
         } catch {
             preconditionFailure("a simulation lacks descriptors: \(error)")
         }

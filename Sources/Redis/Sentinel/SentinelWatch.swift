@@ -42,7 +42,8 @@ public final class SentinelWatch {
 
     let settings: Settings
     let reactor: Reactor
-    let tls: TLSContext?
+    /// Connects to a Sentinel, given by its index.
+    let connect: (_ sentinel: Int, _ delegate: any RedisConnectionDelegate) -> RedisConnection
     private var votes: SentinelVotes
     private var peers: [SentinelPeer] = []
     private weak var delegate: (any SentinelWatchDelegate)?
@@ -55,15 +56,41 @@ public final class SentinelWatch {
     ///   - tls: The accepted certificates; necessary for secure addresses.
     ///   - reactor: The reactor of the loop. It retains the watch until ``stop()``.
     ///   - delegate: Not retained, and never called from inside this call.
-    public init(
+    public convenience init(
         _ settings: Settings,
         tls: TLSContext? = nil,
         on reactor: Reactor,
         delegate: any SentinelWatchDelegate
     ) {
+        self.init(settings, on: reactor, delegate: delegate) { sentinel, peer in
+            RedisConnection.connect(
+                to: settings.sentinels[sentinel],
+                tls: tls,
+                settings: settings.connection,
+                on: reactor,
+                delegate: peer
+            )
+        }
+    }
+
+    /// Begins to follow the primary over connections that the owner makes, for example of socketpair(2).
+    ///
+    /// - Parameters:
+    ///   - settings: What to ask, and whom.
+    ///   - reactor: The reactor of the loop. It retains the watch until ``stop()``.
+    ///   - delegate: Not retained, and never called from inside this call.
+    ///   - connect: Connects to a Sentinel, given by its index, with the settings of connections; called again when the
+    ///     connection has ended.
+    package init(
+        _ settings: Settings,
+        on reactor: Reactor,
+        delegate: any SentinelWatchDelegate,
+        connect:
+            @escaping (_ sentinel: Int, _ delegate: any RedisConnectionDelegate) -> RedisConnection
+    ) {
         self.settings = settings
-        self.tls = tls
         self.reactor = reactor
+        self.connect = connect
         self.delegate = delegate
         votes = SentinelVotes(sentinelCount: settings.sentinels.count)
         peers = settings.sentinels.indices.map { SentinelPeer($0, of: self) }
@@ -127,13 +154,7 @@ private final class SentinelPeer: RedisConnectionDelegate {
 
     func ask() {
         guard let connection else {
-            connection = RedisConnection.connect(
-                to: watch.settings.sentinels[index],
-                tls: watch.tls,
-                settings: watch.settings.connection,
-                on: watch.reactor,
-                delegate: self
-            )
+            connection = watch.connect(index, self)
             return
         }
         guard question == nil else { return }

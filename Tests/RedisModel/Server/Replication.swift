@@ -43,6 +43,16 @@ extension ModelServer {
         return replica
     }
 
+    /// Makes the server a replica with the data of a primary, as a full synchronization does; its own is given up.
+    ///
+    /// - Parameter primary: The primary, whose writes follow by ``replicate(_:)``.
+    package mutating func follow(_ primary: ModelServer) {
+        data = primary.data
+        (identity.replication, identity.formerReplication) = (primary.identity.replication, nil)
+        identity.isPrimary = false
+        log = ReplicationLog(start: primary.log.end)
+    }
+
     /// Records what a replica has; nil after it was lost.
     ///
     /// - Returns: The replies to calls of `WAIT` that it completes.

@@ -10,6 +10,7 @@ extension ClusterWorld {
             lastNode,
             shardCount: shardCount,
             redis,
+            sentinels?.sentinels ?? [],
             environment,
             waitsForReplica: waitsForReplica,
             variant
@@ -53,14 +54,14 @@ extension ClusterWorld {
         node.dialer.isCutOff.toggle()
         guard node.dialer.isCutOff else { return }
         reach(.fault("cut off"))
-        for link in redis.links where link.node == node.number { link.close() }
+        for link in links where link.node == node.number { link.close() }
         lastDeathAt = now
     }
 
     // MARK: - Connections
 
     private func anyLink() -> RedisLink? {
-        let links = redis.links
+        let links = links
         return links.isEmpty ? nil : links[random.number(links.count)]
     }
 
@@ -70,7 +71,7 @@ extension ClusterWorld {
         reach(.fault("cut"))
         if random.happens(50) {
             _ = try link.receive(.max)
-            _ = try redis.execute(random.happens(50) ? .max : random.number(6), of: link)
+            _ = try execute(random.happens(50) ? .max : random.number(6), of: link)
         }
         if random.happens(30) { _ = link.send(random.number(200)) }
         link.close()
@@ -93,37 +94,28 @@ extension ClusterWorld {
         if redis.links.contains(where: { $0.isDeaf && !living.contains($0.node) }) {
             lastDeathAt = now
         }
-        for link in redis.links { (link.isDeaf, link.isMute) = (false, false) }
+        for link in links { (link.isDeaf, link.isMute) = (false, false) }
         for node in nodes {
             node.dialer.isCutOff = false
             node.dialer.stale = nil
         }
-        stopFormer()
+        if sentinels != nil { healSentinels() } else { stopFormer() }
     }
 
     // MARK: - Servers
 
     /// Former primaries end, or become replicas.
     func stopFormer() {
-        for process in redis.processes where process !== redis.primary { redis.stop(process) }
+        for process in redis.former { redis.stop(process) }
     }
 
     /// The replica becomes the primary, with a prefix of what the former one has.
     func failOver() throws {
+        guard let replica = redis.replica else { return }
         let former = redis.primary
-        try redis.replicate(random.happens(50) ? .max : random.number(20))
-        // In the middle of what it is executing.
-        for _ in 0..<random.number(4) { try publish() }
-        for _ in 0..<2 { runNodes() }
-        for link in redis.links { _ = try link.receive(.max) }
-        let busy = redis.links.filter { !$0.commands.isEmpty }
-        if !busy.isEmpty {
-            let link = busy[random.number(busy.count)]
-            _ = try redis.execute(random.number(link.commands.count + 1), of: link)
-        }
-        let tail = redis.tail()
-        redis.promote(at: unixMilliseconds)
-        try lose(tail)
+        try interruptPrimary()
+        try promote(replica)
+        redis.addReplica()
         switch random.number(3) {
         case 0:
             reach(.fault("failover"))
@@ -141,6 +133,25 @@ extension ClusterWorld {
         }
     }
 
+    /// The primary is about to be lost in the middle of what it executes, and the replica has some of it.
+    func interruptPrimary() throws {
+        try redis.replicate(random.happens(50) ? .max : random.number(20))
+        for _ in 0..<random.number(4) { try publish() }
+        for _ in 0..<2 { runNodes() }
+        for link in redis.links { _ = try link.receive(.max) }
+        let busy = redis.links.filter { !$0.commands.isEmpty }
+        guard !busy.isEmpty else { return }
+        let link = busy[random.number(busy.count)]
+        _ = try execute(random.number(link.commands.count + 1), of: link)
+    }
+
+    /// A process becomes the primary, with what it has.
+    func promote(_ process: SimulatedRedis.Process) throws {
+        let tail = redis.tail(behind: process)
+        redis.promote(process, at: unixMilliseconds)
+        try lose(tail)
+    }
+
     /// The new primary has not got these messages.
     private func lose(_ tail: [String]) throws {
         for id in tail.compactMap({ Self.eventID(in: $0) }) where events.indices.contains(id) {
@@ -151,6 +162,7 @@ extension ClusterWorld {
     }
 
     func emptyRedis() {
+        guard redis.isRunning(redis.primary) else { return }
         reach(.fault("empty restart"))
         redis.startEmpty(at: unixMilliseconds)
         heal()

@@ -1,5 +1,7 @@
 import FanfareServer
 import Net
+import Redis
+import RedisModel
 
 /// A broker of the simulated cluster.
 final class ClusterNode {
@@ -23,6 +25,7 @@ final class ClusterNode {
         _ number: Int,
         shardCount: Int,
         _ redis: SimulatedRedis,
+        _ sentinels: [SimulatedSentinel],
         _ environment: World.Environment,
         waitsForReplica: Bool,
         _ variant: ClusterVariant?
@@ -30,7 +33,12 @@ final class ClusterNode {
         self.number = number
         self.shardCount = shardCount
         sharesNumber = variant == .duplicateSocketID
-        let configuration = ClusterScenario.configuration(waitsForReplica: waitsForReplica)
+        var known = sentinels
+        if variant == .singleSentinel, !known.isEmpty { known = [known[number % known.count]] }
+        let configuration = ClusterScenario.configuration(
+            waitsForReplica: waitsForReplica,
+            sentinelCount: known.count
+        )
         cluster = try ClusterSettings(
             configuration.cluster,
             port: nil,
@@ -39,7 +47,7 @@ final class ClusterNode {
             log: ClusterScenario.silence,
             webhooks: dispatcher
         )
-        dialer = NodeDialer(number, redis, environment)
+        dialer = NodeDialer(number, redis, known, environment)
         let clock = LoopClock(
             now: {
                 MonotonicTime(nanoseconds: Int64(environment.milliseconds) * 1_000_000)
@@ -85,29 +93,63 @@ final class ClusterNode {
     }
 }
 
-/// Connects a node to the server that its address leads to.
+/// Connects a node to the server that its address leads to, and to the Sentinels that it knows.
 final class NodeDialer: RedisDialer {
     private let node: Int
     private let redis: SimulatedRedis
+    private let sentinels: [SimulatedSentinel]
     private let environment: World.Environment
     /// The server to which the address leads for this node; `nil` for the primary.
     weak var stale: SimulatedRedis.Process?
-    /// Whether the node reaches no server.
+    /// Whether the node reaches no server and no Sentinel.
     var isCutOff = false
+    /// The Sentinels that the node does not reach, by their numbers.
+    var unreachedSentinels: Set<Int> = []
 
-    init(_ node: Int, _ redis: SimulatedRedis, _ environment: World.Environment) {
+    init(
+        _ node: Int,
+        _ redis: SimulatedRedis,
+        _ sentinels: [SimulatedSentinel],
+        _ environment: World.Environment
+    ) {
         (self.node, self.redis, self.environment) = (node, redis, environment)
+        self.sentinels = sentinels
     }
 
-    func dial(shard: Int, confirms: Bool) throws(SystemError) -> FileDescriptor {
+    func dial(_ server: DialedServer, shard: Int) throws(SystemError) -> FileDescriptor {
         let (pipe, end) = try Pipe.make(bufferSize: 200_000)
-        if isCutOff {
-            pipe.close()
-        } else {
-            let process = stale ?? redis.primary
-            redis.accept(pipe, by: process, node: node, shard: shard, confirms: confirms)
+        switch server {
+        case .primary(let address): connect(pipe, to: address, shard: shard, confirms: false)
+        case .confirmations(let address): connect(pipe, to: address, shard: shard, confirms: true)
+        case .sentinel(let index): connect(pipe, to: sentinels[index], shard: shard)
         }
         return try FileDescriptor(end, from: "socketpair")
+    }
+
+    private func connect(
+        _ pipe: Pipe,
+        to address: RedisURL.Location,
+        shard: Int,
+        confirms: Bool
+    ) {
+        guard !isCutOff, let process = process(at: address) else { return pipe.close() }
+        redis.accept(pipe, by: process, node: node, shard: shard, confirms: confirms)
+    }
+
+    private func connect(_ pipe: Pipe, to sentinel: SimulatedSentinel, shard: Int) {
+        guard !isCutOff, !sentinel.isAway, !unreachedSentinels.contains(sentinel.number) else {
+            return pipe.close()
+        }
+        sentinel.accept(pipe, node: node, shard: shard)
+    }
+
+    /// The process at an address; the one of a node without Sentinels leads to the primary, or wherever it is led.
+    private func process(at address: RedisURL.Location) -> SimulatedRedis.Process? {
+        guard !sentinels.isEmpty else { return stale ?? redis.primary }
+        return redis.running.first { process in
+            let server = SimulatedRedis.address(of: process.server)
+            return address == .host(server.host, port: server.port)
+        }
     }
 
     func random() -> UInt64 { environment.random.next() }

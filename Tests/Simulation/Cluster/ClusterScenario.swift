@@ -51,7 +51,13 @@ enum ClusterScenario {
     /// The keys of each partition.
     static let keys = PartitionKeys.all(prefix: prefix, count: partitionCount)
 
-    static func configuration(waitsForReplica: Bool) -> Configuration {
+    /// The configuration of a node.
+    ///
+    /// - Parameters:
+    ///   - waitsForReplica: Whether publishers wait for the replica.
+    ///   - sentinelCount: The number of Sentinels that the node asks for the primary; 0 if it knows the primary's address.
+    /// - Returns: The configuration.
+    static func configuration(waitsForReplica: Bool, sentinelCount: Int) -> Configuration {
         var configuration = Configuration()
         configuration.apps = Scenario.appIDs.indices.map { app in
             var app = AppConfiguration(
@@ -80,7 +86,11 @@ enum ClusterScenario {
         configuration.cluster.lease = lease
         configuration.cluster.closeAfter = closeAfter
         if waitsForReplica { configuration.cluster.redis.acknowledge = .replica }
-        configuration.cluster.redis.urls = ["redis://127.0.0.1:1"]
+        configuration.cluster.redis.urls =
+            sentinelCount > 0 ? ["redis://\(SimulatedSentinel.name)"] : ["redis://127.0.0.1:1"]
+        configuration.cluster.redis.sentinels = (0..<sentinelCount).map {
+            "redis://127.0.0.\($0 + 1):26379"
+        }
         return configuration
     }
 

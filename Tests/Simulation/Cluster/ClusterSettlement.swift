@@ -68,7 +68,7 @@ extension ClusterWorld {
     }
 
     private var isSettled: Bool {
-        exchanges.isEmpty && nodes.allSatisfy(\.isReady)
+        exchanges.isEmpty && nodes.allSatisfy(\.isReady) && sentinels?.areSettled ?? true
             && devices.allSatisfy { device in
                 device.connection?.socketID != nil
                     && device.followed.allSatisfy { device.isSubscribed(to: $0) }
@@ -87,6 +87,9 @@ extension ClusterWorld {
                 let name = ClusterScenario.channels[channel].name
                 return device.broken(.answers, "has no answer to its subscription to \(name)")
             }
+        }
+        guard sentinels?.areSettled ?? true else {
+            return Violation(.answers, "the Sentinels do not agree on a primary with a replica")
         }
         return Violation(.answers, "\(exchanges[0].exchange.text.prefix(80)) … is not answered")
     }

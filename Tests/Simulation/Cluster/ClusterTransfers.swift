@@ -213,6 +213,7 @@ extension ClusterWorld {
     func wait(_ milliseconds: Int) throws {
         environment.milliseconds += milliseconds
         try redis.advance(to: unixMilliseconds)
+        try advanceSentinels()
         for node in nodes where node.isPaused && now > node.pausedUntil { resume(node) }
     }
 
@@ -259,24 +260,42 @@ extension ClusterWorld {
         }
     }
 
+    /// The connections of all nodes to servers and Sentinels, in a fixed order.
+    var links: [RedisLink] { redis.links + (sentinels?.links ?? []) }
+
+    /// Executes up to `count` commands of a connection; returns their number.
+    func execute(_ count: Int, of link: RedisLink) throws -> Int {
+        var executed = 0
+        while executed < count, link.isOpen, !link.commands.isEmpty {
+            let command = link.commands.removeFirst()
+            executed += 1
+            switch link.end {
+            case .redis(let process, _, _): try redis.execute(command, at: process, of: link)
+            case .sentinel(let sentinel):
+                sentinel.execute(command, of: link, at: unixMilliseconds)
+            }
+        }
+        return executed
+    }
+
     /// Redis reads, executes and writes something of one connection.
     func serveInPart() throws {
-        let links = redis.links
+        let links = links
         guard !links.isEmpty else { return }
         let link = links[random.number(links.count)]
         if random.happens(60) { _ = try link.receive(1 + random.number(2_000)) }
-        if random.happens(60) { _ = try redis.execute(1 + random.number(4), of: link) }
+        if random.happens(60) { _ = try execute(1 + random.number(4), of: link) }
         if random.happens(60) { _ = link.send(1 + random.number(600)) }
     }
 
     /// Redis reads, executes and writes what it can.
     private func serve() throws -> Int {
         var moved = 0
-        for link in redis.links {
+        for link in links {
             moved += try link.receive(.max)
-            moved += try redis.execute(.max, of: link)
+            moved += try execute(.max, of: link)
         }
-        for link in redis.links {
+        for link in links {
             moved += link.send(.max)
             link.closeIfEnded()
         }

@@ -27,6 +27,17 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
     /// All nodes have one number.
     case duplicateSocketID
 
+    // With Sentinels.
+
+    /// Each node believes the word of a single Sentinel.
+    case singleSentinel
+    /// The announcement of another primary is ignored, so that nodes learn of it when they ask next.
+    case announcementIgnored
+    /// Another primary passes for the first one.
+    case epochKept
+    /// What a Sentinel has answered counts for ever.
+    case answersKept
+
     /// The bug that a shard has by itself.
     var faults: InjectedFaults {
         switch self {
@@ -39,7 +50,19 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         case .tailTrusted: .trustsPrimary
         case .pausedNotFenced: .ignoresFence
         case .webhooksForgotten: .forgetsWebhooks
-        case .doubleReap, .departureKept, .duplicateSocketID: []
+        case .epochKept: .keepsEpochs
+        case .answersKept: .keepsAnswers
+        case .doubleReap, .departureKept, .duplicateSocketID, .singleSentinel,
+            .announcementIgnored:
+            []
+        }
+    }
+
+    /// Whether it is a bug only if the nodes find the primary by Sentinels.
+    var needsSentinels: Bool {
+        switch self {
+        case .singleSentinel, .announcementIgnored, .epochKept, .answersKept: true
+        default: false
         }
     }
 
@@ -56,6 +79,8 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         case .doubleReap: [.presence, .webhooks]
         case .departureKept, .webhooksForgotten: [.webhooks]
         case .duplicateSocketID: [.identity]
+        case .singleSentinel, .announcementIgnored, .answersKept: [.isolation]
+        case .epochKept: [.answers, .recovery, .repeats, .serials, .once, .order, .isolation]
         }
     }
 }

@@ -8,6 +8,8 @@ final class ClusterWorld {
     let environment: World.Environment
     let variant: ClusterVariant?
     let redis: SimulatedRedis
+    /// The Sentinels by which nodes find the primary; `nil` if they know its address.
+    let sentinels: SimulatedSentinels?
     let shardCount: Int
     var random: SeededRandom
     var trace: Trace
@@ -62,6 +64,19 @@ final class ClusterWorld {
             time: ClusterScenario.epoch + Int64(environment.milliseconds),
             pushesFollowReply: random.happens(50)
         )
+        // Of its own random numbers, so that the runs without Sentinels do not depend on those with.
+        var choices = SeededRandom(seed: ~seed)
+        let usesSentinels = variant?.needsSentinels ?? false || choices.happens(40)
+        let sentinelCount = choices.pick([(1, 1), (1, 2), (8, 3)])
+        sentinels =
+            usesSentinels
+            ? SimulatedSentinels(
+                sentinelCount,
+                redis,
+                seed: choices.next(),
+                at: environment.milliseconds,
+                areSilent: variant == .announcementIgnored
+            ) : nil
         hotChannel =
             random.happens(60) ? random.number(ClusterScenario.channels.count) : nil
         redis.reapsTwice = variant == .doubleReap
@@ -69,6 +84,7 @@ final class ClusterWorld {
         redis.published = { [unowned self] text, process, link in
             try executed(text, by: process, for: link)
         }
+        sentinels?.promote = { [unowned self] process in try promote(process) }
         for _ in 0..<1 + random.number(3) { try startNode() }
         for number in 1...3 + random.number(4) {
             let app = random.happens(65) ? 0 : 1
@@ -85,7 +101,8 @@ final class ClusterWorld {
     /// Breaks reference cycles.
     func breakCycles() {
         redis.published = { _, _, _ in }
-        for process in redis.processes { redis.stop(process) }
+        sentinels?.promote = { _ in }
+        for link in links { link.close() }
     }
 
     func reach(_ situation: Situation) { situations[situation, default: 0] += 1 }
@@ -108,6 +125,7 @@ final class ClusterWorld {
         case connect, follow, unfollow, leave, publish, clientEvent, transfer, turn, deliver, redis
         case volley, round, wait, advance, settle, webhook
         case cut, halfCut, stall, heal, cutOff, kill, start, pause, resume, hold, failover, empty
+        case killPrimary, isolatePrimary, leaveSentinelBehind, partSentinels, takeSentinels
     }
 
     private static let weights: [(weight: Int, thing: StepKind)] = [
@@ -119,9 +137,17 @@ final class ClusterWorld {
         (1, .pause), (2, .resume), (2, .hold), (2, .failover), (1, .empty),
     ]
 
+    /// What happens besides where there are Sentinels.
+    private static let sentinelWeights: [(weight: Int, thing: StepKind)] = [
+        (1, .failover), (1, .killPrimary), (1, .isolatePrimary), (2, .leaveSentinelBehind),
+        (1, .partSentinels), (1, .takeSentinels),
+    ]
+
     private func performStep() throws {
         let device = devices[random.number(devices.count)]
-        let kind = random.pick(Self.weights)
+        let kind = random.pick(
+            sentinels == nil ? Self.weights : Self.weights + Self.sentinelWeights
+        )
         trace.record { "\(step) \(kind) at \(now)" }
         switch kind {
         case .connect: try connect(device)
@@ -162,7 +188,13 @@ final class ClusterWorld {
         case .pause: try pauseNode()
         case .resume: for node in nodes { resume(node) }
         case .hold: redis.isReplicaHeld.toggle()
+        case .failover where sentinels != nil: if !isLossless { try failOverBySentinels() }
         case .failover: if !isLossless { try failOver() }
+        case .killPrimary: if !isLossless { killPrimary() }
+        case .isolatePrimary: if !isLossless { isolatePrimary() }
+        case .leaveSentinelBehind: leaveSentinelBehind()
+        case .partSentinels: partSentinels()
+        case .takeSentinels: takeSentinels()
         case .empty: if !isLossless, random.happens(40) { emptyRedis() }
         default: break
         }

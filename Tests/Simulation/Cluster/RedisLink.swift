@@ -1,16 +1,23 @@
 import RESP
 import RedisModel
 
-/// A node's connection, as its Redis server has it.
+/// A node's connection, as its Redis server or Sentinel has it.
 final class RedisLink {
+    /// What it leads to.
+    enum End {
+        /// A server.
+        ///
+        /// - Parameters:
+        ///   - confirms: Whether the connection asks for confirmations of replicas alone.
+        ///   - openedAt: The number of connections to servers before it.
+        case redis(SimulatedRedis.Process, confirms: Bool, openedAt: Int)
+        case sentinel(SimulatedSentinel)
+    }
+
+    let end: End
     let node: Int
     let shard: Int
-    /// Whether it asks for confirmations of replicas alone.
-    let confirms: Bool
     let connection: ModelServer.Connection
-    /// The number of connections before it.
-    let openedAt: Int
-    unowned let process: SimulatedRedis.Process
     /// The commands that were received and not executed.
     var commands: [[ByteString]] = []
     /// Whether nothing gets through to the server, or to the node.
@@ -22,19 +29,12 @@ final class RedisLink {
     init(
         _ pipe: Pipe,
         _ connection: ModelServer.Connection,
-        of process: SimulatedRedis.Process,
+        to end: End,
         node: Int,
-        shard: Int,
-        confirms: Bool,
-        at openedAt: Int
+        shard: Int
     ) {
-        self.pipe = pipe
-        self.openedAt = openedAt
-        self.connection = connection
-        self.process = process
-        self.node = node
-        self.shard = shard
-        self.confirms = confirms
+        (self.pipe, self.connection, self.end) = (pipe, connection, end)
+        (self.node, self.shard) = (node, shard)
     }
 
     var isOpen: Bool { pipe.isOpen }
@@ -72,7 +72,11 @@ final class RedisLink {
         guard isOpen else { return }
         pipe.close()
         commands = []
-        process.links[connection] = nil
-        process.model.disconnect(connection)
+        switch end {
+        case .redis(let process, _, _):
+            process.links[connection] = nil
+            process.model.disconnect(connection)
+        case .sentinel(let sentinel): sentinel.forget(connection)
+        }
     }
 }

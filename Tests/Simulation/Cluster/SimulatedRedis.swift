@@ -6,14 +6,21 @@ final class SimulatedRedis {
     /// A server process.
     final class Process {
         let number: Int
+        /// The number of its server, which a process that is started in its place has too.
+        let server: Int
         var model: ModelServer
         /// The connection that sees what is published, in the order of execution.
         let witness: ModelServer.Connection
         /// The connections of nodes, by their number on the server.
         var links: [ModelServer.Connection: RedisLink] = [:]
 
-        init(_ number: Int, _ model: consuming ModelServer, topics: [String]) {
-            self.number = number
+        init(
+            _ number: Int,
+            on server: Int,
+            _ model: consuming ModelServer,
+            topics: [String]
+        ) {
+            (self.number, self.server) = (number, server)
             self.model = model
             witness = self.model.connect()
             _ = self.model.execute(["SUBSCRIBE"] + topics.map { ByteString($0) }, of: witness)
@@ -25,13 +32,16 @@ final class SimulatedRedis {
 
     /// Called with what a server publishes for a connection; for none by itself.
     var published: (_ text: String, Process, RedisLink?) throws -> Void = { _, _, _ in }
-    /// Where the address of the primary leads.
+    /// Where the address of the primary leads; it may have ended.
     private(set) var primary: Process
-    /// The primary, and former ones that still answer.
+    /// The primary, unless it has ended, and former ones that still answer.
     private(set) var processes: [Process]
-    private var replica: ModelServer
+    /// The primary and former ones that have ended, to be started again.
+    private(set) var ended: [Process] = []
+    /// What follows the primary; `nil` if nothing does.
+    private(set) var replica: Process?
     /// The number of the primary's writes that the replica has.
-    private var replicaOffset: Int
+    private var replicaOffset = 0
     /// Whether the replica gets no writes at present.
     var isReplicaHeld = false
     /// Whether what a connection publishes reaches itself only behind the reply, as since Redis 7.2.
@@ -47,7 +57,7 @@ final class SimulatedRedis {
     /// Whether a server has lost data that another one had.
     private(set) var hasLostData = false
 
-    /// Starts a server.
+    /// Starts a primary with a replica.
     ///
     /// - Parameters:
     ///   - topics: The pub/sub channels whose messages are reported.
@@ -56,18 +66,22 @@ final class SimulatedRedis {
     init(topics: [String], time: Int64, pushesFollowReply: Bool) {
         self.topics = topics
         self.pushesFollowReply = pushesFollowReply
-        primary = Self.start(1, scripts, topics, time)
+        primary = Self.start(1, on: 1, scripts, topics, time)
         processes = [primary]
-        replica = primary.model.makeReplica(run: Self.runID(2))
-        replicaOffset = primary.model.writeCount
         primary.model.pushesFollowReply = pushesFollowReply
-        _ = primary.model.acknowledge(replicaOffset, by: Self.replicaName)
+        addReplica()
     }
 
     private static let replicaName = "replica"
 
+    /// Where nodes reach a server, if Sentinels name it.
+    static func address(of server: Int) -> ModelSentinel.Server {
+        .init(host: "10.0.0.\(server)", port: 6_379)
+    }
+
     private static func start(
         _ number: Int,
+        on server: Int,
         _ scripts: [RedisScript],
         _ topics: [String],
         _ time: Int64
@@ -78,7 +92,7 @@ final class SimulatedRedis {
             identity: .init(run: runID(number), replication: runID(-number), startedAt: time),
             time: time
         )
-        let process = Process(number, model, topics: topics)
+        let process = Process(number, on: server, model, topics: topics)
         // The replica has to know them too.
         for script in scripts {
             let command: [ByteString] = ["SCRIPT", "LOAD", ByteString(script.source)]
@@ -104,45 +118,65 @@ final class SimulatedRedis {
 
     /// Passes up to `count` writes of the primary to its replica.
     func replicate(_ count: Int = .max) throws {
+        guard let replica, isRunning(primary) else { return }
         let writes = primary.model.writes(from: replicaOffset).prefix(count)
-        for write in writes { replica.replicate(write) }
+        for write in writes { replica.model.replicate(write) }
         replicaOffset += writes.count
         primary.model.forgetWrites(before: replicaOffset)
         let outputs = primary.model.acknowledge(replicaOffset, by: Self.replicaName)
         try route(outputs, of: primary, for: nil)
     }
 
-    /// The messages in the primary's streams that the replica has not got.
-    func tail() -> [String] {
+    /// The messages in the primary's streams that another process has not got.
+    func tail(behind process: Process) -> [String] {
         ClusterScenario.channels.flatMap { channel in
             ClusterScenario.keys.flatMap { keys in
                 let app = Scenario.appIDs[channel.app]
                 let channel = ClusterChannel(app: app, name: channel.name)
                 let key = ByteString(keys.messages(channel).description)
-                let last = replica.data[stream: key]?.lastID
+                let known = Set(process.model.data[stream: key]?.entries.map(\.text) ?? [])
                 let entries = primary.model.data[stream: key]?.entries ?? []
-                return entries.filter { entry in last.map { $0 < entry.id } ?? true }
-                    .map { $0.text.description }
+                return entries.map(\.text).filter { !known.contains($0) }.map(\.description)
             }
         }
     }
 
-    // MARK: - Failover
+    // MARK: - Servers
 
-    /// Makes the replica the primary, with what it has; the former one goes on until it is demoted or stopped.
-    func promote(at time: Int64) {
-        processCount += 2
-        replica.promote(replication: Self.runID(-processCount))
-        _ = replica.advance(to: time)
-        succeed(Process(processCount, replica, topics: topics))
+    /// Whether a process has not ended.
+    func isRunning(_ process: Process) -> Bool { running.contains { $0 === process } }
+
+    /// All processes that have not ended.
+    var running: [Process] { processes + (replica.map { [$0] } ?? []) }
+
+    /// The former primaries that still answer.
+    var former: [Process] { processes.filter { $0 !== primary } }
+
+    /// The process on a server; `nil` if it has ended.
+    func process(on server: Int) -> Process? { running.first { $0.server == server } }
+
+    /// Makes the replica the primary, or a former primary again, with what it has.
+    ///
+    /// The one until now goes on until it follows, is demoted or stopped.
+    func promote(_ process: Process, at time: Int64) {
+        if process === replica {
+            replica = nil
+            processCount += 1
+            process.model.promote(replication: Self.runID(-processCount))
+            _ = process.model.advance(to: time)
+        } else {
+            processes.removeAll { $0 === process }
+        }
+        succeed(process)
     }
 
-    /// Replaces the primary by an empty one.
+    /// Replaces the primary by an empty one on the same server.
     func startEmpty(at time: Int64) {
-        let former = primary
-        processCount += 2
-        succeed(Self.start(processCount, scripts, topics, time))
+        let (former, follower) = (primary, replica.take())
+        processCount += 1
+        succeed(Self.start(processCount, on: former.server, scripts, topics, time))
         stop(former)
+        if let follower { follow(follower) }
     }
 
     private func succeed(_ process: Process) {
@@ -151,19 +185,58 @@ final class SimulatedRedis {
         process.model.pushesFollowReply = pushesFollowReply
         primary = process
         processes.append(process)
-        replica = process.model.makeReplica(run: Self.runID(processCount + 1))
-        replicaOffset = process.model.writeCount
-        _ = process.model.acknowledge(replicaOffset, by: Self.replicaName)
         isReplicaHeld = false
     }
 
-    /// Makes a former primary a replica, which answers and refuses writes.
+    /// Starts another server, which follows the primary.
+    func addReplica() {
+        processCount += 1
+        let model = primary.model.makeReplica(run: Self.runID(processCount))
+        follow(Process(processCount, on: processCount, model, topics: topics))
+    }
+
+    /// Makes a former primary follow the present one, whose data it gets instead of its own.
+    func follow(_ process: Process) {
+        for link in process.orderedLinks { link.close() }
+        processes.removeAll { $0 === process }
+        process.model.follow(primary.model)
+        replica = process
+        replicaOffset = primary.model.writeCount
+        _ = primary.model.acknowledge(replicaOffset, by: Self.replicaName)
+    }
+
+    /// Makes a former primary a replica that gets no data, and answers and refuses writes.
     func demote(_ process: Process) { process.model.demote() }
 
     /// Ends a server and its connections.
     func stop(_ process: Process) {
         for link in process.orderedLinks { link.close() }
         processes.removeAll { $0 === process }
+        if replica === process { replica = nil }
+    }
+
+    /// Ends a server, which may be started again.
+    func kill(_ process: Process) {
+        stop(process)
+        ended.append(process)
+    }
+
+    /// Starts the servers again that have ended, as primaries, which they still take themselves for, with all that they had.
+    func restartEnded(at time: Int64) {
+        for process in ended { restart(process, at: time) }
+        ended = []
+    }
+
+    private func restart(_ ended: Process, at time: Int64) {
+        processCount += 1
+        let process = Self.start(processCount, on: ended.server, scripts, topics, time)
+        process.model.data = ended.model.data
+        process.model.pushesFollowReply = pushesFollowReply
+        _ = process.model.advance(to: time)
+        processes.append(process)
+        guard ended === primary else { return }
+        primary = process
+        if let replica { follow(replica) }
     }
 
     // MARK: - Connections
@@ -171,48 +244,39 @@ final class SimulatedRedis {
     func accept(_ pipe: Pipe, by process: Process, node: Int, shard: Int, confirms: Bool) {
         let connection = process.model.connect()
         linkCount += 1
-        let link = RedisLink(
+        process.links[connection] = RedisLink(
             pipe,
             connection,
-            of: process,
+            to: .redis(process, confirms: confirms, openedAt: linkCount),
             node: node,
-            shard: shard,
-            confirms: confirms,
-            at: linkCount
+            shard: shard
         )
-        process.links[connection] = link
     }
 
     /// Whether a node has connected again since.
     func isAbandoned(_ link: RedisLink) -> Bool {
-        links.contains {
-            $0.node == link.node && $0.shard == link.shard && $0.confirms == link.confirms
-                && $0.openedAt > link.openedAt
+        guard case .redis(_, let confirms, let openedAt) = link.end else { return false }
+        return links.contains { other in
+            guard case .redis(_, confirms, let time) = other.end, time > openedAt else {
+                return false
+            }
+            return other.node == link.node && other.shard == link.shard
         }
     }
 
     /// All connections, in a fixed order.
-    var links: [RedisLink] { processes.flatMap(\.orderedLinks) }
+    var links: [RedisLink] { running.flatMap(\.orderedLinks) }
 
-    /// Executes up to `count` commands of a connection.
-    ///
-    /// - Returns: The number of commands.
-    func execute(_ count: Int, of link: RedisLink) throws -> Int {
-        let process = link.process
-        var executed = 0
-        while executed < count, !link.commands.isEmpty, process.links[link.connection] === link {
-            let command = link.commands.removeFirst()
-            executed += 1
-            if reapsTwice { reapFirst(command, of: process) }
-            let kept = keepsDepartures ? departures(at: process, before: command) : nil
-            let outputs = process.model.execute(command, of: link.connection)
-            for (due, departure, time) in kept ?? [] {
-                process.model.data[sorted: due][departure] = time
-            }
-            for killed in process.model.takeKilled() { process.links[killed]?.close() }
-            try route(outputs, of: process, for: link)
+    /// Executes a command of a connection.
+    func execute(_ command: [ByteString], at process: Process, of link: RedisLink) throws {
+        if reapsTwice { reapFirst(command, of: process) }
+        let kept = keepsDepartures ? departures(at: process, before: command) : nil
+        let outputs = process.model.execute(command, of: link.connection)
+        for (due, departure, time) in kept ?? [] {
+            process.model.data[sorted: due][departure] = time
         }
-        return executed
+        for killed in process.model.takeKilled() { process.links[killed]?.close() }
+        try route(outputs, of: process, for: link)
     }
 
     private func route(

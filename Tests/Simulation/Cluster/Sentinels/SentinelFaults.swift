@@ -1,0 +1,150 @@
+// What happens to Sentinels, and to the primary that they watch.
+extension ClusterWorld {
+    /// The Sentinels act upon what they have seen until now.
+    func advanceSentinels() throws {
+        guard let sentinels else { return }
+        let former = sentinels.agreed
+        try sentinels.advance(to: now)
+        guard let agreed = sentinels.agreed, agreed != former else { return }
+        trace.record { "    most Sentinels name server \(agreed)" }
+        reach(.fault("switch"))
+        try checkSwitch(to: agreed)
+    }
+
+    /// Checks that nodes leave the former primary as soon as a majority announces another one, not when they ask next.
+    private func checkSwitch(to server: Int) throws {
+        guard let sentinels else { return }
+        // The announcement, the question behind it, the answer, and the end of the connection, while no time passes.
+        for _ in 0..<5 { try runRound() }
+        let announcing = sentinels.sentinels.filter { $0.server == server }
+        var due: [(node: Int, shard: Int)] = []
+        for node in nodes where !node.isPaused {
+            for shard in 0..<shardCount {
+                let heard = announcing.count { sentinel in
+                    sentinel.hearing.contains { $0.node == node.number && $0.shard == shard }
+                }
+                if heard >= sentinels.majority { due.append((node.number, shard)) }
+            }
+        }
+        for link in redis.links where !link.isDeaf {
+            guard case .redis(let process, _, _) = link.end, process.server != server,
+                due.contains(where: { $0.node == link.node && $0.shard == link.shard })
+            else { continue }
+            throw Violation(
+                .isolation,
+                "node \(link.node) stays with server \(process.server), and the Sentinels have named \(server)"
+            )
+        }
+    }
+
+    // MARK: - The primary
+
+    /// Ends the primary's process; it may be started again, and takes itself for the primary then.
+    func killPrimary() {
+        guard redis.isRunning(redis.primary) else { return }
+        reach(.fault("primary killed"))
+        trace.record { "    server \(self.redis.primary.server) is killed" }
+        redis.kill(redis.primary)
+    }
+
+    /// Cuts the primary off from most Sentinels, or all, but not from nodes: two primaries when they have promoted the replica.
+    func isolatePrimary() {
+        guard let sentinels, redis.isRunning(redis.primary) else { return }
+        reach(.fault("primary isolated"))
+        let server = redis.primary.server
+        trace.record { "    server \(server) is isolated from Sentinels" }
+        let spared = random.happens(30) ? random.number(sentinels.sentinels.count) : nil
+        for (index, sentinel) in sentinels.sentinels.enumerated() where index != spared {
+            sentinel.unreachedServers.insert(server)
+        }
+    }
+
+    /// The primary is lost, and the Sentinels promote its replica; then perhaps the same with the two in exchanged roles.
+    func failOverBySentinels() throws {
+        let count = random.happens(35) ? 2 : 1
+        for number in 1...count {
+            guard redis.replica != nil, redis.isRunning(redis.primary) else { return }
+            let former = redis.primary
+            try interruptPrimary()
+            redis.isReplicaHeld = random.happens(60)
+            if random.happens(50) { killPrimary() } else { isolatePrimary() }
+            if random.happens(25) { leaveSentinelBehind() }
+            try passTime(8_000) { redis.primary !== former && sentinels?.agreed != former.server }
+            try passTime(random.number(3_000))
+            // Longer than anybody may stay untold.
+            if random.happens(15) { try advance(ClusterScenario.toldWithin + 5) }
+            guard number < count else { return }
+            healSentinels()
+            try passTime(15_000) { sentinels?.areSettled ?? true }
+            if sentinels?.areSettled == true { reach(.fault("second failover")) }
+        }
+    }
+
+    /// Lets time pass in small steps with some traffic, until a condition holds.
+    private func passTime(_ milliseconds: Int, until condition: () -> Bool = { false }) throws {
+        let end = now + milliseconds
+        while now < end, !condition() {
+            if random.happens(20) { try publish() }
+            if random.happens(5) { try fireVolley() }
+            try wait(20 + random.number(180))
+            try runRound()
+        }
+    }
+
+    // MARK: - Sentinels
+
+    private func anySentinel() -> SimulatedSentinel? {
+        guard let all = sentinels?.sentinels else { return nil }
+        return all[random.number(all.count)]
+    }
+
+    /// A Sentinel reaches neither servers nor other Sentinels, and goes on to tell nodes what it knows.
+    func leaveSentinelBehind() {
+        guard let sentinel = anySentinel() else { return }
+        reach(.fault("Sentinel behind"))
+        trace.record { "    Sentinel \(sentinel.number) lies behind" }
+        sentinel.unreachedServers = [1, 2]
+        sentinel.isAlone = true
+    }
+
+    /// The Sentinels do not reach each other, or one of them does not; they may still meet at the servers.
+    func partSentinels() {
+        guard let sentinel = anySentinel() else { return }
+        reach(.fault("Sentinels parted"))
+        sentinel.isAlone = true
+    }
+
+    /// No node reaches any Sentinel, or one node does not reach one.
+    func takeSentinels() {
+        guard let sentinels, let node = anyNode(), let lost = anySentinel() else { return }
+        if random.happens(50) {
+            reach(.fault("Sentinels away"))
+            for sentinel in sentinels.sentinels { sentinel.isAway = true }
+            lose(sentinels.links)
+        } else {
+            reach(.fault("Sentinel away"))
+            node.dialer.unreachedSentinels.insert(lost.number)
+            lose(lost.orderedLinks.filter { $0.node == node.number })
+        }
+        // Nodes that are cut off for long pass for dead.
+        lastDeathAt = now
+    }
+
+    /// Ends connections, or lets them become silent.
+    private func lose(_ links: [RedisLink]) {
+        let isSilent = random.happens(50)
+        for link in links {
+            if isSilent { (link.isDeaf, link.isMute) = (true, true) } else { link.close() }
+        }
+    }
+
+    /// Everybody reaches everybody, and servers that have ended start again.
+    func healSentinels() {
+        for sentinel in sentinels?.sentinels ?? [] {
+            (sentinel.isAlone, sentinel.isAway) = (false, false)
+            sentinel.unreachedServers = []
+        }
+        for node in nodes { node.dialer.unreachedSentinels = [] }
+        redis.restartEnded(at: unixMilliseconds)
+    }
+}
