@@ -59,10 +59,8 @@ package enum SessionVariant: String, CaseIterable, Sendable {
         case .confirmedAtWriting: [.recovery, .cache]
         case .confirmedByPongFrames, .evictionUntold, .owedGapForgotten,
             .cursorTooHigh, .storedTooHigh, .crashTakenForStop, .waitingTakenForHandedOver,
-            .droppedTakenForConfirmed, .unknownToldOnce:
+            .droppedTakenForConfirmed, .unknownToldOnce, .partTakenForWhole:
             [.recovery]
-        // A page that comes back slowly waits for what it has lost.
-        case .partTakenForWhole: [.recovery, .progress]
         case .askedAtTheEndAlone: [.progress]
         case .sharedUntold: [.answers]
         case .oneSessionMore: [.budgets]
