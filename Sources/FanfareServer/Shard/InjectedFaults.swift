@@ -12,7 +12,7 @@ package struct InjectedFaults: OptionSet, Sendable {
     /// The stream of a channel without subscribers does not count the channel's events.
     package static let skipsVacantStreams = InjectedFaults(rawValue: 2)
     /// A replay counts as handed over with its first message.
-    package static let marksReplays = InjectedFaults(rawValue: 4_096)
+    package static let marksReplays = InjectedFaults(rawValue: 16_384)
     /// A client that tracks a channel does not get the number of a live event that excludes it.
     package static let withholdsNumbers = InjectedFaults(rawValue: 4)
 
