@@ -7,14 +7,13 @@ import Testing
 
 @testable import Archive
 
+private let cuts = ProcessInfo.processInfo.environment["CUTS"].flatMap(Int.init) ?? 300
+
 /// Files whose end is missing, or whose pages are torn.
 ///
 /// CUTS=10000 makes more of them.
-@Suite("A torn archive", .timeLimit(.minutes(5 + ArchiveTearTests.cuts / 200)))
+@Suite("A torn archive", .timeLimit(.minutes(5 + cuts / 200)))
 struct ArchiveTearTests {
-    fileprivate static let cuts =
-        ProcessInfo.processInfo.environment["CUTS"].flatMap(Int.init) ?? 300
-
     private let folder: TemporaryFolder
     private var random = SeededRandom(seed: 19)
 
@@ -61,7 +60,7 @@ struct ArchiveTearTests {
         let (database, log) = try write(folder.path())
         let path = folder.path("cut.sqlite")
         var counts: Set<Int> = []
-        for _ in 0..<Self.cuts {
+        for _ in 0..<cuts {
             remove(path)
             try database.write(to: URL(filePath: path))
             let length = Int.random(in: 0...log.count, using: &random)
@@ -79,7 +78,7 @@ struct ArchiveTearTests {
     @Test("A log with torn blocks ends ahead of them") mutating func tornLog() throws {
         let (database, log) = try write(folder.path())
         let path = folder.path("torn.sqlite")
-        for _ in 0..<Self.cuts {
+        for _ in 0..<cuts {
             remove(path)
             try database.write(to: URL(filePath: path))
             var torn = log
@@ -100,7 +99,7 @@ struct ArchiveTearTests {
     {
         let (database, log) = try write(folder.path())
         let path = folder.path("pages.sqlite")
-        for _ in 0..<Self.cuts / 3 {
+        for _ in 0..<cuts / 3 {
             remove(path)
             var torn = database
             let block = Int.random(in: 0..<max(1, database.count / 512), using: &random) * 512
