@@ -21,6 +21,9 @@ import Testing
         let faults = [
             "cut", "half-cut", "stall", "cut off", "kill", "pause", "failover", "demotion",
             "two primaries", "empty restart",
+            // With Sentinels.
+            "primary killed", "primary isolated", "switch", "second failover", "Sentinel behind",
+            "Sentinels parted", "Sentinels away", "Sentinels away from a node", "Sentinel away",
         ]
         let expected: [Situation] =
             faults.map { .fault($0) } + [

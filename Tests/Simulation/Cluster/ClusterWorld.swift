@@ -171,6 +171,7 @@ final class ClusterWorld {
         case .webhook: try sendSomeWebhook()
         default: try injectFault(kind)
         }
+        try checkServers()
         try checkIsolation()
     }
 

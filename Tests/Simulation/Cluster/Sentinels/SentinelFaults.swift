@@ -37,6 +37,33 @@ extension ClusterWorld {
         }
     }
 
+    /// Checks that no node is connected to a server for long that most Sentinels do not name: either a majority has named another
+    /// one to the node, or the node cannot tell.
+    func checkServers() throws {
+        guard sentinels.map({ now - $0.agreedAt > ClusterScenario.leftWithin * 1_000 }) ?? false,
+            strayLink != nil
+        else { return }
+        // Those whose timers are due leave now, while no time passes.
+        for _ in 0..<5 { try runRound() }
+        guard let link = strayLink else { return }
+        throw Violation(
+            .isolation,
+            "node \(link.node) is still connected to a server that the Sentinels have replaced"
+        )
+    }
+
+    /// A connection of a node that runs to a server that most Sentinels do not name.
+    private var strayLink: RedisLink? {
+        guard let agreed = sentinels?.agreed else { return nil }
+        let running = Set(nodes.filter { !$0.isPaused }.map(\.number))
+        return redis.links.first { link in
+            guard case .redis(let process, _, _) = link.end, process.server != agreed else {
+                return false
+            }
+            return !link.isDeaf && running.contains(link.node)
+        }
+    }
+
     // MARK: - The primary
 
     /// Ends the primary's process; it may be started again, and takes itself for the primary then.
@@ -67,12 +94,21 @@ extension ClusterWorld {
             let former = redis.primary
             try interruptPrimary()
             redis.isReplicaHeld = random.happens(60)
-            if random.happens(50) { killPrimary() } else { isolatePrimary() }
-            if random.happens(25) { leaveSentinelBehind() }
+            if random.happens(40) { killPrimary() } else { isolatePrimary() }
+            if random.happens(40) { leaveSentinelBehind() }
+            if random.happens(25) { takeSentinels() }
             try passTime(8_000) { redis.primary !== former && sentinels?.agreed != former.server }
             try passTime(random.number(3_000))
             // Longer than anybody may stay untold.
-            if random.happens(15) { try advance(ClusterScenario.toldWithin + 5) }
+            if random.happens(30) {
+                for _ in 0..<3 {
+                    try publish()
+                    try passTime(500)
+                }
+                try advance(ClusterScenario.toldWithin + 5)
+                try checkServers()
+                try checkIsolation()
+            }
             guard number < count else { return }
             healSentinels()
             try passTime(15_000) { sentinels?.areSettled ?? true }
@@ -114,14 +150,19 @@ extension ClusterWorld {
         sentinel.isAlone = true
     }
 
-    /// No node reaches any Sentinel, or one node does not reach one.
+    /// No node reaches any Sentinel, or one node reaches none, or does not reach one.
     func takeSentinels() {
         guard let sentinels, let node = anyNode(), let lost = anySentinel() else { return }
-        if random.happens(50) {
+        switch random.number(3) {
+        case 0:
             reach(.fault("Sentinels away"))
             for sentinel in sentinels.sentinels { sentinel.isAway = true }
             lose(sentinels.links)
-        } else {
+        case 1:
+            reach(.fault("Sentinels away from a node"))
+            node.dialer.unreachedSentinels = Set(sentinels.sentinels.map(\.number))
+            lose(sentinels.links.filter { $0.node == node.number })
+        default:
             reach(.fault("Sentinel away"))
             node.dialer.unreachedSentinels.insert(lost.number)
             lose(lost.orderedLinks.filter { $0.node == node.number })
