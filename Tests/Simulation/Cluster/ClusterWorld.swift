@@ -171,7 +171,6 @@ final class ClusterWorld {
         case .webhook: try sendSomeWebhook()
         default: try injectFault(kind)
         }
-        try checkServers()
         try checkIsolation()
     }
 

@@ -37,33 +37,6 @@ extension ClusterWorld {
         }
     }
 
-    /// Checks that no node is connected to a server for long that most Sentinels do not name: either a majority has named another
-    /// one to the node, or the node cannot tell.
-    func checkServers() throws {
-        guard sentinels.map({ now - $0.agreedAt > ClusterScenario.leftWithin * 1_000 }) ?? false,
-            strayLink != nil
-        else { return }
-        // Those whose timers are due leave now, while no time passes.
-        for _ in 0..<5 { try runRound() }
-        guard let link = strayLink else { return }
-        throw Violation(
-            .isolation,
-            "node \(link.node) is still connected to a server that the Sentinels have replaced"
-        )
-    }
-
-    /// A connection of a node that runs to a server that most Sentinels do not name.
-    private var strayLink: RedisLink? {
-        guard let agreed = sentinels?.agreed else { return nil }
-        let running = Set(nodes.filter { !$0.isPaused }.map(\.number))
-        return redis.links.first { link in
-            guard case .redis(let process, _, _) = link.end, process.server != agreed else {
-                return false
-            }
-            return !link.isDeaf && running.contains(link.node)
-        }
-    }
-
     // MARK: - The primary
 
     /// Ends the primary's process; it may be started again, and takes itself for the primary then.
@@ -106,7 +79,6 @@ extension ClusterWorld {
                     try passTime(500)
                 }
                 try advance(ClusterScenario.toldWithin + 5)
-                try checkServers()
                 try checkIsolation()
             }
             guard number < count else { return }
