@@ -2,10 +2,9 @@
 
 import os
 import signal
-import socket
 import subprocess
 
-from ports import free_port
+from ports import accepts, free_port
 from programs import STOP_TIME_MAX, await_true
 
 CONFIGURATION = """
@@ -28,8 +27,6 @@ http {{
     }}
 }}
 """
-
-
 
 
 class WebServer:
@@ -61,11 +58,7 @@ class WebServer:
 
     def _answers(self):
         assert self._process.poll() is None, self._errors()
-        try:
-            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-        except OSError:
-            return False
-        return True
+        return accepts(self.port)
 
     def _errors(self):
         log = self._folder / "error.log"

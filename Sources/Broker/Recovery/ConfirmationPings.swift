@@ -43,7 +43,7 @@ public struct ConfirmationPings: Sendable {
     public static let partLengthMin = 128 << 10
     /// The length of a replayed message besides its frame: handling it takes time, however short it is.
     public static let messageLength = 256
-    /// The maximum number of outstanding pings: enough to divide 90 MB of replays that are all unanswered.
+    /// The maximum number of outstanding pings: enough to divide 73 MiB of replays that are all unanswered.
     static let outstandingMax = 16
 
     private enum Method { case undecided, message, frame }
