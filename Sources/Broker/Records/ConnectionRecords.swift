@@ -82,8 +82,10 @@ public struct ConnectionRecords: Sendable {
         at serial: UInt64,
         _ now: Int64
     ) {
-        guard let index = open[socketID]?.lasting(channel) else { return }
-        open[socketID]?.subscriptions[index].end(at: serial, now)
+        guard let place = open.index(forKey: socketID),
+            let index = open.values[place].lasting(channel)
+        else { return }
+        open.values[place].subscriptions[index].end(at: serial, now)
     }
 
     /// Records the end of a connection.
@@ -150,9 +152,8 @@ public struct ConnectionRecords: Sendable {
         }
         if let index = closedIndices[socketID] {
             change(&closed[index])
-        } else if var record = open.removeValue(forKey: socketID) {
-            change(&record)
-            open[socketID] = record
+        } else if let place = open.index(forKey: socketID) {
+            change(&open.values[place])
         }
     }
 }
