@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from recovery.checker import PART_LENGTH_MIN as PART
 from recovery.checker import Findings, check
 from recovery.clients import ADD_ON, FANFARE_JS, PYSHER, SDK, STOCK, TOKEN, Site
 from recovery.faults import MEMORY, SPOOL, SQLITE, Fault
@@ -50,10 +51,27 @@ def await_kept(outcomes):
         ([[1, 5, 1], [7, 7, 7], [6, 6, 6], [8, 9, 8]], {"out_of_order": 1}),
         ([[1, 5, 1], [3, 9, 3]], {"repeated": 3, "out_of_order": 3}),
         ([["open"], [1, 5, None], ["open"], [3, 9, None]], {"repeated": 3}),
-        ([["open"], [1, 5, None], ["ping"], [6, 7, None], ["open"], [5, 9, None]], {"repeated": 3}),
+        ([["open"], [1, 5, None], ["ping", 0], [6, 7, None], ["open"], [5, 9, None]], {"repeated": 3}),
         (
-            [["open"], [1, 5, None], ["ping"], [6, 7, None], ["ping"], ["open"], [5, 9, None]],
+            [["open"], [1, 5, None], ["ping", 0], [6, 7, None], ["ping", 0], ["open"], [5, 9, None]],
             {"repeated": 3, "confirmed_repeated": 1},
+        ),
+        # Within a long replay the broker does not wait for answers; a ping behind little more shows that it has them.
+        (
+            [["open"], [1, 5, None], ["ping", PART], [6, 7, None], ["ping", PART], ["open"], [5, 9, None]],
+            {"repeated": 3},
+        ),
+        (
+            [
+                ["open"], [1, 3, None], ["ping", PART], [4, 5, None], ["ping", PART], [6, 7, None], ["ping", PART - 1],
+                ["open"], [5, 9, None],
+            ],
+            {"repeated": 3, "confirmed_repeated": 1},
+        ),
+        # A later connection says nothing of the pings before it.
+        (
+            [["open"], [1, 5, None], ["ping", 0], ["open"], [6, 7, None], ["ping", 0], ["open"], [5, 9, None]],
+            {"repeated": 3},
         ),
         ([[1, 5, 1], [6, 9, 7]], {"misnumbered": 4}),
     ],
@@ -64,6 +82,16 @@ def test_the_checker_finds(log, expected):
     for number in range(1, 10):
         ledger.acknowledge("news", number, ("stream", number))
     assert check(log, "news", ledger) == Findings(due=9, **expected)
+
+
+@pytest.mark.parametrize("pings, confirmed", [(1, 0), (2, 0), (3, 1)])
+def test_the_checker_takes_no_last_ping_for_an_answer_where_the_broker_is_stopped(pings, confirmed):
+    ledger = Ledger(["news"])
+    ledger.begin("news", 7)
+    for number in range(1, 8):
+        ledger.acknowledge("news", number, ("stream", number))
+    log = [["open"], [1, 5, None], *[["ping", 0]] * pings, ["open"], [5, 7, None]]
+    assert check(log, "news", ledger, asks_at_end=True) == Findings(due=7, repeated=1, confirmed_repeated=confirmed)
 
 
 def test_the_checker_expects_nothing_of_what_was_not_acknowledged():

@@ -5,10 +5,15 @@ A log is what the subscriber has recorded, in order:
     [first, last, serial]   messages with consecutive numbers; `serial` of the first one, or null if it cannot be seen
     ["gap", reason]         it was told that messages are missing
     ["open"]                a connection was established (stock clients, whose messages may repeat behind it)
-    ["ping"]                the broker asked for a confirmation (stock clients)
+    ["ping", length]        the broker asked for a confirmation (stock clients); `length`: no less than what the broker may have
+                            replayed on the connection since it asked before, in bytes as it counts them
 """
 
-from dataclasses import dataclass, fields
+from collections import Counter
+from dataclasses import dataclass, field, fields
+
+#: The length of the shortest part of a replay that the broker asks behind although an answer is outstanding, in bytes.
+PART_LENGTH_MIN = 128 << 10
 
 
 @dataclass
@@ -33,20 +38,26 @@ class Findings:
     out_of_order: int = 0
     #: Messages with another serial than the publisher was answered.
     misnumbered: int = 0
+    #: The reasons of the gaps.
+    reasons: Counter = field(default_factory=Counter, compare=False)
 
     def __add__(self, other):
         return Findings(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
-def check(log, channel, ledger):
-    """Returns the findings of one subscriber's log of a channel, which it subscribed before anything was published."""
-    return _Check(channel, ledger).run(log)
+def check(log, channel, ledger, asks_at_end=False):
+    """Returns the findings of one subscriber's log of a channel, which it subscribed before anything was published.
+
+    `asks_at_end`: the broker may ask once more when it is stopped, although an answer is outstanding.
+    """
+    return _Check(channel, ledger, asks_at_end).run(log)
 
 
 class _Check:
-    def __init__(self, channel, ledger):
+    def __init__(self, channel, ledger, asks_at_end):
         self._channel = channel
         self._ledger = ledger
+        self._asks_at_end = asks_at_end
         self._findings = Findings(due=ledger.due(channel))
         # The greatest number so far, and the last one on this connection.
         self._greatest = 0
@@ -54,9 +65,10 @@ class _Check:
         # Acknowledged numbers below the greatest that have not come, without a gap.
         self._missing = set()
         self._gap_told = False
-        # The number at the last ping of this connection, and what the client has certainly confirmed: the broker asks again
-        # only when it has the answer.
-        self._pinged = None
+        # The number at the last ping of this connection; what the last one confirms, if the broker was not stopped; and what
+        # the client has certainly confirmed.
+        self._pinged = 0
+        self._likely = 0
         self._confirmed = 0
 
     def run(self, log):
@@ -66,17 +78,23 @@ class _Check:
                 self._gap_told = True
             elif entry[0] == "gap":
                 self._findings.gaps += 1
+                self._findings.reasons[entry[1]] += 1
                 self._gap_told = True
             elif entry[0] == "open":
-                self._previous, self._pinged = 0, None
+                self._previous = self._pinged = self._likely = 0
             elif entry[0] == "ping":
-                if self._pinged is not None:
-                    self._confirmed = max(self._confirmed, self._pinged)
-                self._pinged = self._previous
+                self._asked(entry[1])
             else:
                 self._received(*entry)
         self._findings.lost = len(self._missing) + self._acknowledged(self._greatest + 1, self._ledger.count(self._channel))
         return self._findings
+
+    def _asked(self, length):
+        if length < PART_LENGTH_MIN:
+            # Within a long replay the broker does not wait for an answer; otherwise it asks again only when it has all.
+            self._confirmed = max(self._confirmed, self._likely if self._asks_at_end else self._pinged)
+            self._likely = self._pinged
+        self._pinged = self._previous
 
     def _received(self, first, last, serial):
         if last > self._ledger.count(self._channel):

@@ -31,6 +31,11 @@ class Fault:
         return self.signal is not None and self.store == MEMORY
 
     @property
+    def asks_at_end(self):
+        """Whether the broker asks its clients for a confirmation when it is stopped."""
+        return self.signal == signal.SIGTERM
+
+    @property
     def may_repeat_confirmed(self):
         """Whether a session's cursors may be those of a few seconds before."""
         return self.signal == signal.SIGKILL
@@ -84,6 +89,7 @@ class Outcome:
         if not self.fault.may_repeat_confirmed:
             must(found.confirmed_repeated == 0, f"{found.confirmed_repeated} repeated that were confirmed")
         if not self.fault.may_gap:
-            must(found.gaps == 0, f"{found.gaps} gaps told while the window held")
+            reasons = ", ".join(found.reasons)
+            must(found.gaps == 0, f"{found.gaps} gaps told while the window held ({reasons})")
             must(found.told == 0, f"{found.told} missed while the window held")
         return broken

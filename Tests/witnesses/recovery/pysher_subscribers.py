@@ -21,12 +21,12 @@ class Client:
         key = f"{key}/r/{token}" if token else key
         self._pusher = pysher.Pusher(key=key, custom_host=host, port=port, secure=False, reconnect_interval=0.3)
         self._pusher.connection.bind("pusher:connection_established", self._connected, channels)
-        self._pusher.connection.bind("pusher:ping", lambda _: log.barrier(["ping"]))
+        self._pusher.connection.bind("pusher:ping", lambda _: log.asked())
         self._pusher.connection.bind("pusher:error", lambda data: print("error", data, file=sys.stderr, flush=True))
         self._pusher.connect()
 
     def _connected(self, _, channels):
-        self._log.barrier(["open"])
+        self._log.opened()
         for name in channels:
             # Bound on the thread that receives: nothing arrives before.
             channel = self._pusher.subscribe(name)
@@ -40,7 +40,7 @@ class Client:
             self.is_ready.set()
 
     def _received(self, data, name):
-        self._log.received(name, int(data.split(" ", 1)[0]))
+        self._log.received(name, data)
 
     def _gap_told(self, data, name):
         self._log.add(name, ["gap", json.loads(data).get("reason", "")])

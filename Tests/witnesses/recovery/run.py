@@ -159,7 +159,7 @@ class Run:
         findings = Findings()
         for report in reports:
             for channel, log in report.items():
-                findings += check(log, channel, self._ledger)
+                findings += check(log, channel, self._ledger, self.fault.asks_at_end)
         cuts = sum(count for (group, _), count in self._relay.faults.items() if group == kind)
         return Outcome(kind, self.fault, cuts, self._relay.ended_by_broker[kind], self.restarts, findings)
 

@@ -4,6 +4,9 @@ import json
 import sys
 import threading
 
+#: No less than what a replayed message counts beside its data, in bytes: its envelope, and 256.
+MESSAGE_LENGTH = 512
+
 
 class SubscriberLog:
     """What one client has got, by channel; `checker` describes the entries."""
@@ -12,26 +15,39 @@ class SubscriberLog:
         self._entries = {channel: [] for channel in channels}
         self._lasts = dict.fromkeys(channels, 0)
         self._lock = threading.Lock()
+        # Of what came since the last ping.
+        self._length = 0
 
-    def received(self, channel, number, serial=None):
+    def received(self, channel, data):
+        """A message, whose data begins with its number."""
+        number = int(data.split(" ", 1)[0])
         with self._lock:
+            self._length += len(data) + MESSAGE_LENGTH
             entries = self._entries[channel]
             last = entries[-1] if entries else None
-            if last and last[0].__class__ is int and last[1] == number - 1 and serial is None:
+            if last and last[0].__class__ is int and last[1] == number - 1:
                 last[1] = number
             else:
-                entries.append([number, number, serial])
+                entries.append([number, number, None])
             self._lasts[channel] = number
 
     def add(self, channel, entry):
         with self._lock:
             self._entries[channel].append(entry)
 
-    def barrier(self, entry):
-        """An entry on all channels: of the connection."""
+    def opened(self):
+        """A connection was established."""
+        self._barrier(lambda: ["open"])
+
+    def asked(self):
+        """The broker asked for a confirmation."""
+        self._barrier(lambda: ["ping", self._length])
+
+    def _barrier(self, entry):
         with self._lock:
             for entries in self._entries.values():
-                entries.append(entry)
+                entries.append(entry())
+            self._length = 0
 
     @property
     def lasts(self):

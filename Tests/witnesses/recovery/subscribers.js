@@ -5,14 +5,21 @@
 // `kind` is "fanfare.js", "add-on" (pusher-js with fanfare-pusher.js) or "token" (stock pusher-js with a session token);
 // `scripts` is the URL that the broker serves its scripts at.
 
+/** No less than what a replayed message counts beside its data, in bytes: its envelope, and 256. */
+const MESSAGE_LENGTH = 512;
+
 /** What one client has got, by channel. */
 class Log {
+  /** Of what came since the last ping. */
+  #length = 0;
+
   constructor(channels) {
     this.entries = Object.fromEntries(channels.map((channel) => [channel, []]));
     this.lasts = Object.fromEntries(channels.map((channel) => [channel, 0]));
   }
 
   received(channel, data, serial = null) {
+    this.#length += String(data).length + MESSAGE_LENGTH;
     const number = Number.parseInt(data, 10);
     const entries = this.entries[channel];
     const last = entries.at(-1);
@@ -26,9 +33,19 @@ class Log {
     this.entries[channel].push(entry);
   }
 
-  /** An entry on all channels: of the connection. */
-  barrier(entry) {
+  /** A connection was established. */
+  opened() {
+    this.#barrier(["open"]);
+  }
+
+  /** The broker asked for a confirmation. */
+  asked() {
+    this.#barrier(["ping", this.#length]);
+  }
+
+  #barrier(entry) {
     for (const entries of Object.values(this.entries)) entries.push(entry);
+    this.#length = 0;
   }
 }
 
@@ -52,8 +69,8 @@ async function followPusher({ kind, key, host, port, channels }, log) {
   if (kind === "token") options.wsPath = `/r/${Date.now().toString(36)}-${crypto.randomUUID()}`;
   const client = new Pusher(key, options);
   if (kind !== "add-on") {
-    client.connection.bind("connected", () => log.barrier(["open"]));
-    client.connection.bind("message", ({ event }) => event === "pusher:ping" && log.barrier(["ping"]));
+    client.connection.bind("connected", () => log.opened());
+    client.connection.bind("message", ({ event }) => event === "pusher:ping" && log.asked());
   }
   await Promise.all(channels.map((name) => new Promise((resolve) => {
     const channel = client.subscribe(name);
