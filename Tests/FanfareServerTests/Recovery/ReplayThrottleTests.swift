@@ -29,9 +29,9 @@ private final class Gate {
         return numbers
     }
 
-    func write(_ byteCount: Int, to number: UInt64) {
-        throttle.wrote(byteCount, to: SocketID(number, 1))
-        throttle.turnEnded { _ in false }
+    func write(_ byteCount: Int, to number: UInt64, at now: Int64 = 0) {
+        throttle.wrote(byteCount, to: SocketID(number, 1), at: now)
+        throttle.turnEnded(at: now) { _ in false }
     }
 
     func withdraw(_ number: UInt64) throws -> Bool {
@@ -83,14 +83,42 @@ private final class Gate {
     @Test("A replay that is sent within its turn does not count")
     func sent() throws {
         let gate = Gate()
-        gate.throttle.wrote(ReplayThrottle.unsentBytesMax * 2, to: SocketID(1, 1))
-        gate.throttle.turnEnded { _ in true }
+        gate.throttle.wrote(ReplayThrottle.unsentBytesMax * 2, to: SocketID(1, 1), at: 0)
+        gate.throttle.turnEnded(at: 0) { _ in true }
         #expect(gate.throttle.isEmpty)
         #expect(try !gate.holds(2))
     }
 
-    @Test("Behind readers that do not read a client waits, and goes on when they are gone")
-    func waits() async throws {
+    @Test("A replay counts for five seconds at most, and those of the same connection behind it as long again")
+    func slowReaders() throws {
+        let gate = Gate()
+        gate.write(1, to: 1)
+        gate.write(ReplayThrottle.unsentBytesMax, to: 2, at: 10)
+        gate.write(1, to: 1, at: 20)
+        #expect(try gate.holds(3))
+        gate.throttle.turnEnded(at: 4_999) { _ in false }
+        #expect(!gate.throttle.isReady && gate.throttle.unsentCount == 2)
+        gate.throttle.turnEnded(at: 5_000) { _ in false }
+        #expect(gate.throttle.isReady && gate.throttle.unsentCount == 1)
+        gate.write(1, to: 1, at: 5_001)
+        #expect(!gate.throttle.isReady && gate.next() == [])
+        gate.throttle.turnEnded(at: 5_010) { _ in false }
+        #expect(gate.next() == [3] && gate.throttle.unsentCount == 1)
+        gate.throttle.turnEnded(at: 10_001) { _ in false }
+        #expect(gate.throttle.unsentCount == 0)
+        // Who has read all of it in between begins anew.
+        gate.write(1, to: 1, at: 20_000)
+        gate.throttle.sent(SocketID(1, 1))
+        gate.write(ReplayThrottle.unsentBytesMax + 1, to: 1, at: 24_000)
+        gate.throttle.turnEnded(at: 25_000) { _ in false }
+        #expect(gate.throttle.unsentCount == 1)
+    }
+
+    @Test(
+        "Behind readers that do not read a client waits, and goes on when they are gone or five seconds have passed",
+        arguments: [true, false]
+    )
+    func waits(readersLeave: Bool) async throws {
         var rule = RecoveryConfiguration.Rule()
         rule.keep = .always
         rule.opening = .replay
@@ -110,7 +138,7 @@ private final class Gate {
             }
             // What gets no replay does not wait, and neither does what is live.
             try await client.expectNothing()
-            for reader in slow { reader.wire.reset() }
+            if readersLeave { for reader in slow { reader.wire.reset() } }
             let answer = try await client.nextText()
             #expect(answer.contains("subscription_succeeded"))
             #expect(try await client.nextText().contains(#""data":"1","serial":1"#))

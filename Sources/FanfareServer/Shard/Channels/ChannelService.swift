@@ -28,7 +28,9 @@ final class ChannelService: TimerTarget {
     let records: DeliveryRecords
     /// The closed connections that are still subscribed to channels.
     var leaves: LeaveQueue
-    private var areTimersRunning = (cache: false, counts: false, expiry: false)
+    private var areTimersRunning = (
+        cache: false, counts: false, expiry: false, resumes: false
+    )
     /// Triggers whose events are not all sequenced yet.
     var triggers = PendingTriggers()
     /// The subscriptions that wait for the replays of others.
@@ -177,7 +179,7 @@ final class ChannelService: TimerTarget {
     // MARK: - Timers
 
     /// The tag of the timer of each task.
-    private enum Task: Int { case cache, counts, expiry }
+    private enum Task: Int { case cache, counts, expiry, resumes }
 
     /// The time between two removals of expired events; an expired event is never sent.
     private static var cacheInterval: Duration { .seconds(15) }
@@ -185,6 +187,8 @@ final class ChannelService: TimerTarget {
     private static var countInterval: Duration { .seconds(1) }
     /// The maximum delay of the refusal of an expired trigger.
     private static var expiryInterval: Duration { .milliseconds(250) }
+    /// The time between two turns at least, while subscriptions wait for replays that may count no longer.
+    private static var resumesInterval: Duration { .seconds(1) }
 
     /// Whether there are no cached events, and no timer is running for them.
     var isCacheAtRest: Bool { state.isCacheEmpty && !areTimersRunning.cache }
@@ -205,6 +209,10 @@ final class ChannelService: TimerTarget {
         if !areTimersRunning.expiry, !backlogs.isEmpty {
             areTimersRunning.expiry = true
             context.reactor.schedule(after: Self.expiryInterval, self, tag: Task.expiry.rawValue)
+        }
+        if !areTimersRunning.resumes, throttle.waitingCount > 0 {
+            areTimersRunning.resumes = true
+            context.reactor.schedule(after: Self.resumesInterval, self, tag: Task.resumes.rawValue)
         }
     }
 
@@ -227,6 +235,7 @@ final class ChannelService: TimerTarget {
         case .expiry:
             areTimersRunning.expiry = false
             expireTriggers()
+        case .resumes: areTimersRunning.resumes = false
         case nil: break
         }
         startTimers()

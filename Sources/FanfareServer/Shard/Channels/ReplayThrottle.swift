@@ -1,12 +1,14 @@
 import Broker
 import Net
+import Primitives
 import PusherProtocol
 
 /// Limits the replays of one shard that clients have not received yet.
 ///
 /// After an outage thousands of clients come back at once, each with a replay of up to a quarter of its queue. While more
 /// than 16 MiB of replays wait in queues, no further one is requested: the subscriptions wait in the order of their
-/// arrival. What has its place in a channel's order never waits.
+/// arrival. What has its place in a channel's order never waits. A client that has not read its replays within five seconds
+/// keeps others waiting no longer: a few that do not read would otherwise hold up the recovery of all.
 struct ReplayThrottle {
     /// A subscription that may get a replay.
     struct Request {
@@ -29,6 +31,8 @@ struct ReplayThrottle {
 
     /// The size of unsent replays above which none is requested, in bytes.
     static var unsentBytesMax: Int { 16 << 20 }
+    /// How long the replays of a connection count while they are unsent, in milliseconds.
+    static var unsentTimeMax: Int64 { 5_000 }
     /// The expected size of a replay that is requested, in bytes.
     static var expectedBytes: Int { 64 << 10 }
 
@@ -38,9 +42,11 @@ struct ReplayThrottle {
     private var waiting: [Key: Request] = [:]
     /// The requests that no home has answered.
     private var pending: Set<Key> = []
-    /// The unsent replays of each connection, in bytes.
-    private var unsent: [SocketID: Int] = [:]
+    /// The size of the unsent replays of each connection, in bytes, and since when it has some.
+    private var unsent: [SocketID: (byteCount: Int, since: Int64)] = [:]
     private var unsentByteCount = 0
+    /// The connections with unsent replays, by the time since when; some have none any more.
+    private var unsentLine = Queue<(socketID: SocketID, since: Int64)>()
     /// The connections whose replays were written in this turn.
     private var written: [SocketID] = []
 
@@ -122,25 +128,41 @@ struct ReplayThrottle {
     // MARK: - Replays
 
     /// Called when a replay was written to a connection.
-    mutating func wrote(_ byteCount: Int, to socketID: SocketID) {
+    ///
+    /// - Parameters:
+    ///   - byteCount: Its size, in bytes.
+    ///   - socketID: The connection.
+    ///   - now: The time, in milliseconds of a steady clock.
+    mutating func wrote(_ byteCount: Int, to socketID: SocketID, at now: Int64) {
         guard byteCount > 0 else { return }
-        if unsent[socketID] == nil { written.append(socketID) }
-        unsent[socketID, default: 0] += byteCount
+        if unsent[socketID] == nil {
+            written.append(socketID)
+            unsentLine.append((socketID, now))
+        }
+        unsent[socketID, default: (0, now)].byteCount += byteCount
         unsentByteCount += byteCount
     }
 
     /// Called at the end of a turn, when queues have been written.
     ///
-    /// - Parameter isSent: Whether a connection has nothing queued.
-    mutating func turnEnded(isSent: (SocketID) -> Bool) {
-        guard !written.isEmpty else { return }
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - isSent: Whether a connection has nothing queued.
+    mutating func turnEnded(at now: Int64, isSent: (SocketID) -> Bool) {
         for socketID in exchange(&written, with: []) where isSent(socketID) { sent(socketID) }
+        while let (socketID, since) = unsentLine.first {
+            let isUnsent = unsent[socketID]?.since == since
+            guard !isUnsent || now - since >= Self.unsentTimeMax else { break }
+            unsentLine.removeFirst()
+            if isUnsent { sent(socketID) }
+        }
     }
 
-    /// Called when a connection has nothing queued any more, or has closed.
+    /// Called when a connection has nothing queued any more, or has closed; and when its replays count no longer.
     mutating func sent(_ socketID: SocketID) {
-        guard !unsent.isEmpty, let byteCount = unsent.removeValue(forKey: socketID) else { return }
-        unsentByteCount -= byteCount
+        guard !unsent.isEmpty, let replays = unsent.removeValue(forKey: socketID) else { return }
+        unsentByteCount -= replays.byteCount
+        if unsent.isEmpty { (unsentLine, written) = (Queue(), []) }
     }
 
     /// Drops everything, when the shard has stopped.
@@ -165,7 +187,9 @@ extension ChannelService {
             position: position,
             subscription: request
         )
-        return throttle.holds(request)
+        guard throttle.holds(request) else { return false }
+        startTimers()
+        return true
     }
 
     /// Sends the waiting requests for which there is room.
@@ -185,13 +209,14 @@ extension ChannelService {
         throttle.answered(request.socketID, on: channel)
         let replayed = grant.replayedByteCount
         if replayed > 0, connections[request.socketID] != nil {
-            throttle.wrote(replayed, to: request.socketID)
+            throttle.wrote(replayed, to: request.socketID, at: context.milliseconds)
         }
     }
 
     /// Called at the end of a turn, when queues have been written.
     func turnEnded() {
-        throttle.turnEnded { connections[$0]?.hasQueuedBytes != true }
+        guard throttle.unsentCount > 0 else { return }
+        throttle.turnEnded(at: context.milliseconds) { connections[$0]?.hasQueuedBytes != true }
     }
 }
 
