@@ -63,6 +63,11 @@ def test_an_added_user_appears_everywhere(pages):
         page.await_names("John Doe", "Ada", "Grace", "Mary", "Hedy")
 
 
+def test_every_row_has_its_icons(pages):
+    drawn = "return [...document.querySelectorAll('#rows use')].filter((use) => use.getBBox().width > 0).length"
+    await_true(lambda: pages[0]._driver.execute_script(drawn) == 2 * len(pages[0].names), "a handle and a cross each")
+
+
 def test_a_removed_user_leaves_every_page(pages):
     pages[1].remove("Ada")
     for page in pages:
