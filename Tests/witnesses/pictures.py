@@ -76,8 +76,8 @@ def set_size(driver, width, height_max, last):
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         content = driver.execute_script(END_OF, last)
-        height = min(max(content, 400), height_max)
-    return height
+        shown, height = height, min(max(content, 400), height_max)
+    return shown
 
 
 def take_landing(browser, demos):
@@ -234,6 +234,8 @@ def take_console(browser, broker, stack):
     take(browser, "console", 1_000)
     is_over.set()
     traffic.join()
+    # Of all that, the list of events would be as long as it may be.
+    browser._driver.execute_script("document.querySelector('#clear').click()")
     for dish in ("Soup", "Bread", "Cheese"):
         trigger(broker, "private-orders", "ordered", {"dish": dish, "table": 7})
     for number in range(6):
