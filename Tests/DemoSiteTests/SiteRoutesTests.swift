@@ -53,6 +53,13 @@ import Testing
         #expect(!reply.body.isEmpty)
     }
 
+    @Test(arguments: ["icon.svg", "row-icons.svg"])
+    func pagesFindTheIcons(name: String) async throws {
+        let reply = try await site().answer(.get, "/\(name)")
+        #expect(reply.status == 200 && reply.type == "image/svg+xml")
+        #expect(reply.body.hasPrefix("<svg"))
+    }
+
     @Test func pagesReceiveTheBrokersAddress() async throws {
         let config = try sorted(try await site().answer(.get, "/config.json").body)
         let expected =

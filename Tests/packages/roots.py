@@ -5,14 +5,19 @@ again.
 """
 
 import os
+import queue
+import re
 import shlex
 import shutil
+import signal
 import subprocess
+import threading
+import time
 from pathlib import Path
 
 RELEASE = "bookworm"
-# Seconds: everything comes from a mirror.
-MAKE_TIME_MAX = 1800
+# Seconds without progress after which a program is ended: the longest of a build is the optimization of the largest module.
+STANDSTILL_MAX = 1800
 STANDARD = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/root",
@@ -20,6 +25,48 @@ STANDARD = {
 }
 # Packages are installed without questions, and without what they only recommend.
 APT = ("apt-get", "--quiet", "--yes", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0")
+
+
+def run_to_end(words, environment):
+    """Runs a program for as long as it makes progress; returns its status and what it printed.
+
+    A line is progress if it tells more than that time passes, as "step 8 of 10 (240 s)" behind "step 8 of 10 (210 s)".
+    """
+    process = subprocess.Popen(
+        [*map(str, words)],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # A process group, so that all of it can be ended.
+        start_new_session=True,
+    )
+    lines = queue.Queue()
+
+    def read():
+        for line in process.stdout:
+            lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    said, latest, standstill = [], None, 0
+    while standstill < STANDSTILL_MAX:
+        begin = time.monotonic()
+        try:
+            line = lines.get(timeout=1)
+            if line is None:
+                return process.wait(), "".join(said)
+            said.append(line)
+            news = re.sub(r" \(\d+ s\)$", "", line.rstrip())
+            if news != latest:
+                latest, standstill = news, 0
+        except queue.Empty:
+            pass
+        # In steps: a machine that is paused meanwhile has had one of them, not all.
+        standstill += min(1, time.monotonic() - begin)
+    os.killpg(process.pid, signal.SIGKILL)
+    raise AssertionError(f"{shlex.join(map(str, words))}: no progress in {STANDSTILL_MAX} s\n{''.join(said)}")
 
 
 class Root:
@@ -50,16 +97,11 @@ class Root:
 
     def run(self, *words, environment={}, check=True, **place):
         """Runs a program to its end; fails with all that it printed, unless its status is wanted."""
-        done = subprocess.run(
-            [*self.command(**place), *map(str, words)],
-            env={**STANDARD, "DEBIAN_FRONTEND": "noninteractive", **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+        status, output = run_to_end(
+            [*self.command(**place), *words], {**STANDARD, "DEBIAN_FRONTEND": "noninteractive", **environment}
         )
-        assert not check or done.returncode == 0, f"{shlex.join(map(str, words))}: {done.returncode}\n{done.stdout}"
-        return done
+        assert not check or status == 0, f"{shlex.join(map(str, words))}: {status}\n{output}"
+        return subprocess.CompletedProcess(words, status, output)
 
     def apt(self, *words):
         return self.run(*APT, *words)
@@ -79,15 +121,11 @@ def make(path, packages=()):
         unfinished = path.with_name(path.name + ".unfinished")
         if unfinished.exists():
             shutil.rmtree(unfinished)
-        made = subprocess.run(
+        status, output = run_to_end(
             ["debootstrap", "--variant=minbase", RELEASE, unfinished],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=MAKE_TIME_MAX,
-            env={**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"},
+            {**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"},
         )
-        assert made.returncode == 0, made.stdout[-4000:]
+        assert status == 0, output[-4000:]
         root = Root(unfinished)
         root.apt("update")
         if packages:

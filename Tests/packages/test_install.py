@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tarfile
 from types import SimpleNamespace
 
 import pytest
@@ -269,9 +270,14 @@ def digest(file):
 
 
 def test_the_same_program_gives_the_same_packages(deb, tmp_path):
+    with tarfile.open(next(DIST.glob("fanfare-*.tar.gz"))) as tarball:
+        # That of the commit they were made of; there may be a later one by now.
+        date = tarball.next().mtime
     for kind, pattern in (("deb", "fanfare_*.deb"), ("tarball", "fanfare-*.tar.gz")):
         subprocess.run(
-            [ROOT / "config" / "scripts" / "package.sh", kind], env={**os.environ, "DIST": str(tmp_path)}, check=True
+            [ROOT / "config" / "scripts" / "package.sh", kind],
+            check=True,
+            env={**os.environ, "DIST": str(tmp_path), "SOURCE_DATE_EPOCH": str(date)},
         )
         [made], [again] = DIST.glob(pattern), tmp_path.glob(pattern)
         # By digest: pytest would look for the differences of two files of 10 MB for hours.

@@ -143,6 +143,16 @@ class Page:
         finally:
             self._driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
+    @contextmanager
+    def colour_scheme(self, scheme):
+        """Shows pages as people see them who prefer "light" or "dark"."""
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self._driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        try:
+            yield
+        finally:
+            self._driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
     # What a person does
 
     def click(self, selector):

@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import subprocess
+import threading
 import time
 from contextlib import ExitStack
 
@@ -27,12 +28,23 @@ PICTURES = ROOT / "config" / "pictures"
 # Until rows have glided to their places, and the colour of what has changed has faded.
 REST = 2
 PHONE_WIDTH, PHONE_HEIGHT_MAX, HEIGHT_MAX = 360, 780, 1_300
-# Seconds. The charts of the console have a point every ten.
+# Seconds before the charts of the console are taken. They have a point every ten.
 TRAFFIC_TIME = 90
+# The end of an element, with the space below it.
+END_OF = """
+    const element = document.querySelector(arguments[0]);
+    const space = parseFloat(getComputedStyle(element).marginBottom) + parseFloat(getComputedStyle(document.body).paddingBottom);
+    return Math.ceil(element.getBoundingClientRect().bottom + space);
+"""
+# As a person sees it who has just opened it: the top, and in the console's navigation the view that is open.
+PUT_IN_VIEW = """
+    scrollTo(0, 0);
+    document.querySelector("nav a[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+"""
 
 
-def take(page, name, width):
-    """The page in its three ways; as high as it is, up to a limit."""
+def take(page, name, width, last="main"):
+    """The page in its three ways; down to the end of an element, up to a limit."""
     driver = page._driver
     driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
     # A gradient is most of a PNG.
@@ -45,8 +57,8 @@ def take(page, name, width):
         driver.execute_cdp_cmd(
             "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         )
-        height = set_size(driver, width, height_max)
-        driver.execute_script("scrollTo(0, 0)")
+        height = set_size(driver, width, height_max, last)
+        driver.execute_script(PUT_IN_VIEW)
         time.sleep(REST)
         screen = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
         png = reduced(base64.b64decode(screen["data"]))
@@ -56,16 +68,16 @@ def take(page, name, width):
     driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def set_size(driver, width, height_max):
+def set_size(driver, width, height_max, last):
     """Sets the size of the screen to the width and the content's height; returns the height."""
     height = 400
     # Its own height first: what is measured in parts of the screen's height would grow with it.
     for _ in range(3):
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        content = driver.execute_script("return Math.ceil(document.querySelector('main').getBoundingClientRect().bottom)")
-        height = min(max(content, 400), height_max)
-    return height
+        content = driver.execute_script(END_OF, last)
+        shown, height = height, min(max(content, 400), height_max)
+    return shown
 
 
 def take_landing(browser, demos):
@@ -79,7 +91,7 @@ def take_landing(browser, demos):
     # The first was measured while the panes were loaded.
     first = browser.text("#round-trip")
     await_true(lambda: browser.text("#round-trip") != first, "another round trip")
-    take(browser, "demos", 900)
+    take(browser, "demos", 900, last=".own")
 
 
 def take_table(browser, demos):
@@ -155,6 +167,8 @@ def take_text(demos):
         grace.type(" and more")
         await_true(lambda: "Grace" in ada.state["carets"], "Grace's caret")
         ada.await_text(grace.written)
+        # While the pictures are taken, it would be over.
+        ada._driver.execute_script("document.styleSheets[0].insertRule('.caret b { opacity: 1 !important }')")
         take(ada, "text", 720)
 
 
@@ -190,39 +204,50 @@ def trigger(broker, channel, event, data):
     subprocess.run(command, check=True, capture_output=True, timeout=30)
 
 
-def make_traffic(broker, stack):
-    """Something for the charts: subscribers come, and events at a rate that rises and falls."""
+def make_traffic(broker, stack, is_over):
+    """Something for the charts: subscribers come and stay, and events at a rate that rises and falls."""
     backend = pusher.Pusher(broker.app_id, broker.key, broker.secret, host="127.0.0.1", port=broker.port, ssl=False)
     begin = time.monotonic()
-    sockets = []
+    subscriber_count = 0
     for number in itertools.count():
-        seconds = time.monotonic() - begin
-        if seconds > TRAFFIC_TIME:
+        if is_over.is_set():
             return
-        if len(sockets) < seconds / 4:
-            sockets.append(stack.enter_context(PusherSocket(f"ws://127.0.0.1:{broker.port}", broker.key)))
-            sockets[-1].subscribe("news")
+        seconds = time.monotonic() - begin
+        if subscriber_count < seconds / 4:
+            subscriber = stack.enter_context(PusherSocket(f"ws://127.0.0.1:{broker.port}", broker.key))
+            subscriber.subscribe("news")
+            threading.Thread(target=subscriber.stay, daemon=True).start()
+            subscriber_count += 1
         backend.trigger("news", "published", {"id": number, "title": "The moment it happens"})
         time.sleep(0.02 + 0.2 * (1 + math.cos(seconds / 9)))
 
 
 def take_console(browser, broker, stack):
     """Each view of the console, behind a while with clients and events."""
-    make_traffic(broker, stack)
+    is_over = threading.Event()
+    traffic = threading.Thread(target=make_traffic, args=(broker, stack, is_over))
+    traffic.start()
+    stack.callback(is_over.set)
+    time.sleep(TRAFFIC_TIME)
     browser.open(broker.url + "/")
     await_true(lambda: browser.connection == "Live", "a live console")
+    take(browser, "console", 1_000)
+    is_over.set()
+    traffic.join()
+    # Of all that, the list of events would be as long as it may be.
+    browser._driver.execute_script("document.querySelector('#clear').click()")
     for dish in ("Soup", "Bread", "Cheese"):
         trigger(broker, "private-orders", "ordered", {"dish": dish, "table": 7})
     for number in range(6):
         trigger(broker, "news", "published", {"id": 4200 + number, "title": "The moment it happens"})
     trigger(broker, "private-orders", "ordered", {"dish": "Cake", "table": 3})
     links = "return [...document.querySelectorAll('nav a[href^=\"#\"]')].map((link) => link.hash.slice(1))"
-    for view in browser._driver.execute_script(links):
+    for view in browser._driver.execute_script(links)[1:]:
         browser._driver.execute_script("location.hash = arguments[0]", view)
         if view == "events":
             await_true(lambda: browser._driver.find_elements("css selector", "#event-list summary"), "the events")
             browser.click("#event-list summary")
-        take(browser, "console" if view == "overview" else f"console-{view}", 1_000)
+        take(browser, f"console-{view}", 1_000)
 
 
 def main():

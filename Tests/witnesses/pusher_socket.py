@@ -27,6 +27,17 @@ class PusherSocket:
         assert answer["event"] == "pusher_internal:subscription_succeeded", answer
         return json.loads(answer["data"])
 
+    def stay(self):
+        """Reads what comes and answers pings, as clients do, until the connection ends."""
+        # Silence is no failure here.
+        self._socket.settimeout(None)
+        try:
+            while True:
+                if self.receive()["event"] == "pusher:ping":
+                    self._socket.send(json.dumps({"event": "pusher:pong"}))
+        except (websocket.WebSocketException, OSError, ValueError):
+            pass
+
     def close(self):
         self._socket.close()
 

@@ -1,7 +1,9 @@
 """What a build shows: a line of progress, and whatever is wrong in full."""
 
+import itertools
 import os
 import pty
+import re
 import shutil
 import subprocess
 
@@ -92,6 +94,17 @@ def test_a_terminal_has_one_line_that_changes(copy):
     assert "step 2 of 3" in shown
     assert shown.count("\n") == 1
     assert shown.rstrip().split("\x1b[K")[-1].startswith("    tests and programs … ok")
+
+
+def test_a_terminal_tells_fetching_from_planning(copy):
+    mine, theirs = pty.openpty()
+    says = "Fetching a\nFetched a (0.1s)\nCreating working copy for a\nWorking copy of a resolved at 1.0.0"
+    assert build(copy, "release", "fanfare", says=says, terminal=theirs).returncode == 0
+    shown = os.read(mine, 65_536).decode()
+    os.close(mine)
+    os.close(theirs)
+    steps = [step for step, _ in itertools.groupby(re.findall(r"fanfare … (.+?) \(", shown))]
+    assert steps[-5:] == ["step 2 of 3", "fetching libraries", "planning", "step 3 of 3", "ok"]
 
 
 def test_the_sizes_of_the_programs(copy):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from contrast import faint_texts
 from programs import Broker, Demos, Program, await_true
 from room_page import RoomPage
 from static_site import StaticSite
@@ -65,6 +66,19 @@ def test_messages_reach_everyone(pages, demos):
     await_messages(demos, pages, ("Ada", "Hello <b>Grace</b> ✓"), ("Grace", "Hello Ada"))
     ada.reload()
     await_messages(demos, pages, ("Ada", "Hello <b>Grace</b> ✓"), ("Grace", "Hello Ada"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_can_be_read_whoever_has_written_it(pages, demos, scheme):
+    ada, grace = pages
+    grace.say("Hello")
+    await_messages(demos, pages, ("Grace", "Hello"))
+    grace.point(0.5, 0.2)
+    await_true(lambda: ada.pointers, "Grace's pointer")
+    eight = "const { hues } = await import('/people.js'); return [...hues([...'12345678']).values()]"
+    with ada.colour_scheme(scheme):
+        for hue in ada.run(eight):
+            assert faint_texts(ada, hue) == [], hue
 
 
 def test_the_broker_sees_no_message(pages, demos, broker):

@@ -7,6 +7,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from browser import Page
+from contrast import faint_texts
 from frame_line import FrameLine
 from line import Line
 from programs import ROOT, Broker, await_true, broker_with_recovery, run
@@ -61,6 +62,18 @@ def test_an_added_user_appears_everywhere(pages):
     pages[0].add("Hedy")
     for page in pages:
         page.await_names("John Doe", "Ada", "Grace", "Mary", "Hedy")
+
+
+def test_every_row_has_its_icons(pages):
+    drawn = "return [...document.querySelectorAll('#rows use')].filter((use) => use.getBBox().width > 0).length"
+    await_true(lambda: pages[0]._driver.execute_script(drawn) == 2 * len(pages[0].names), "a handle and a cross each")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_can_be_read_whatever_its_colour(pages, scheme):
+    with pages[0].colour_scheme(scheme):
+        for hue in range(0, 360, 30):
+            assert faint_texts(pages[0], hue) == [], hue
 
 
 def test_a_removed_user_leaves_every_page(pages):

@@ -39,7 +39,9 @@ handle() {
             steps="${steps#[}"
             steps="step ${steps%/*} of ${steps#*/}"
             ;;
-        Fetch* | Updat* | Creating\ working* | Working\ copy* | Comput* | Clon*) steps='fetching libraries' ;;
+        Fetch* | Updat* | Creating\ working* | Comput* | Clon*) steps='fetching libraries' ;;
+        # The last words about a library; behind those about the last one the compiler says nothing until it has planned.
+        Working\ copy*) steps='planning' ;;
         Building\ for* | Build\ complete* | Build\ of\ product* | Planning* | '') ;;
         # The toolchain's own Foundation calls mktemp(3), to name a file that it then opens with O_EXCL; the linker warns of
         # it in each program that has Foundation inside.

@@ -1,6 +1,6 @@
 // The connections: who is connected, from where and with what, and how to end that.
 
-import { actionButton, ask, byId, bytesText, definitions, fillApps, make, numberText, plural, showProblem } from "./console-page.js";
+import { actionButton, ask, byId, bytesText, definitions, fillApps, make, millisecondsText, numberText, plural, showProblem } from "./console-page.js";
 
 const form = byId("connection-search");
 
@@ -40,9 +40,9 @@ function item(connection) {
   const { socket, user, client, address, subscriptions, queued } = connection;
   const details = make("details", {}, make("summary", {},
     make("span", { class: "mono" }, socket),
-    make("span", { class: "mono" }, user ?? ""),
+    make("span", { class: "mono user" }, user ?? ""),
     make("span", { class: "quiet" }, client ?? address ?? ""),
-    make("span", { class: "quiet number" }, plural(subscriptions, "channel")),
+    make("span", { class: "quiet number channels" }, plural(subscriptions, "channel")),
     make("span", { class: queued ? "number problem" : "quiet number" }, queued ? `${bytesText(queued)} queued` : latency(connection))));
   const place = make("div");
   details.append(place);
@@ -53,7 +53,7 @@ function item(connection) {
   return make("li", {}, details);
 }
 
-const latency = ({ roundTrip }) => (roundTrip === undefined ? "" : `${numberText(roundTrip / 1_000)} ms`);
+const latency = ({ roundTrip }) => (roundTrip === undefined ? "" : millisecondsText(roundTrip));
 
 /** The connection as it is now, with all its channels. */
 async function contents({ socket }, place) {

@@ -37,7 +37,7 @@ function item(limit) {
   const { limit: name, key, value, app, used, max, count, consequence, audience, isBytes } = limit;
   const part = share(limit);
   const text = isBytes ? bytesText : numberText;
-  const use = used === undefined ? `limit: ${value}`
+  const use = used === undefined ? `limit: ${key.endsWith("_timeout") ? `${value} s` : value}`
     : max === undefined ? `${text(used)}, no limit` : `${text(used)} of ${text(max)}`;
   const meter = part === null ? undefined : make("meter", {
     min: 0, max: 1, high: 0.8, optimum: 0, value: Math.min(1, part), "aria-label": `${key}: ${use}`,
@@ -45,7 +45,7 @@ function item(limit) {
   return make("li", { class: "limit" },
     make("p", { class: "mono key" }, app === undefined ? key : key.replace("apps.N", `apps (${app})`)),
     make("p", { class: "use" }, meter, make("span", {}, use), part === null ? undefined : make("span", { class: "quiet" }, percent(part))),
-    make("p", { class: count ? "problem" : "quiet" }, count ? `met ${plural(count, "time")}` : "never met"),
+    make("p", { class: `met ${count ? "problem" : "quiet"}` }, count ? `met ${plural(count, "time")}` : "never met"),
     make("p", { class: "quiet effect" }, `${audience}: ${consequence}. `, make("code", {}, name)));
 }
 

@@ -1,6 +1,6 @@
 // The overview: the present load, and small charts of the last hour.
 
-import { ask, byId, bytesText, make, numberText } from "./console-page.js";
+import { ask, byId, bytesText, make, millisecondsText, numberText } from "./console-page.js";
 
 const HOUR = 3_600_000;
 /** The time between two points of a chart, in milliseconds. */
@@ -11,16 +11,12 @@ const TILES = [
   { name: "Connections", index: 1 },
   { name: "Channels", index: 2 },
   { name: "Events a second", index: 4, isRate: true },
-  { name: "Messages from clients a second", index: 3, isRate: true },
+  { name: "Client messages a second", index: 3, isRate: true },
   { name: "Deliveries a second", index: 5, isRate: true },
   { name: "Queued for slow readers", index: 6, text: bytesText },
+  // How long a request waits until its loop takes it, of the loop where it waits longest.
   { name: "Wait for a busy loop", index: 7, text: millisecondsText },
 ];
-
-/** How long a request waits until its loop takes it, of the loop where it waits longest. */
-function millisecondsText(microseconds) {
-  return `${numberText(microseconds / 1_000)} ms`;
-}
 
 let history = [];
 let last = null;

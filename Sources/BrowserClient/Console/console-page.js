@@ -102,6 +102,10 @@ export const numberText = (number) => (Math.abs(number) < 100 ? fine : whole).fo
 /** A number with its noun, as "1 channel" or "2 channels". */
 export const plural = (count, noun) => `${numberText(count)} ${noun}${count === 1 ? "" : "s"}`;
 
+/** A time of that many microseconds. */
+export const millisecondsText = (microseconds) =>
+  microseconds > 0 && microseconds < 50 ? "< 0.1 ms" : `${numberText(microseconds / 1_000)} ms`;
+
 /** The local date and time. */
 export const timeText = (milliseconds) => new Date(milliseconds).toLocaleString("sv-SE");
 

@@ -62,6 +62,7 @@ enum SharedFiles {
         SiteFile("landing.css", PackageResources.landing_css),
         SiteFile("landing.js", PackageResources.landing_js),
         SiteFile("icon.svg", PackageResources.icon_svg),
+        SiteFile("row-icons.svg", PackageResources.row_icons_svg),
         SiteFile("pusher-js.js", PackageResources.pusher_js_js),
         SiteFile("broker.js", PackageResources.broker_js),
         SiteFile("attempts.js", PackageResources.attempts_js),

@@ -58,8 +58,10 @@ struct UnreachableDemos: Error, CustomStringConvertible {
     let reason: String
 
     var description: String {
-        "The demos cannot be reached: \(reason). Start them with \"make run\", or name them with "
-            + "--broker and --backend."
+        // The reason may be a sentence, or several, with a full stop.
+        let reason = reason.hasSuffix(".") ? reason : reason + "."
+        return "The demos cannot be reached: \(reason) Start them with \"make run\", or name them "
+            + "with --broker and --backend."
     }
 }
 
