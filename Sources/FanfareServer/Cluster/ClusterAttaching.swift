@@ -50,6 +50,8 @@ extension ClusterHome {
 
     /// Attaches the node to the channels of a store for which Redis has refused it, or a subscription to them.
     func attachRefused(in store: ClusterStore) {
+        // Otherwise some have not had their turn yet.
+        guard store.behind.isEmpty else { return }
         for remote in remotes.values
         where remote.attaching == nil && !(remote.isCurrent && remote.waiting.isEmpty)
             && self.store(of: remote) === store
@@ -60,6 +62,7 @@ extension ClusterHome {
                 attach(remote)
             }
         }
+        store.behind.sort { $0.partition < $1.partition }
         catchUpNext(in: store)
     }
 
