@@ -104,12 +104,49 @@ import Testing
         #expect(try store.attach().members.isEmpty)
     }
 
+    @Test("Each of several channels has the keys that its flags need")
+    func attachesSeveralChannels() throws {
+        let store = try ClusterStore()
+        try store.register()
+        let position = try store.open(message(on: "tracked"))
+        try store.call("HSET", keys.memberInfos(ClusterStore.channel("members")), "u", "{}")
+        let cached = ChannelRules(announcesCount: true, webhooks: [.occupancy, .cacheMisses])
+        func subscriptions(
+            _ name: String,
+            _ count: Int,
+            _ interests: PartitionCalls.Interests,
+            _ rules: ChannelRules = .init()
+        ) -> PartitionCalls.Subscriptions {
+            .init(to: ClusterStore.channel(name), count: count, interests, rules)
+        }
+        let call = store.calls(of: "a").attach(to: [
+            subscriptions("plain", 2, []), subscriptions("tracked", 3, .stream, .recoverable),
+            subscriptions("cached", 4, .cachedEvent, cached), subscriptions("members", 5, .members),
+            subscriptions("plain", 2, []),
+        ])
+        let attachments = try store.send(call) { ChannelAttachment.all($0) }
+        #expect(attachments.map(\.subscriptionCount) == [2, 3, 4, 5, 2])
+        #expect(attachments.map(\.wasVacant) == [true, true, true, true, false])
+        #expect(attachments.map(\.newest) == [nil, position, nil, nil, nil])
+        #expect(attachments.map(\.members.count) == [0, 0, 0, 1, 0])
+        for (name, count) in ["plain": "2", "tracked": "3", "cached": "4", "members": "5"] {
+            let hash = keys.subscriptions(ClusterStore.channel(name))
+            #expect(try store.call("HGET", hash, "a") == .bulk(count))
+        }
+        #expect(try store.call("SCARD", keys.items(of: "a")) == .integer(5))
+        #expect(try store.call("ZCARD", store.occupied) == .integer(4))
+        let cacheMiss = keys.cacheMiss(ClusterStore.channel("cached"))
+        #expect(try store.call("EXISTS", cacheMiss) == .integer(1))
+        #expect(try store.call("XLEN", keys.webhooks) == .integer(2))
+    }
+
     @Test func refusesANodeThatIsNotRegistered() throws {
         let store = try ClusterStore()
         try store.register("b")
         let (calls, channel) = (store.calls(of: "a"), ClusterStore.channel("x"))
         let fenced = RedisError("FENCED node a is not registered")
-        #expect(try store.refusal(of: calls.attach(to: channel, count: 1, .stream)) == fenced)
+        let attach = calls.attach(to: [.init(to: channel, count: 1, .stream)])
+        #expect(try store.refusal(of: attach) == fenced)
         #expect(try store.refusal(of: calls.detach(from: channel)) == fenced)
         for key in [store.occupied, store.subscriptions, store.messages, keys.items(of: "a")] {
             #expect(try store.call("EXISTS", key) == .integer(0))

@@ -129,8 +129,9 @@ final class ClusterStore {
         _ interests: PartitionCalls.Interests = [],
         _ rules: ChannelRules = .init()
     ) throws -> ChannelAttachment {
-        let call = calls(of: node).attach(to: Self.channel(name), count: count, interests, rules)
-        return try send(call) { ChannelAttachment($0) }
+        let channel = Self.channel(name)
+        let call = calls(of: node).attach(to: [.init(to: channel, count: count, interests, rules)])
+        return try send(call) { ChannelAttachment.all($0)?.first }
     }
 
     @discardableResult

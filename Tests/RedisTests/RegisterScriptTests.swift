@@ -174,7 +174,8 @@ import Testing
         try store.live.call("CONFIG", "SET", "maxmemory", "1")
         #expect(try store.heartbeat().isRegistered)
         #expect(try store.register("b").wasRegistered == false)
-        let call = store.calls(of: "a").attach(to: ClusterStore.channel("y"), count: 1, [])
+        let channel = ClusterStore.channel("y")
+        let call = store.calls(of: "a").attach(to: [.init(to: channel, count: 1, [])])
         #expect(try store.refusal(of: call)?.code == .outOfMemory)
         #expect(try store.detach().becameVacant)
     }

@@ -39,27 +39,58 @@ extension ClusterHome {
             }
         }
         for remote in vacant { forget(remote) }
+        // A call has channels of one partition.
+        store.behind.sort { $0.partition < $1.partition }
         catchUpNext(in: store)
     }
 
+    /// Sends the next calls for channels that have to find out what they have missed, each for as many as possible.
     func catchUpNext(in store: ClusterStore) {
-        while store.isOpen, store.catchingUpCount < Self.catchingUpMax,
-            let remote = store.behind.popLast()
-        {
-            guard remotes[remote.address] === remote, remote.attaching == nil,
-                self.store(of: remote) === store
-            else { continue }
-            if remote.isBehind {
-                store.catchingUpCount += 1
-                remote.isCatchingUp = true
-                var interests: PartitionCalls.Interests = remote.position == nil ? [] : .stream
-                if remote.address.name.kind.isPresence { interests.insert(.members) }
-                if remote.address.name.kind.isCache { interests.insert(.cachedEvent) }
-                sendAttach(remote, interests)
-            } else {
-                attach(remote)
-            }
+        let calledMax = Self.catchingUpMax - ClusterScripts.messageCountMax
+        while store.isOpen, store.catchingUpCount <= calledMax {
+            let channels = nextBehind(in: store)
+            guard !channels.isEmpty else { return }
+            sendAttach(channels)
         }
+    }
+
+    /// Removes and returns the next channels that one call can have; none if there are no more.
+    private func nextBehind(
+        in store: ClusterStore
+    ) -> [(remote: RemoteChannel, interests: PartitionCalls.Interests)] {
+        var channels: [(remote: RemoteChannel, interests: PartitionCalls.Interests)] = []
+        while channels.count < ClusterScripts.messageCountMax, let remote = store.behind.last {
+            let isPresence = remote.address.name.kind.isPresence
+            if let first = channels.first?.remote {
+                guard remote.partition == first.partition, !isPresence else { break }
+            }
+            store.behind.removeLast()
+            guard remotes[remote.address] === remote, remote.attaching == nil,
+                self.store(of: remote) === store,
+                // Attached meanwhile for a subscription.
+                !remote.isCurrent || !remote.waiting.isEmpty
+            else { continue }
+            let interests = beginCatchingUp(remote, in: store)
+            // It may be listed twice.
+            remote.attaching = interests
+            channels.append((remote, interests))
+            // The list of members may be long.
+            if isPresence { break }
+        }
+        return channels
+    }
+
+    /// Returns what a channel has to read that may have missed something.
+    private func beginCatchingUp(
+        _ remote: RemoteChannel,
+        in store: ClusterStore
+    ) -> PartitionCalls.Interests {
+        guard remote.isBehind else { return interestsOfWaiting(on: remote) }
+        if !exchange(&remote.isCatchingUp, with: true) { store.catchingUpCount += 1 }
+        var interests: PartitionCalls.Interests = remote.position == nil ? [] : .stream
+        if remote.address.name.kind.isPresence { interests.insert(.members) }
+        if remote.address.name.kind.isCache { interests.insert(.cachedEvent) }
+        return interests
     }
 
     /// Called when a channel has found out what it has missed.

@@ -4,6 +4,15 @@ import PusherProtocol
 import RESP
 import Redis
 
+/// A channel in a call of `attach`.
+struct AttachRequest {
+    let remote: RemoteChannel
+    /// What the call reads.
+    let interests: PartitionCalls.Interests
+    /// The number of subscriptions that it sets.
+    let count: Int
+}
+
 // Attaching the node to a channel, and what Redis knows of the channel then.
 extension ClusterHome {
     /// The rules of a channel, for the scripts.
@@ -31,15 +40,18 @@ extension ClusterHome {
     func attach(_ remote: RemoteChannel) {
         // A channel that is behind finds out first what it has missed.
         guard store(of: remote).isOpen, !remote.isBehind, remote.attaching == nil else { return }
-        var needed: PartitionCalls.Interests = []
-        for subscription in remote.waiting {
-            needed.formUnion(interests(of: subscription, on: remote))
-        }
-        sendAttach(remote, needed)
+        sendAttach(remote, interestsOfWaiting(on: remote))
+    }
+
+    /// What the subscriptions that wait need to know of their channel.
+    func interestsOfWaiting(on remote: RemoteChannel) -> PartitionCalls.Interests {
+        remote.waiting.reduce(into: []) { $0.formUnion(interests(of: $1, on: remote)) }
     }
 
     /// Attaches the node to the channels of a store for which Redis has refused it, or a subscription to them.
     func attachRefused(in store: ClusterStore) {
+        // Otherwise some have not had their turn yet.
+        guard store.behind.isEmpty else { return }
         for remote in remotes.values
         where remote.attaching == nil && !(remote.isCurrent && remote.waiting.isEmpty)
             && self.store(of: remote) === store
@@ -50,43 +62,75 @@ extension ClusterHome {
                 attach(remote)
             }
         }
+        store.behind.sort { $0.partition < $1.partition }
         catchUpNext(in: store)
     }
 
     func sendAttach(_ remote: RemoteChannel, _ interests: PartitionCalls.Interests) {
-        if !remote.isSubscribed {
-            remote.isSubscribed = subscribe(to: [remote.topic], in: remote.partition)
+        sendAttach([(remote, interests)])
+    }
+
+    /// Attaches the node to channels of one partition, at most ``ClusterScripts/messageCountMax``.
+    func sendAttach(_ channels: [(remote: RemoteChannel, interests: PartitionCalls.Interests)]) {
+        guard let partition = channels.first?.remote.partition else { return }
+        let unsubscribed = channels.map(\.remote).filter { !$0.isSubscribed }
+        if !unsubscribed.isEmpty, subscribe(to: unsubscribed.map(\.topic), in: partition) {
+            for remote in unsubscribed { remote.isSubscribed = true }
         }
-        let count = max(1, subscriptionCount(of: remote))
-        let call = calls(of: remote).attach(
-            to: remote.channel,
-            count: count,
-            interests,
-            rules(of: remote)
+        let requests = channels.map { remote, interests in
+            let count = max(1, subscriptionCount(of: remote))
+            return AttachRequest(remote: remote, interests: interests, count: count)
+        }
+        let call = partitions[partition].calls.attach(
+            to: requests.map {
+                .init(to: $0.remote.channel, count: $0.count, $0.interests, rules(of: $0.remote))
+            }
         )
-        let purpose = Call.attach(remote, interests, count: count)
-        if send(call, to: remote.partition, as: purpose) { remote.attaching = interests }
-        (remote.vacantSince, remote.isDetachRefused) = (nil, false)
+        let isSent = send(call, to: partition, as: .attach(requests))
+        for (remote, interests) in channels {
+            if isSent { remote.attaching = interests }
+            (remote.vacantSince, remote.isDetachRefused) = (nil, false)
+        }
     }
 
     func attached(
         _ reply: borrowing RESPView,
-        _ remote: RemoteChannel,
-        _ interests: PartitionCalls.Interests,
-        count: Int
+        _ requests: [AttachRequest],
+        on store: ClusterStore
     ) {
-        remote.attaching = nil
-        guard let attachment = ChannelAttachment(reply) else {
-            if remote.isBehind { caughtUp(remote) }
-            guard RedisError(reply)?.code == .fenced else {
-                return countChanged(at: remote.address)
-            }
-            // Redis has refused the node's users, too.
-            remote.hasJoinedAgain = false
-            store(of: remote).registerAgain(remote.partition)
-            return sendAttach(remote, interests)
+        let attachments = ChannelAttachment.all(reply)
+        guard let attachments, attachments.count == requests.count else {
+            return refused(requests, RedisError(reply), by: store)
         }
-        remote.countedSubscriptions = count
+        for (request, attachment) in zip(requests, attachments) {
+            // What one channel has missed may end the connection, or take the partition from it.
+            guard store.isOpen, self.store(of: request.remote) === store else { return }
+            attached(attachment, request)
+        }
+    }
+
+    private func refused(
+        _ requests: [AttachRequest],
+        _ error: RedisError?,
+        by store: ClusterStore
+    ) {
+        for request in requests { request.remote.attaching = nil }
+        for request in requests where request.remote.isBehind { caughtUp(request.remote) }
+        guard error?.code == .fenced, let partition = requests.first?.remote.partition else {
+            for request in requests { countChanged(at: request.remote.address) }
+            return
+        }
+        // Redis has refused the node's users, too.
+        for request in requests { request.remote.hasJoinedAgain = false }
+        store.registerAgain(partition)
+        let again = requests.filter { $0.remote.attaching == nil }
+        sendAttach(again.map { ($0.remote, $0.interests) })
+    }
+
+    private func attached(_ attachment: ChannelAttachment, _ request: AttachRequest) {
+        let (remote, interests) = (request.remote, request.interests)
+        remote.attaching = nil
+        remote.countedSubscriptions = request.count
         if attachment.wasVacant { context.notify(.occupancy, on: remote.address, .occupied) }
         if interests.contains(.cachedEvent) {
             remote.cached = attachment.cachedEvent.flatMap { cachedEvent($0, remote, attachment) }

@@ -11,12 +11,17 @@ extension ClusterStore {
 
     private var unansweredByteCount: Int { connection?.unansweredBytes ?? 0 }
 
+    /// The size of messages that do not wait for the answer to others, in bytes: Redis reads as much at a time.
+    private static var fullLength: Int { 16_384 }
+
     /// Sends the messages of a turn.
     ///
     /// - Returns: Whether there were any.
     @discardableResult
     func sendMessages() -> Bool {
         guard isOpen, !outbox.isEmpty else { return false }
+        // A busy store gets few large calls, which cost it and the node less than many small ones.
+        guard unansweredBatchCount == 0 || outbox.byteCount >= Self.fullLength else { return false }
         while unansweredByteCount < settings.queuedBytesMax / 2,
             let batch = outbox.nextBatch(ofOnePartition: home.slots != nil)
         {
@@ -45,16 +50,14 @@ extension ClusterStore {
 
     /// Publishes messages of which nothing is kept: without a script, which costs Redis three times as much.
     ///
-    /// A demoted server still publishes, so a write behind the messages has to prove that it is the primary.
+    /// Whoever has missed one finds another number in its partition's counter than before. Redis may execute calls of other
+    /// nodes between those of a batch, so the counters change ahead of the messages and behind them. A demoted server still
+    /// publishes, but refuses to change a counter, so the last call proves that it is the primary.
     private func sendPlainly(_ messages: [OutgoingMessage]) -> Bool {
         let batch = PlainBatch(messages)
-        let parts = messages.parts
+        let partitions = messages.parts.map(\.partition)
         let command: StaticString = home.slots == nil ? "PUBLISH" : "SPUBLISH"
-        for part in parts {
-            guard count(part.messages.count, in: part.partition, as: .plainPart(batch)) else {
-                return false
-            }
-        }
+        guard changeCounters(of: partitions, as: .plainPart(batch)) else { return false }
         for message in messages {
             let keys = home.partitions[message.partition].calls.keys
             let isSent = send(to: message.partition, as: .plainPart(batch)) {
@@ -71,17 +74,23 @@ extension ClusterStore {
             guard isSent else { return giveUp(messages) }
         }
         if context.faults.contains(.trustsPublish) { return ping(.plainEnd(batch)) }
-        return count(0, in: parts[0].partition, as: .plainEnd(batch)) || giveUp(messages)
+        return changeCounters(of: partitions, as: .plainEnd(batch)) || giveUp(messages)
     }
 
-    /// Adds to the number of a partition's messages without a position.
-    private func count(_ number: Int, in partition: Int, as purpose: ClusterHome.Call) -> Bool {
-        let counter = home.partitions[partition].calls.keys.counter
+    /// Sets the counters of partitions to a number that they have not had.
+    ///
+    /// One command for all, where each would have to be incremented by its own.
+    private func changeCounters(of partitions: [Int], as purpose: ClusterHome.Call) -> Bool {
+        // Scripts increment it, whose numbers are exact up to 2⁵³.
+        let number = Int(random() >> 12)
+        let partition = partitions.count == 1 ? partitions[0] : nil
         return send(to: partition, as: purpose) { connection throws(RedisCallError) in
-            try connection.call(argumentCount: 3) { writer in
-                writer.argument(literal: "INCRBY")
-                writer.argument(counter)
-                writer.argument(number)
+            try connection.call(argumentCount: 1 + 2 * partitions.count) { writer in
+                writer.argument(literal: "MSET")
+                for partition in partitions {
+                    writer.argument(home.partitions[partition].calls.keys.counter)
+                    writer.argument(number)
+                }
             }
         }
     }

@@ -29,7 +29,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         connection?.close()
         connection = nil
         isOpen = false
-        calls = [:]
+        takeUnanswered()
         _ = outbox.removeAll()
         (behind, uncompared) = ([], [])
     }
@@ -51,6 +51,8 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         endIsolation()
         home.opened(self)
         // Also takes the leaderships that are vacant.
+        sendHeartbeats()
+        heartbeatPortion = 0
         startTimer(.heartbeat, after: .zero)
     }
 
@@ -76,8 +78,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         let wasOpen = isOpen
         isOpen = false
         if wasOpen { downSince = context.reactor.now }
-        var unanswered = calls.sorted { $0.key < $1.key }.map(\.value.purpose)
-        calls = [:]
+        var unanswered = takeUnanswered()
         endings = [:]
         if let messages = replicas?.end(), !messages.isEmpty {
             unanswered.insert(.publish(messages), at: 0)
@@ -88,7 +89,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
     }
 
     func received(_ reply: borrowing RESPView, to call: CallID, on connection: RedisConnection) {
-        guard let call = calls.removeValue(forKey: call) else {
+        guard let call = takeAnswered(call) else {
             if let error = RedisError(reply) { home.subscriptionRefused(error, by: self) }
             return
         }

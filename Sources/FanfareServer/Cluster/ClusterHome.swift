@@ -23,7 +23,7 @@ final class ClusterHome: SharedHome {
         var run: String?
         /// From which epoch on each was followed by the next without a loss.
         var base: UInt64 = .max
-        /// The number of messages without a position, as of the last heartbeat.
+        /// The number of the counter, as of the last heartbeat.
         var counter: Int64 = -1
         /// Redis's time of the last heartbeat, in milliseconds since 1970.
         var lastTime: Int64 = 0
@@ -49,7 +49,7 @@ final class ClusterHome: SharedHome {
         case publish([OutgoingMessage])
         case plainPart(PlainBatch)
         case plainEnd(PlainBatch)
-        case attach(RemoteChannel, PartitionCalls.Interests, count: Int)
+        case attach([AttachRequest])
         case detach(RemoteChannel)
         case join(RemoteChannel, Member)
         case leave(RemoteChannel, UserID)
@@ -66,6 +66,14 @@ final class ClusterHome: SharedHome {
         case session(ClusterSessions.Call)
         case compare([RemoteChannel])
         case usage
+
+        /// Whether it is the last call of a batch of messages.
+        var endsBatch: Bool {
+            switch self {
+            case .publish, .plainEnd: true
+            default: false
+            }
+        }
     }
 
     let context: ShardContext
@@ -105,6 +113,8 @@ final class ClusterHome: SharedHome {
     var terminateHere: (UserAddress) -> Void = { _ in }
     /// The nodes whose remains are being removed, and how many calls of that are unanswered.
     var reapings: [EndedNode: Int] = [:]
+    /// The portion of the partitions that executes next what is due.
+    var timerPortion = 0
     /// Whether this node stops.
     var isLeaving = false
     /// When the leaderships are given up, since the broker is about to stop; `nil` before that.
@@ -271,8 +281,7 @@ final class ClusterHome: SharedHome {
         case .publish(let messages): published(reply, messages, on: store)
         case .plainPart(let batch): batch.check(reply)
         case .plainEnd(let batch): publishedPlainly(reply, batch, on: store)
-        case .attach(let remote, let interests, let count):
-            attached(reply, remote, interests, count: count)
+        case .attach(let requests): attached(reply, requests, on: store)
         case .detach(let remote): detached(reply, remote)
         case .join(let remote, let member): joined(reply, remote, member)
         case .unawaited: break
@@ -304,8 +313,8 @@ final class ClusterHome: SharedHome {
             if !users.isEmpty { receive(UserAnnouncement(message.copy()), at: topic) }
             return
         }
-        guard let announcement = ChannelAnnouncement(message.copy()) else { return }
-        receive(announcement, on: remote)
+        let announcement = message.withBytes { ChannelAnnouncement($0) }
+        if let announcement { receive(announcement, on: remote) }
     }
 
     // MARK: - Timers

@@ -91,10 +91,20 @@ extension ClusterStore {
 
     // MARK: - Heartbeats
 
-    /// Called by the timer.
+    /// Called by the timer: renews the node in the next portion of the partitions, so that no other call waits for those of all.
     func heartbeatIsDue() {
         guard isOpen, !home.isLeaving else { return }
-        sendHeartbeats()
+        let count = ClusterSettings.portionCount
+        for place in stride(from: heartbeatPortion, to: partitions.count, by: count) {
+            sendHeartbeat(in: partitions[place])
+        }
+        if heartbeatPortion == 0 { beginRound() }
+        heartbeatPortion = (heartbeatPortion + 1) % count
+        startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval / count)
+    }
+
+    /// Does what is done once in each interval of heartbeats.
+    private func beginRound() {
         if home.claimsNumber(at: self) {
             claimNumber()
             home.sendReport()
@@ -103,7 +113,6 @@ extension ClusterStore {
         home.attachRefused(in: self)
         home.readRefusedStates()
         home.compareNext(in: self)
-        startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval)
     }
 
     /// Renews the node in all partitions.

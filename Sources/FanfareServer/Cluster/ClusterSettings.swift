@@ -39,6 +39,8 @@ package final class ClusterSettings: Sendable {
 
     /// The time between two heartbeats.
     static var heartbeatInterval: Duration { .seconds(2) }
+    /// The number of portions in which partitions get their heartbeats, and execute what is due.
+    static var portionCount: Int { 8 }
     /// The time in which Redis has to answer a call.
     private static var answerTimeout: Duration { .seconds(3) }
     /// The maximum size of the calls beyond events: those of other purposes, and the last batch.

@@ -27,6 +27,8 @@ final class ClusterStore {
 
     /// The calls that are not answered.
     var calls: [CallID: Unanswered] = [:]
+    /// The number of unanswered batches of messages.
+    private(set) var unansweredBatchCount = 0
     /// Of a store that stands for the way of one partition between two others.
     var transit: PartitionTransit?
     /// Whether it has no partitions any more, and is not used again.
@@ -61,6 +63,8 @@ final class ClusterStore {
     var lastClientID: Int64?
     /// What the server of the present connection has said of itself.
     var identity: ServerIdentity?
+    /// The portion of the partitions that gets the next heartbeats.
+    var heartbeatPortion = 0
     /// How far a loss of the connection has gone.
     var isolation = Isolation.none
     /// Whether the connection was lost, and there is no other yet.
@@ -112,6 +116,7 @@ final class ClusterStore {
         do throws(RedisCallError) {
             let id = try send(connection)
             if let purpose { calls[id] = Unanswered(purpose: purpose, partition: partition) }
+            if purpose?.endsBatch == true { unansweredBatchCount += 1 }
             return true
         } catch {
             // Redis is far behind, or gone: another connection begins with what is known by then.
@@ -126,6 +131,20 @@ final class ClusterStore {
         send(to: partition, as: purpose) { connection throws(RedisCallError) in
             try connection.call(command)
         }
+    }
+
+    /// Removes and returns the call that is answered; `nil` if only an error answers it.
+    func takeAnswered(_ id: CallID) -> Unanswered? {
+        let call = calls.removeValue(forKey: id)
+        if call?.purpose.endsBatch == true { unansweredBatchCount -= 1 }
+        return call
+    }
+
+    /// Removes and returns the calls that will not be answered, in their order.
+    @discardableResult
+    func takeUnanswered() -> [ClusterHome.Call] {
+        unansweredBatchCount = 0
+        return exchange(&calls, with: [:]).sorted { $0.key < $1.key }.map(\.value.purpose)
     }
 
     /// Whether a call on a partition is unanswered.

@@ -43,7 +43,7 @@ extension ClusterHome {
         guard partitions[index].leadership == nil else { return }
         partitions[index].leadership = Leadership()
         askTimers(of: index)
-        startTimer(.timers, after: Self.timerInterval)
+        startTimer(.timers, after: Self.timerInterval / ClusterSettings.portionCount)
     }
 
     private func loseLeadership(of index: Int) {
@@ -70,11 +70,15 @@ extension ClusterHome {
 
     // MARK: - What is due
 
-    /// Executes what is due in the partitions that this node leads.
+    /// Executes what is due in the next portion of the partitions that this node leads.
     func executeTimers() {
         guard partitions.contains(where: { $0.leadership != nil }) else { return }
-        for index in partitions.indices { askTimers(of: index) }
-        startTimer(.timers, after: Self.timerInterval)
+        let count = ClusterSettings.portionCount
+        for index in stride(from: timerPortion, to: partitions.count, by: count) {
+            askTimers(of: index)
+        }
+        timerPortion = (timerPortion + 1) % count
+        startTimer(.timers, after: Self.timerInterval / count)
     }
 
     private func askTimers(of index: Int) {

@@ -36,7 +36,7 @@ final class RemoteChannel {
     private(set) var isCurrent = false
     /// Whether it was current before, so that what was missed meanwhile has to be found out.
     var isBehind = false
-    /// The number of its partition's messages without a position, up to which nothing was missed, as of when it was current.
+    /// The number of its partition's counter up to which nothing was missed, as of when it was current.
     var counter: Int64 = -1
     /// Whether it counts among those of its store that find out what they have missed.
     var isCatchingUp = false
@@ -101,7 +101,7 @@ final class RemoteChannel {
 
     /// Called when the connection is lost, or when something was not received.
     ///
-    /// - Parameter counter: The number of its partition's messages without a position, as of the last heartbeat.
+    /// - Parameter counter: The number of its partition's counter, as of the last heartbeat.
     func fellBehind(at counter: Int64) {
         if isCurrent { (isBehind, self.counter) = (true, counter) }
         (isCurrent, isReading, hasJoinedAgain) = (false, false, false)

@@ -1,3 +1,5 @@
+import Primitives
+
 /// What is published for a channel: `SERIAL KIND EXCEPT TIME BODY`.
 public struct ChannelAnnouncement: Hashable, Sendable {
     /// What it announces.
@@ -44,42 +46,56 @@ public struct ChannelAnnouncement: Hashable, Sendable {
     public var content: Content
 
     /// Parses an announcement; nil for another form.
-    public init?(_ bytes: [UInt8]) {
-        let words = bytes.split(
-            separator: UInt8(ascii: " "),
-            maxSplits: 4,
-            omittingEmptySubsequences: false
-        )
-        guard words.count == 5, let serial = UInt64(text(words[0])),
-            let time = Int64(text(words[3])),
-            let content = Content(kind: text(words[1]), words[4])
+    public init?(_ bytes: [UInt8]) { self.init(bytes.span) }
+
+    /// Parses an announcement; nil for another form.
+    public init?(_ bytes: Span<UInt8>) {
+        var end = -1
+        func nextWord() -> Range<Int>? {
+            let start = end + 1
+            guard let space = bytes.firstIndex(of: UInt8(ascii: " "), from: start) else {
+                return nil
+            }
+            end = space
+            return start..<space
+        }
+        guard let serial = nextWord(), let kind = nextWord(), let except = nextWord(),
+            let time = nextWord(), kind.count == 1,
+            let serial = UInt64(decimal: bytes.extracting(serial)),
+            let time = UInt64(decimal: bytes.extracting(time)),
+            let time = Int64(exactly: time),
+            let content = Content(kind: bytes[kind.lowerBound], bytes.extracting((end + 1)...))
         else { return nil }
         self.serial = serial
         self.time = time
         self.content = content
-        except = text(words[2]) == "-" ? nil : text(words[2])
+        let isForAll = except.count == 1 && bytes[except.lowerBound] == UInt8(ascii: "-")
+        self.except = isForAll ? nil : bytes.extracting(except).string()
     }
 }
 
 extension ChannelAnnouncement.Content {
-    fileprivate init?(kind: String, _ body: ArraySlice<UInt8>) {
+    fileprivate init?(kind: UInt8, _ body: Span<UInt8>) {
         switch kind {
-        case "e": self = .event(Array(body))
-        case "c": self = .clientEvent(Array(body))
-        case "+":
+        case UInt8(ascii: "e"): self = .event(body.copy())
+        case UInt8(ascii: "c"): self = .clientEvent(body.copy())
+        case UInt8(ascii: "+"):
             // LENGTH USERINFO
             guard let space = body.firstIndex(of: UInt8(ascii: " ")),
-                let length = Int(text(body[..<space])), length >= 0,
-                length < body.endIndex - space
+                let length = UInt64(decimal: body.extracting(..<space)),
+                length < UInt64(body.count - space)
             else { return nil }
-            let user = body[(space + 1)...].prefix(length)
-            self = .memberAdded(user: text(user), info: Array(body[user.endIndex...]))
-        case "-": self = .memberRemoved(user: text(body))
-        case "#":
-            guard let count = Int(text(body)) else { return nil }
+            let end = space + 1 + Int(length)
+            self = .memberAdded(
+                user: body.extracting((space + 1)..<end).string(),
+                info: body.extracting(end...).copy()
+            )
+        case UInt8(ascii: "-"): self = .memberRemoved(user: body.string())
+        case UInt8(ascii: "#"):
+            guard let count = Int(body.string()) else { return nil }
             self = .count(count)
-        case "!":
-            let parts = text(body).split(separator: " ", omittingEmptySubsequences: false)
+        case UInt8(ascii: "!"):
+            let parts = body.string().split(separator: " ", omittingEmptySubsequences: false)
             guard parts.count == 2, let id = UInt64(parts[0]),
                 let reason = ChannelAnnouncement.Beginning(rawValue: String(parts[1]))
             else { return nil }
@@ -152,6 +168,21 @@ public struct InboxMessage: Hashable, Sendable {
         case ("superseded", 3): content = .superseded
         case ("shared", 3): content = .shared
         default: return nil
+        }
+    }
+}
+
+extension UInt64 {
+    /// Parses decimal digits; nil for any other text, or a larger number.
+    init?(decimal text: Span<UInt8>) {
+        guard !text.isEmpty else { return nil }
+        self = 0
+        for index in text.indices {
+            let digit = text[index] &- UInt8(ascii: "0")
+            let (product, overflow) = multipliedReportingOverflow(by: 10)
+            let (sum, carry) = product.addingReportingOverflow(UInt64(digit))
+            guard digit < 10, !overflow, !carry else { return nil }
+            self = sum
         }
     }
 }

@@ -16,10 +16,10 @@ public struct StreamPosition: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses the ID of a stream's entry; nil for another form.
     init?(_ text: Span<UInt8>) {
-        let parts = text.string().split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, let stream = UInt64(parts[0]), let serial = UInt64(parts[1]) else {
-            return nil
-        }
+        guard let dash = text.firstIndex(of: UInt8(ascii: "-")),
+            let stream = UInt64(decimal: text.extracting(..<dash)),
+            let serial = UInt64(decimal: text.extracting((dash + 1)...))
+        else { return nil }
         self.init(stream: stream, serial: serial)
     }
 

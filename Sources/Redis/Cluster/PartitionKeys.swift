@@ -48,7 +48,7 @@ public struct PartitionKeys: Sendable {
     var nodeNumberRenewals: RedisKey { RedisKey(base, "numbers:t") }
     /// The hash of what a node says of itself, for people; in the first partition alone.
     package func report(of node: String) -> RedisKey { RedisKey(base, "d", node) }
-    /// The number of messages without a position.
+    /// A number that changes with each message without a position.
     public var counter: RedisKey { RedisKey(base, "c") }
     /// The set of what a node has, and `.` while it is registered.
     public func items(of node: String) -> RedisKey { RedisKey(base, "i", node) }

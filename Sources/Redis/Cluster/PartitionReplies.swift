@@ -31,7 +31,7 @@ public struct Registration: Hashable, Sendable {
     public var epoch: Epoch
     /// Whether the node was registered before, so that what it has is still known.
     public var wasRegistered: Bool
-    /// The number of messages without a position.
+    /// The number of ``PartitionKeys/counter``.
     public var counter: Int64
     /// Redis's time, in milliseconds since 1970.
     public var time: Int64
@@ -58,7 +58,7 @@ public struct Heartbeat: Hashable, Sendable {
     public var epoch: Epoch
     /// Whether the node is registered; if not, its entries may have been removed.
     public var isRegistered: Bool
-    /// The number of messages without a position.
+    /// The number of ``PartitionKeys/counter``.
     public var counter: Int64
     /// Whether the node leads the partition.
     public var leads: Bool

@@ -1,3 +1,5 @@
+import RESP
+
 // Subscriptions and members of channels.
 extension PartitionCalls {
     /// What a subscription needs to know of its channel.
@@ -20,35 +22,85 @@ extension PartitionCalls {
         }
     }
 
-    /// Sets the number of the node's subscriptions to a channel.
+    /// The subscriptions of the node to a channel.
+    public struct Subscriptions: Sendable {
+        /// The channel, to whose announcements the node is subscribed.
+        public var channel: ClusterChannel
+        /// The number of subscriptions, at least 1.
+        public var count: Int
+        /// What to read.
+        public var interests: Interests
+        /// The channel's rules.
+        public var rules: ChannelRules
+
+        /// Makes the subscriptions to a channel.
+        public init(
+            to channel: ClusterChannel,
+            count: Int,
+            _ interests: Interests,
+            _ rules: ChannelRules = .init()
+        ) {
+            precondition(count > 0, "an attached channel has subscriptions")
+            self.channel = channel
+            self.count = count
+            self.interests = interests
+            self.rules = rules
+        }
+
+        // The script uses a stream, announcements and a notice for some flags alone.
+        private var hasMessages: Bool {
+            interests.contains(.stream) || rules.isRecoverable || rules.announcesCount
+                || rules.webhooks.contains(.counts)
+        }
+
+        fileprivate var keyCount: Int {
+            2 + (hasMessages ? 3 : 0) + (interests.contains(.cachedEvent) ? 3 : 0)
+                + (interests.contains(.members) ? 1 : 0)
+        }
+
+        fileprivate func writeKeys(of partition: PartitionKeys, to writer: inout RESPWriter) {
+            writer.argument(partition.subscriptions(channel))
+            writer.argument(partition.occupied(channel.app))
+            if hasMessages {
+                writer.argument(partition.messages(channel))
+                writer.argument(partition.announcements(channel))
+                writer.argument(partition.countNotice(channel))
+            }
+            if interests.contains(.cachedEvent) {
+                writer.argument(partition.cachedEvents(channel.app))
+                writer.argument(partition.cachedEventExpiries(channel.app))
+                writer.argument(partition.cacheMiss(channel))
+            }
+            if interests.contains(.members) { writer.argument(partition.memberInfos(channel)) }
+        }
+
+        fileprivate func writeArguments(to writer: inout RESPWriter) {
+            writer.argument(channel.id)
+            writer.argument(count)
+            writer.argument(interests.flags + rules.flags)
+        }
+    }
+
+    /// Sets the numbers of the node's subscriptions to channels.
     ///
-    /// - Parameters:
-    ///   - channel: The channel, to whose announcements the node is subscribed.
-    ///   - count: The number of subscriptions, at least 1.
-    ///   - interests: What to read.
-    ///   - rules: The channel's rules.
-    /// - Returns: The call; the reply is a ``ChannelAttachment``.
-    public func attach(
-        to channel: ClusterChannel,
-        count: Int,
-        _ interests: Interests,
-        _ rules: ChannelRules = .init()
-    ) -> ScriptCall {
-        precondition(count > 0, "an attached channel has subscriptions")
+    /// - Parameter channels: At most ``ClusterScripts/messageCountMax``.
+    /// - Returns: The call; the reply is read by ``ChannelAttachment/all(_:)``.
+    public func attach(to channels: [Subscriptions]) -> ScriptCall {
+        precondition(channels.count <= ClusterScripts.messageCountMax, "\(channels.count) channels")
         return ScriptCall(
             scripts.attach,
-            [
-                keys.epoch, keys.items(of: node), keys.subscriptions(channel),
-                keys.occupied(channel.app), keys.messages(channel), keys.announcements(channel),
-                keys.cachedEvents(channel.app), keys.cachedEventExpiries(channel.app),
-                keys.memberInfos(channel), keys.due, keys.webhooks, keys.countNotice(channel),
-                keys.cacheMiss(channel), keys.counter,
-            ],
-            [
-                .text(node), .text(channel.id), .number(count),
-                .text(interests.flags + rules.flags),
-            ]
-        )
+            keyCount: 5 + channels.reduce(0) { $0 + $1.keyCount },
+            argumentCount: 1 + 3 * channels.count
+        ) { writer in
+            writer.argument(keys.epoch)
+            writer.argument(keys.items(of: node))
+            writer.argument(keys.due)
+            writer.argument(keys.webhooks)
+            writer.argument(keys.counter)
+            for channel in channels { channel.writeKeys(of: keys, to: &writer) }
+            writer.argument(node)
+            for channel in channels { channel.writeArguments(to: &writer) }
+        }
     }
 
     /// Removes the node's subscriptions to a channel, on which it has no members any more.

@@ -1,6 +1,6 @@
 public import RESP
 
-/// The reply to `attach`.
+/// What `attach` has read of a channel.
 public struct ChannelAttachment: Hashable, Sendable {
     /// A member of a presence channel.
     public struct Member: Hashable, Sendable {
@@ -22,20 +22,35 @@ public struct ChannelAttachment: Hashable, Sendable {
     public var cachedEvent: [UInt8]?
     /// The members; none if they were not asked for.
     public var members: [Member]
-    /// The number of messages without a position in the partition.
+    /// The number of ``PartitionKeys/counter``.
     public var counter: Int64
 
-    /// Reads a reply; nil for another form.
-    public init?(_ reply: borrowing RESPView) {
-        guard let count = reply[0].integer, let wasVacant = reply[1].integer else { return nil }
+    /// Reads a reply: what was read of each channel of the call, in their order; nil for another form.
+    public static func all(_ reply: borrowing RESPView) -> [ChannelAttachment]? {
+        guard let counter = reply[1].integer else { return nil }
+        var attachments: [ChannelAttachment] = []
+        attachments.reserveCapacity(reply[0].count)
+        reply[0].forEach { element in
+            if let attachment = ChannelAttachment(element, counter) {
+                attachments.append(attachment)
+            }
+        }
+        return attachments.count == reply[0].count ? attachments : nil
+    }
+
+    private init?(_ element: borrowing RESPView, _ counter: Int64) {
+        guard let count = element[0].integer, let wasVacant = element[1].integer else {
+            return nil
+        }
         subscriptionCount = count
         self.wasVacant = wasVacant == 1
-        newest = reply[2].withBytes { StreamPosition($0) }
-        oldest = reply[3].withBytes { StreamPosition($0) }
-        cachedEvent = reply[4].isNull ? nil : reply[4].copy()
+        self.counter = counter
+        newest = StreamPosition(element[2])
+        oldest = StreamPosition(element[3])
+        cachedEvent = element[4].isNull ? nil : element[4].copy()
         var members: [Member] = []
         var user: String?
-        reply[5].forEach { element in
+        element[5].forEach { element in
             if let name = user.take() {
                 members.append(Member(user: name, info: element.copy()))
             } else {
@@ -43,7 +58,6 @@ public struct ChannelAttachment: Hashable, Sendable {
             }
         }
         self.members = members
-        counter = reply[6].integer ?? 0
     }
 }
 

@@ -76,73 +76,106 @@ extension ScriptRun {
     // MARK: Scripts
 
     mutating func attach() -> RESPValue {
-        let subscriptionKeys = SubscriptionKeys(
-            epoch: keys[0],
-            items: keys[1],
-            subscriptions: keys[2],
-            occupied: keys[3],
-            announcements: keys[5],
-            due: keys[9],
-            webhooks: keys[10],
-            notice: keys[11]
-        )
-        let (messages, cached, expiries, infos) = (keys[4], keys[6], keys[7], keys[8])
-        let (node, channel, count, flags) = (
-            arguments[0], arguments[1], arguments[2], arguments[3]
-        )
-        guard isRegistered(subscriptionKeys.items) else { return fenced(node) }
+        let node = arguments[0]
+        guard isRegistered(keys[1]) else { return fenced(node) }
+        var rest = keys.dropFirst(5)
+        func next(_ count: Int) -> [ByteString] {
+            defer { rest = rest.dropFirst(count) }
+            return Array(rest.prefix(count))
+        }
+        var attachments: [RESPValue] = []
+        for index in stride(from: 1, to: arguments.count, by: 3) {
+            let flags = arguments[index + 2]
+            let subscriptions = next(2)
+            let usesMessages = "trns".unicodeScalars.contains { flags.has($0) }
+            let messages = usesMessages ? next(3) : ["", "", ""]
+            let cached = flags.has("k") ? next(3) : ["", "", ""]
+            let attachKeys = AttachKeys(
+                subscriptions: SubscriptionKeys(
+                    epoch: keys[0],
+                    items: keys[1],
+                    subscriptions: subscriptions[0],
+                    occupied: subscriptions[1],
+                    announcements: messages[1],
+                    due: keys[2],
+                    webhooks: keys[3],
+                    notice: messages[2]
+                ),
+                messages: messages[0],
+                cached: cached[0],
+                expiries: cached[1],
+                miss: cached[2],
+                infos: flags.has("p") ? next(1)[0] : ""
+            )
+            let (channel, count) = (arguments[index], arguments[index + 1])
+            attachments.append(attach(node, to: channel, count, flags, attachKeys))
+        }
+        return .array([.array(attachments), .integer(data[string: keys[4]]?.integer ?? 0)])
+    }
+
+    /// The keys of a channel in `attach`; empty where its flags have no use for them.
+    private struct AttachKeys {
+        let subscriptions: SubscriptionKeys
+        let messages, cached, expiries, miss, infos: ByteString
+    }
+
+    private mutating func attach(
+        _ node: ByteString,
+        to channel: ByteString,
+        _ count: ByteString,
+        _ flags: ByteString,
+        _ keys: AttachKeys
+    ) -> RESPValue {
         let name = channel.parts(2, by: ":")[1]
-        let former = data[hash: subscriptionKeys.subscriptions]
-        data[hash: subscriptionKeys.subscriptions][node] = count
-        data[set: subscriptionKeys.items].insert("c:\(channel)")
+        let former = data[hash: keys.subscriptions.subscriptions]
+        data[hash: keys.subscriptions.subscriptions][node] = count
+        data[set: keys.subscriptions.items].insert("c:\(channel)")
         if former.isEmpty {
-            data[sorted: subscriptionKeys.occupied][name] = 0
+            data[sorted: keys.subscriptions.occupied][name] = 0
             if flags.has("o") {
-                arrive(subscriptionKeys, ending: "v:\(channel)", "occupied", channel)
+                arrive(keys.subscriptions, ending: "v:\(channel)", "occupied", channel)
             }
         }
-        let total = sum(subscriptionKeys.subscriptions)
-        if former[node] != count { announceCount(subscriptionKeys, flags, channel, total) }
+        let total = sum(keys.subscriptions.subscriptions)
+        if former[node] != count { announceCount(keys.subscriptions, flags, channel, total) }
 
         var last: EntryStream.ID?
         if flags.has("t") {
             last = openStream(
                 StreamKeys(
-                    epoch: subscriptionKeys.epoch,
-                    messages: messages,
-                    announcements: subscriptionKeys.announcements,
-                    due: subscriptionKeys.due
+                    epoch: keys.subscriptions.epoch,
+                    messages: keys.messages,
+                    announcements: keys.subscriptions.announcements,
+                    due: keys.subscriptions.due
                 )
             )
         } else if flags.has("r") {
-            last = newest(messages, subscriptionKeys.epoch)
+            last = newest(keys.messages, keys.subscriptions.epoch)
         }
-        let first = last == nil ? nil : data[stream: messages]?.entries.first?.id
+        let first = last == nil ? nil : data[stream: keys.messages]?.entries.first?.id
         var event: ByteString?
         if flags.has("k") {
-            if let expiry = data[sorted: expiries][name], expiry > time {
-                event = data[hash: cached][name]
+            if let expiry = data[sorted: keys.expiries][name], expiry > time {
+                event = data[hash: keys.cached][name]
             }
-            if event == nil, flags.has("x") { reportMiss(subscriptionKeys, channel) }
+            if event == nil, flags.has("x") { reportMiss(keys, channel) }
         }
-        let members = flags.has("p") ? data[hash: infos].sorted { $0.key < $1.key } : []
+        let members = flags.has("p") ? data[hash: keys.infos].sorted { $0.key < $1.key } : []
         return .array([
             .integer(total), .flag(former.isEmpty),
             .bulk(last.map { ByteString($0.description) }),
             .bulk(first.map { ByteString($0.description) }), .bulk(event),
             // Redis has no order here.
             .array(members.flatMap { [.bulk($0.key), .bulk($0.value)] }),
-            .integer(data[string: keys[13]]?.integer ?? 0),
         ])
     }
 
     /// Reports that a channel has no cached event, once a minute.
-    private mutating func reportMiss(_ subscriptionKeys: SubscriptionKeys, _ channel: ByteString) {
-        let miss = keys[12]
-        if let last = data[string: miss]?.integer, time - last < 60_000 { return }
-        data[string: miss] = ByteString(time)
-        data.expire(miss, after: 60_000)
-        record(subscriptionKeys.epoch, subscriptionKeys.webhooks, "miss", channel)
+    private mutating func reportMiss(_ keys: AttachKeys, _ channel: ByteString) {
+        if let last = data[string: keys.miss]?.integer, time - last < 60_000 { return }
+        data[string: keys.miss] = ByteString(time)
+        data.expire(keys.miss, after: 60_000)
+        record(keys.subscriptions.epoch, keys.subscriptions.webhooks, "miss", channel)
     }
 
     mutating func detach() -> RESPValue {

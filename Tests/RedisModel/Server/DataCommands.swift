@@ -125,7 +125,7 @@ extension ModelServer {
 
     /// Changes data; an error if the command is unknown.
     mutating func write(_ name: String, _ arguments: [ByteString]) -> RESPValue {
-        let known = ["INCR": 1, "INCRBY": 2, "SET": 2, "DEL": 1, "FLUSHALL": 0]
+        let known = ["INCR": 1, "INCRBY": 2, "SET": 2, "MSET": 2, "DEL": 1, "FLUSHALL": 0]
         guard let least = known[name] else {
             return .error("ERR unknown command '\(name)'")
         }
@@ -142,6 +142,12 @@ extension ModelServer {
             reply = .integer(number)
         case "SET":
             data[string: arguments[0]] = arguments[1]
+            reply = .ok
+        case "MSET":
+            guard arguments.count.isMultiple(of: 2) else { return Self.wrongNumber(of: name) }
+            for index in stride(from: 0, to: arguments.count, by: 2) {
+                data[string: arguments[index]] = arguments[index + 1]
+            }
             reply = .ok
         case "DEL": reply = .integer(arguments.count { data.remove($0) })
         default:

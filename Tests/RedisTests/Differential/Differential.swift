@@ -206,13 +206,17 @@ final class Differential {
         switch reply {
         case .list(.set, let elements): .list(.set, elements.sorted { "\($0)" < "\($1)" })
         case .list(.map, let elements): .list(.map, pairs(elements))
-        case .list(.array, var elements) where name == "attach" && elements.count == 7:
-            {
-                elements[5] = .array(pairs(elements[5].elements))
-                return .array(elements)
-            }()
+        case .list(.array, let elements) where name == "attach" && elements.count == 2:
+            .array([.array(elements[0].elements.map(orderedMembers)), elements[1]])
         default: reply
         }
+    }
+
+    /// What `attach` has read of a channel.
+    private static func orderedMembers(_ attachment: RESPValue) -> RESPValue {
+        var elements = attachment.elements
+        elements[5] = .array(pairs(elements[5].elements))
+        return .array(elements)
     }
 
     private static func pairs(_ elements: [RESPValue]) -> [RESPValue] {

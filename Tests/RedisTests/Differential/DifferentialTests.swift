@@ -73,7 +73,7 @@ import Testing
 
         // Webhooks and departures, of which the timers take 64.
         for channel in channels {
-            try differential.send(calls().attach(to: channel, count: 1, [], rules))
+            try differential.send(calls().attach(to: [.init(to: channel, count: 1, [], rules)]))
         }
         let webhooks = ByteString(Differential.keys.webhooks.description)
         func timers(after last: Int?) throws {

@@ -70,9 +70,10 @@ import Testing
         try redis.connection.send(
             calls.register(with: ServerIdentity(identity, connection: "1"), known: 0, .primary)
         )
-        let attached = try redis.connection.send(calls.attach(to: channel, count: 1, [.stream]))
+        let call = calls.attach(to: [.init(to: channel, count: 1, [.stream])])
+        let attached = try redis.connection.send(call)
         var attachment: ChannelAttachment?
-        redis.owner.onReply[attached] = { attachment = ChannelAttachment($0) }
+        redis.owner.onReply[attached] = { attachment = ChannelAttachment.all($0)?.first }
         try redis.connection.call("CLIENT", "GETNAME")
         try exchange()
         let stream = try #require(attachment?.newest?.stream)
@@ -170,7 +171,7 @@ import Testing
             calls.claimNumber(former: 0, lifetime: 1),
             calls.publish([message()]), calls.publish([message()], opens: true),
             calls.purge(channel, begins: false), calls.positions(of: [channel]),
-            calls.attach(to: channel, count: 1, []), calls.detach(from: channel),
+            calls.attach(to: [.init(to: channel, count: 1, [])]), calls.detach(from: channel),
             calls.join(channel, as: "u", info: [], membersMax: 1), calls.leave(channel, as: "u"),
             calls.reap(channel, of: "b"), calls.setConnections(of: user, to: 1),
             calls.watch([user]), calls.terminate(user),
@@ -209,7 +210,9 @@ import Testing
         let other = PartitionCalls(node: "b", keys: calls.keys, scripts: Self.scripts)
         _ = try reply(other.register(with: registration, known: 0, .primary))
         let channels = (0..<70).map { ClusterStore.channel("c\($0)") }
-        for channel in channels { _ = try reply(other.attach(to: channel, count: 1, [])) }
+        for channel in channels {
+            _ = try reply(other.attach(to: [.init(to: channel, count: 1, [])]))
+        }
         for number in 0..<70 {
             _ = try reply(other.join(channels[0], as: "u\(number)", info: [], membersMax: 100))
         }

@@ -233,12 +233,16 @@ struct RandomCalls {
     }
 
     private mutating func attach(_ calls: PartitionCalls) -> Call {
-        calls.attach(
-            to: channel(),
-            count: isTrue(50) ? number(1..<4) : number(60..<110),
-            PartitionCalls.Interests(rawValue: UInt8(number(0..<8))),
-            rules()
-        )
+        // Also the same channel twice.
+        let channels = (0..<number(1..<4)).map { _ in
+            PartitionCalls.Subscriptions(
+                to: channel(),
+                count: isTrue(50) ? number(1..<4) : number(60..<110),
+                PartitionCalls.Interests(rawValue: UInt8(number(0..<8))),
+                rules()
+            )
+        }
+        return calls.attach(to: channels)
     }
 
     private mutating func join(_ calls: PartitionCalls) -> Call {

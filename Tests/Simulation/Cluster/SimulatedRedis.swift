@@ -309,7 +309,7 @@ final class SimulatedRedis {
         if isCall(command, of: "join") {
             due = command[3 + 4]
         } else if isCall(command, of: "attach") {
-            due = command[3 + 9]
+            due = command[3 + 2]
         } else {
             return []
         }
