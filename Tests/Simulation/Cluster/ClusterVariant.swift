@@ -80,7 +80,8 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         case .departureKept, .webhooksForgotten: [.webhooks]
         case .duplicateSocketID: [.identity]
         case .singleSentinel, .announcementIgnored, .answersKept: [.isolation]
-        case .epochKept: [.answers, .recovery, .repeats, .serials, .once, .order, .isolation]
+        case .epochKept:
+            [.answers, .recovery, .repeats, .serials, .once, .order, .isolation, .memory]
         }
     }
 }
