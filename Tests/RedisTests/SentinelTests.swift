@@ -111,4 +111,40 @@ import Testing
         watch.stop()
         driver.run { driver.reactor.streamCount == 1 }
     }
+
+    @Test func areFollowedAtOnceWhenTheyAnnounceAnotherPrimary() throws {
+        let sentinels = try (0..<3).map { _ in try sentinel() }
+        let operators = try sentinels.map { sentinel in
+            var settings = LiveRedis.patience
+            settings.requiresPrimary = false
+            let live = try LiveRedis(sentinel, settings)
+            live.run { !live.owner.events.isEmpty }
+            try live.call("SENTINEL", "MONITOR", "main", "127.0.0.1", "1", "2")
+            return live
+        }
+        let driver = operators[0]
+        let follower = Follower()
+        var settings = SentinelWatch.Settings(
+            name: "main",
+            sentinels: try sentinels.map { try $0.url },
+            // Longer than the test waits: only an announcement is a reason to ask again.
+            interval: .seconds(600),
+            answerLifetime: .seconds(600)
+        )
+        settings.connection.answerTimeout = .seconds(20)
+        let watch = SentinelWatch(settings, on: driver.reactor, delegate: follower)
+        driver.run { watch.primary == .host("127.0.0.1", port: 1) }
+        // A Sentinel is subscribed to before it is asked, so an answer from before is followed by the announcement.
+        for index in [1, 2] {
+            let message = ModelSentinelTests.hello(1, "main", 2)
+            try operators[index].call(message[0], message[1], message[2])
+        }
+        driver.run { watch.primary == .host("127.0.0.1", port: 2) }
+        // One that lies behind does not lead back.
+        let expected: [RedisURL.Location?] = [
+            .host("127.0.0.1", port: 1), nil, .host("127.0.0.1", port: 2),
+        ]
+        #expect(follower.named == expected || follower.named == [expected[0], expected[2]])
+        watch.stop()
+    }
 }

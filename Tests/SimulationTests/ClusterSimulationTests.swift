@@ -1,6 +1,7 @@
 import Foundation
-import Simulation
 import Testing
+
+@testable import Simulation
 
 /// One at a time, as each keeps a processor busy.
 @Suite("The simulation of several nodes", .serialized) struct ClusterSimulationTests {
@@ -24,6 +25,7 @@ import Testing
             // With Sentinels.
             "primary killed", "primary isolated", "switch", "second failover", "Sentinel behind",
             "Sentinels parted", "Sentinels away", "Sentinels away from a node", "Sentinel away",
+            "node parted",
         ]
         let expected: [Situation] =
             faults.map { .fault($0) } + [
@@ -32,6 +34,55 @@ import Testing
                 .settlement, .webhook, .repeatedWebhook,
             ]
         for situation in expected { #expect(situations[situation] ?? 0 > 0, "\(situation)") }
+    }
+
+    /// What a run has made, to find out what is left of it.
+    private struct Remains {
+        private struct Part { weak var object: AnyObject? }
+        private let parts: [(name: String, part: Part)]
+
+        init(of world: ClusterWorld) {
+            var objects: [(name: String, object: AnyObject)] = [("world", world)]
+            objects.append(("Redis", world.redis))
+            for process in world.redis.running + world.redis.ended {
+                objects.append(("server \(process.server)", process))
+            }
+            for sentinel in world.sentinels?.sentinels ?? [] {
+                objects.append(("Sentinel \(sentinel.number)", sentinel))
+            }
+            for node in world.nodes { objects.append((node.name, node)) }
+            for link in world.links { objects.append(("link of node \(link.node)", link)) }
+            parts = objects.map { ($0.name, Part(object: $0.object)) }
+        }
+
+        /// The number of objects that the run has made.
+        var count: Int { parts.count }
+        /// The names of those that exist.
+        var names: [String] { parts.filter { $0.part.object != nil }.map(\.name) }
+    }
+
+    @Test(
+        "Nothing is left of a run in memory, whether it settles or violates an invariant",
+        arguments: [nil, .epochKept] as [ClusterVariant?]
+    )
+    func runsAreFreed(variant: ClusterVariant?) async throws {
+        let (violations, left) = try await onOwnThread {
+            var (violations, left) = (0, [String]())
+            for seed in UInt64(1)...5 {
+                let remains = try {
+                    let world = try ClusterWorld(seed: seed, variant, trace: Trace())
+                    defer { world.breakCycles() }
+                    do { try world.play() } catch is Violation { violations += 1 }
+                    let remains = Remains(of: world)
+                    #expect(remains.count > 5 && !remains.names.isEmpty)
+                    return remains
+                }()
+                left += remains.names.map { "\($0) of seed \(seed)" }
+            }
+            return (violations, left)
+        }
+        #expect((violations > 0) == (variant != nil))
+        #expect(left == [])
     }
 
     @Test(

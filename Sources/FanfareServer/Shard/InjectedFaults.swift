@@ -38,4 +38,6 @@ package struct InjectedFaults: OptionSet, Sendable {
     package static let trustsPrimary = InjectedFaults(rawValue: 2_048)
     /// The server that the Sentinels name passes for the first one that they have named.
     package static let keepsEpochs = InjectedFaults(rawValue: 4_096)
+    /// What a Sentinel has answered counts for ever.
+    package static let keepsAnswers = InjectedFaults(rawValue: 8_192)
 }

@@ -28,13 +28,19 @@ package struct ModelSentinel: Sendable {
 
     /// The process: 40 hexadecimal digits.
     private let run: String
+    /// When the process has started, in milliseconds since 1970.
+    private let startedAt: Int64
     private var primaries: [String: Monitored] = [:]
     private var connections: [Connection: ByteString] = [:]
     private var connectionCount = 0
     private var subscriptions = ModelSubscriptions()
 
     /// Makes a Sentinel that monitors nothing.
-    package init(run: String) { self.run = run }
+    ///
+    /// - Parameters:
+    ///   - run: The process: 40 hexadecimal digits.
+    ///   - time: When the process starts, in milliseconds since 1970.
+    package init(run: String, startedAt time: Int64) { (self.run, startedAt) = (run, time) }
 
     // MARK: Primaries
 
@@ -171,7 +177,8 @@ package struct ModelSentinel: Sendable {
         redis_version:7.0.15\r
         redis_mode:sentinel\r
         run_id:\(run)\r
-        server_time_usec:\(time * 1_000)\r\n\r\n
+        server_time_usec:\(time * 1_000)\r
+        uptime_in_seconds:\((time - startedAt) / 1_000)\r\n\r\n
         """
     }
 }

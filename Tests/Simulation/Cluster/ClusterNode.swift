@@ -33,9 +33,11 @@ final class ClusterNode {
         self.number = number
         self.shardCount = shardCount
         sharesNumber = variant == .duplicateSocketID
+        var known = sentinels
+        if variant == .singleSentinel, !known.isEmpty { known = [known[number % known.count]] }
         let configuration = ClusterScenario.configuration(
             waitsForReplica: waitsForReplica,
-            sentinelCount: sentinels.count
+            sentinelCount: known.count
         )
         cluster = try ClusterSettings(
             configuration.cluster,
@@ -45,7 +47,7 @@ final class ClusterNode {
             log: ClusterScenario.silence,
             webhooks: dispatcher
         )
-        dialer = NodeDialer(number, redis, sentinels, environment)
+        dialer = NodeDialer(number, redis, known, environment)
         let clock = LoopClock(
             now: {
                 MonotonicTime(nanoseconds: Int64(environment.milliseconds) * 1_000_000)

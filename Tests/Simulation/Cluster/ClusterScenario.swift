@@ -38,6 +38,8 @@ enum ClusterScenario {
     /// The seconds without Redis after which clients are closed, and after which none is left that was not told.
     static let closeAfter = 15
     static let toldWithin = closeAfter + 20
+    /// The seconds within which nodes leave a server that most Sentinels do not name any more.
+    static let leftWithin = 5
     /// The bytes that Redis queues for a connection that does not read.
     static let outputMax = 40_000
     /// When the simulation begins, in milliseconds since 1970.

@@ -29,10 +29,14 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
 
     // With Sentinels.
 
+    /// Each node believes the word of a single Sentinel.
+    case singleSentinel
     /// The announcement of another primary is ignored, so that nodes learn of it when they ask next.
     case announcementIgnored
     /// Another primary passes for the first one.
     case epochKept
+    /// What a Sentinel has answered counts for ever.
+    case answersKept
 
     /// The bug that a shard has by itself.
     var faults: InjectedFaults {
@@ -47,14 +51,17 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         case .pausedNotFenced: .ignoresFence
         case .webhooksForgotten: .forgetsWebhooks
         case .epochKept: .keepsEpochs
-        case .doubleReap, .departureKept, .duplicateSocketID, .announcementIgnored: []
+        case .answersKept: .keepsAnswers
+        case .doubleReap, .departureKept, .duplicateSocketID, .singleSentinel,
+            .announcementIgnored:
+            []
         }
     }
 
     /// Whether it is a bug only if the nodes find the primary by Sentinels.
     var needsSentinels: Bool {
         switch self {
-        case .announcementIgnored, .epochKept: true
+        case .singleSentinel, .announcementIgnored, .epochKept, .answersKept: true
         default: false
         }
     }
@@ -72,8 +79,9 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         case .doubleReap: [.presence, .webhooks]
         case .departureKept, .webhooksForgotten: [.webhooks]
         case .duplicateSocketID: [.identity]
-        case .announcementIgnored: [.isolation]
-        case .epochKept: [.answers, .recovery, .repeats, .serials, .once, .order, .isolation]
+        case .singleSentinel, .announcementIgnored, .answersKept: [.isolation]
+        case .epochKept:
+            [.answers, .recovery, .repeats, .serials, .once, .order, .isolation, .memory]
         }
     }
 }

@@ -125,7 +125,8 @@ final class ClusterWorld {
         case connect, follow, unfollow, leave, publish, clientEvent, transfer, turn, deliver, redis
         case volley, round, wait, advance, settle, webhook
         case cut, halfCut, stall, heal, cutOff, kill, start, pause, resume, hold, failover, empty
-        case killPrimary, isolatePrimary, leaveSentinelBehind, partSentinels, takeSentinels
+        case killPrimary, isolatePrimary, partNode
+        case leaveSentinelBehind, partSentinels, takeSentinels
     }
 
     private static let weights: [(weight: Int, thing: StepKind)] = [
@@ -139,8 +140,8 @@ final class ClusterWorld {
 
     /// What happens besides where there are Sentinels.
     private static let sentinelWeights: [(weight: Int, thing: StepKind)] = [
-        (1, .failover), (1, .killPrimary), (1, .isolatePrimary), (2, .leaveSentinelBehind),
-        (1, .partSentinels), (1, .takeSentinels),
+        (1, .failover), (1, .killPrimary), (1, .isolatePrimary), (2, .partNode),
+        (2, .leaveSentinelBehind), (1, .partSentinels), (1, .takeSentinels),
     ]
 
     private func performStep() throws {
@@ -171,6 +172,7 @@ final class ClusterWorld {
         case .webhook: try sendSomeWebhook()
         default: try injectFault(kind)
         }
+        try checkServers()
         try checkIsolation()
     }
 
@@ -192,6 +194,7 @@ final class ClusterWorld {
         case .failover: if !isLossless { try failOver() }
         case .killPrimary: if !isLossless { killPrimary() }
         case .isolatePrimary: if !isLossless { isolatePrimary() }
+        case .partNode: if !isLossless { try partNode() }
         case .leaveSentinelBehind: leaveSentinelBehind()
         case .partSentinels: partSentinels()
         case .takeSentinels: takeSentinels()

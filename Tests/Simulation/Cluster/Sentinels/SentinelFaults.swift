@@ -37,6 +37,33 @@ extension ClusterWorld {
         }
     }
 
+    /// Checks that no node is connected to a server for long that most Sentinels do not name: either a majority has named another
+    /// one to the node, or the node cannot tell.
+    func checkServers() throws {
+        guard sentinels.map({ now - $0.agreedAt > ClusterScenario.leftWithin * 1_000 }) ?? false,
+            strayLink != nil
+        else { return }
+        // Those whose timers are due leave now, while no time passes.
+        for _ in 0..<5 { try runRound() }
+        guard let link = strayLink else { return }
+        throw Violation(
+            .isolation,
+            "node \(link.node) is still connected to a server that the Sentinels have replaced"
+        )
+    }
+
+    /// A connection of a node that runs to a server that most Sentinels do not name.
+    private var strayLink: RedisLink? {
+        guard let agreed = sentinels?.agreed else { return nil }
+        let running = Set(nodes.filter { !$0.isPaused }.map(\.number))
+        return redis.links.first { link in
+            guard case .redis(let process, _, _) = link.end, process.server != agreed else {
+                return false
+            }
+            return !link.isDeaf && running.contains(link.node)
+        }
+    }
+
     // MARK: - The primary
 
     /// Ends the primary's process; it may be started again, and takes itself for the primary then.
@@ -79,6 +106,7 @@ extension ClusterWorld {
                     try passTime(500)
                 }
                 try advance(ClusterScenario.toldWithin + 5)
+                try checkServers()
                 try checkIsolation()
             }
             guard number < count else { return }
@@ -97,6 +125,38 @@ extension ClusterWorld {
             try wait(20 + random.number(180))
             try runRound()
         }
+    }
+
+    /// The network parts into a node, the primary and one Sentinel, and the other Sentinels, which promote the replica.
+    ///
+    /// The node is told by its Sentinel that nothing has changed, and has to leave the primary for want of a majority.
+    func partNode() throws {
+        let serving = nodes.filter { $0.isReady && !$0.isPaused }
+        guard let sentinels, sentinels.sentinels.count > 2, sentinels.areSettled, !serving.isEmpty,
+            let near = anySentinel()
+        else { return }
+        let node = serving[random.number(serving.count)]
+        let server = redis.primary.server
+        reach(.fault("node parted"))
+        trace.record {
+            "    \(node.name), server \(server) and Sentinel \(near.number) are parted from the others"
+        }
+        near.isAlone = true
+        near.unreachedServers = [3 - server]
+        for sentinel in sentinels.sentinels where sentinel !== near {
+            sentinel.unreachedServers.insert(server)
+            node.dialer.unreachedSentinels.insert(sentinel.number)
+        }
+        lose(
+            sentinels.links.filter { link in
+                guard case .sentinel(let sentinel) = link.end else { return false }
+                return link.node == node.number && sentinel !== near
+            }
+        )
+        lastDeathAt = now
+        try passTime(8_000) { sentinels.agreed != server }
+        try passTime((ClusterScenario.leftWithin + 1) * 1_000)
+        try checkServers()
     }
 
     // MARK: - Sentinels

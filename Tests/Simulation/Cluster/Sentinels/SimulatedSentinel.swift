@@ -40,7 +40,10 @@ final class SimulatedSentinel {
         self.number = number
         self.isSilent = isSilent
         let digits = String(number)
-        model = ModelSentinel(run: String(repeating: "a", count: 40 - digits.count) + digits)
+        model = ModelSentinel(
+            run: String(repeating: "a", count: 40 - digits.count) + digits,
+            startedAt: ClusterScenario.epoch
+        )
         model.monitor(Self.name, SimulatedRedis.address(of: server))
         self.server = server
         tellsAt = time

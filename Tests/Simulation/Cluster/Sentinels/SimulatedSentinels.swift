@@ -54,8 +54,13 @@ final class SimulatedSentinels {
 
     // MARK: - Time
 
+    /// When ``agreed`` has changed last, in milliseconds.
+    private(set) var agreedAt = 0
+
     /// Everything that is due until a time, in milliseconds.
     func advance(to time: Int) throws {
+        let former = agreed
+        defer { if agreed != former { agreedAt = time } }
         for sentinel in sentinels { observe(sentinel, at: time) }
         for sentinel in sentinels {
             try promoteReplica(sentinel, at: time)
