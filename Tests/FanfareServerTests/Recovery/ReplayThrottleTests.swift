@@ -89,7 +89,7 @@ private final class Gate {
         #expect(try !gate.holds(2))
     }
 
-    @Test("A replay counts for five seconds at most, and those of the same connection behind it as long again")
+    @Test("The replays of a connection count for five seconds at most, later ones again")
     func slowReaders() throws {
         let gate = Gate()
         gate.write(1, to: 1)
@@ -115,7 +115,7 @@ private final class Gate {
     }
 
     @Test(
-        "Behind readers that do not read a client waits, and goes on when they are gone or five seconds have passed",
+        "Behind readers that do not read a client waits, until they are gone or five seconds passed",
         arguments: [true, false]
     )
     func waits(readersLeave: Bool) async throws {
