@@ -65,7 +65,7 @@ def await_row(page, kind, *texts):
     return await_true(found, f"{kind} {texts}", seconds=30, told=lambda: rows(page))
 
 
-def test_overview_has_the_load(page):
+def test_overview_has_the_load(page, broker):
     def tile(name):
         return page.run(
             """
@@ -78,6 +78,13 @@ def test_overview_has_the_load(page):
     await_true(lambda: tile("Connections") == "0", "a count without the page itself", told=lambda: tile("Connections"))
     await_true(lambda: tile("Events a second") == "0", "a rate")
     assert page.text("#no-limits") == "None."
+    assert tile("From trigger to send") == "0 ms"
+
+    def is_timed():
+        trigger(broker, "news", "hello", "1")
+        return tile("From trigger to send") != "0 ms"
+
+    await_true(is_timed, "the time of a send", told=lambda: tile("From trigger to send"))
 
 
 def test_events_flow_and_are_filtered(page, broker):

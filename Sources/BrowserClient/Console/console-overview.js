@@ -16,6 +16,8 @@ const TILES = [
   { name: "Queued for slow readers", index: 6, text: bytesText },
   // How long a request waits until its loop takes it, of the loop where it waits longest.
   { name: "Wait for a busy loop", index: 7, text: millisecondsText },
+  // The longest of the events since the last sample: that wait, and the turn of the loop until its sends are made.
+  { name: "From trigger to send", index: 8, text: millisecondsText },
 ];
 
 let history = [];

@@ -195,18 +195,20 @@ final class BrokerConsole: Sendable {
     private func sample() async -> ConsoleSamples.Sample? {
         guard let shards = place.withLock({ $0?.shards }) else { return nil }
         var sum = ShardReading()
-        var loopDelay = Duration.zero
+        var (loopDelay, sendDelay) = (Duration.zero, Duration.zero)
         for shard in shards {
             let asked = MonotonicTime.current
-            let (reading, taken) = await shard.timedReading
+            let (reading, taken, sendTime) = await shard.takeTimedReading()
             sum.add(reading)
-            loopDelay = max(loopDelay, asked.duration(to: taken))
+            let delay = asked.duration(to: taken)
+            loopDelay = max(loopDelay, delay)
+            if sendTime > .zero { sendDelay = max(sendDelay, delay + sendTime) }
         }
         // The pages themselves are not among the clients.
         sum.connections = max(0, sum.connections - pageCount)
         let isWatched = feed.isWatched
         sum.channels = max(0, sum.channels - (isWatched ? 1 : 0))
-        return ConsoleSamples.Sample(sum, loopDelay: loopDelay)
+        return ConsoleSamples.Sample(sum, loopDelay: loopDelay, sendDelay: sendDelay)
     }
 
     // MARK: - What the page asks for

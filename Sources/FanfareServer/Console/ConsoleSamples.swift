@@ -26,8 +26,12 @@ final class ConsoleSamples: Sendable {
         let queuedBytes: Int
         /// How long the reading has waited until a loop took it, at most, in microseconds: so do requests and messages.
         let loopDelay: Int
+        /// How long an event has taken from its trigger, or from a client's message, until it was sent, in microseconds.
+        ///
+        /// The longest of them: that wait, and the turn of the channel's loop until its sends were made. 0 without an event.
+        let sendDelay: Int
 
-        init(_ reading: ShardReading, loopDelay: Duration) {
+        init(_ reading: ShardReading, loopDelay: Duration, sendDelay: Duration) {
             var time = timespec()
             clock_gettime(CLOCK_REALTIME, &time)
             milliseconds = time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
@@ -38,13 +42,14 @@ final class ConsoleSamples: Sendable {
             delivered = reading.delivered
             queuedBytes = reading.queuedBytes
             self.loopDelay = Int(loopDelay / .microseconds(1))
+            self.sendDelay = Int(sendDelay / .microseconds(1))
         }
 
         fileprivate func write(to writer: inout JSONWriter) {
             writer.beginArray()
             for number in [
                 milliseconds, connections, channels, received, published, delivered, queuedBytes,
-                loopDelay,
+                loopDelay, sendDelay,
             ] {
                 writer.integer(number)
             }

@@ -222,8 +222,10 @@ actor Shard: LoopResident {
         return reading
     }
 
-    /// The reading, and when the loop has taken the request for it.
-    var timedReading: (ShardReading, MonotonicTime) { (reading, .current) }
+    /// The reading, when the loop has taken the request for it, and the longest of its ``SendTimes`` since the last one.
+    func takeTimedReading() -> (ShardReading, taken: MonotonicTime, sendTime: Duration) {
+        (reading, .current, core.sendTimes.takeLongest())
+    }
 
     /// Closes the listeners: HTTP connections end after their last answer, clients stay connected.
     func closeListeners() {

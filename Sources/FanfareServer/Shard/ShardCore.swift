@@ -24,6 +24,7 @@ package final class ShardCore: TimerTarget {
     /// The connections with a partially received message.
     let incompleteMessages: IncompleteMessages
     private var memoryTrim = MemoryTrim()
+    @exclusivity(unchecked) var sendTimes = SendTimes()
     /// The stage of the broker's shutdown.
     package var stage = Stage.serving
 
@@ -83,6 +84,10 @@ package final class ShardCore: TimerTarget {
         // What has waited for subscribers.
         if let cluster, cluster.sendMessages() { context.reactor.flush() }
         context.links.dispatch()
+        sendTimes.turnEnded(
+            begunAt: context.reactor.now,
+            publishedCount: context.publishedCount
+        )
     }
 
     /// Whether there is work that is done in portions, one each turn.

@@ -235,7 +235,7 @@ import Testing
         for number in 0..<365 {
             var reading = ShardReading()
             reading.connections = number
-            samples.append(ConsoleSamples.Sample(reading, loopDelay: .zero))
+            samples.append(ConsoleSamples.Sample(reading, loopDelay: .zero, sendDelay: .zero))
         }
         let text = String(decoding: samples.history, as: UTF8.self)
         let counts = text.matches(of: /\[\d+,(\d+),/).compactMap { Int($0.1) }
