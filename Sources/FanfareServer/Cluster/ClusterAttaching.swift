@@ -122,7 +122,7 @@ extension ClusterHome {
         }
         // Redis has refused the node's users, too.
         for request in requests { request.remote.hasJoinedAgain = false }
-        store.registerAgain(partition)
+        takenForDead(in: partition)
         let again = requests.filter { $0.remote.attaching == nil }
         sendAttach(again.map { ($0.remote, $0.interests) })
     }

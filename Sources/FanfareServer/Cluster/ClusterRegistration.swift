@@ -94,13 +94,17 @@ extension ClusterStore {
     /// Called by the timer: renews the node in the next portion of the partitions, so that no other call waits for those of all.
     func heartbeatIsDue() {
         guard isOpen, !home.isLeaving else { return }
-        let count = ClusterSettings.portionCount
+        let (interval, count) = (ClusterSettings.heartbeatInterval, ClusterSettings.portionCount)
+        let now = context.reactor.now
+        // Behind a pause of the process, others may have taken it for dead in any partition.
+        if let last = lastHeartbeat, last.duration(to: now) >= interval { sendHeartbeats() }
+        lastHeartbeat = now
         for place in stride(from: heartbeatPortion, to: partitions.count, by: count) {
             sendHeartbeat(in: partitions[place])
         }
         if heartbeatPortion == 0 { beginRound() }
         heartbeatPortion = (heartbeatPortion + 1) % count
-        startTimer(.heartbeat, after: ClusterSettings.heartbeatInterval / count)
+        startTimer(.heartbeat, after: interval / count)
     }
 
     /// Does what is done once in each interval of heartbeats.
@@ -193,12 +197,17 @@ extension ClusterHome {
 
     /// Called when a heartbeat in a partition is answered.
     func received(_ heartbeat: Heartbeat, of index: Int) {
-        let store = partitions[index].store
         partitions[index].counter = heartbeat.counter
         partitions[index].lastTime = heartbeat.time
         reap(heartbeat.dead, in: index)
         setLeads(heartbeat.leads, in: index)
         guard !heartbeat.isRegistered, !context.faults.contains(.ignoresFence) else { return }
+        takenForDead(in: index)
+    }
+
+    /// Called when another node has taken this one for dead in a partition, where nothing is known of it any more.
+    func takenForDead(in index: Int) {
+        let store = partitions[index].store
         store.registerAgain(index)
         for remote in remotes.values where remote.partition == index && remote.isCurrent {
             remote.countedSubscriptions = 0

@@ -65,6 +65,8 @@ final class ClusterStore {
     var identity: ServerIdentity?
     /// The portion of the partitions that gets the next heartbeats.
     var heartbeatPortion = 0
+    /// When the last portion got them; `nil` before the first.
+    var lastHeartbeat: MonotonicTime?
     /// How far a loss of the connection has gone.
     var isolation = Isolation.none
     /// Whether the connection was lost, and there is no other yet.
