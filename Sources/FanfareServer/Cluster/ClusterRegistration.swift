@@ -217,9 +217,12 @@ extension ClusterHome {
         catchUpNext(in: store)
     }
 
-    /// The newest stream that this node knows in a partition.
+    /// The newest stream that this node knows in a partition, or the epoch that it knows if that is newer.
+    ///
+    /// Without the epoch a former primary that is promoted again would go on with its own, and what was published in between at
+    /// another server would be lost untold to clients that had positions of before.
     func newestStream(in index: Int) -> UInt64 {
-        remotes.values.reduce(0) { newest, remote in
+        remotes.values.reduce(partitions[index].epoch?.since ?? 0) { newest, remote in
             remote.partition == index ? max(newest, remote.position?.stream ?? 0) : newest
         }
     }
