@@ -6,7 +6,7 @@ public struct ServerIdentity: Hashable, Sendable {
     public var replication: String
     /// The history that its data had before; empty without one, or if it is hidden.
     public var formerReplication: String
-    /// When the process has started, in milliseconds since 1970; the maximum if that is hidden.
+    /// When the process had started at the latest, in milliseconds since 1970; the maximum if that is hidden.
     public var startedAt: Int64
 
     /// Makes an identity.

@@ -43,7 +43,7 @@ public struct RedisServer: Hashable, Sendable {
     public var replicationID: RunID?
     /// The history that the data had before (`master_replid2`); nil without one, or if it is hidden.
     public var formerReplicationID: RunID?
-    /// When the process has started, in milliseconds since 1970 by the server's clock; nil if it is hidden.
+    /// When the process had started at the latest, in milliseconds since 1970 by the server's clock; nil if it is hidden.
     public var startedAt: Int64?
     /// The number of connected replicas.
     public var replicaCount = 0
@@ -71,7 +71,8 @@ public struct RedisServer: Hashable, Sendable {
         if let time = fields["server_time_usec"].flatMap({ Int64($0) }),
             let uptime = fields["uptime_in_seconds"].flatMap({ Int64($0) })
         {
-            startedAt = time / 1_000 - uptime * 1_000
+            // The difference of two times in whole seconds: the start is up to a second behind what it says.
+            startedAt = (time / 1_000_000 - uptime + 1) * 1_000
         }
         // In a compatible mode, Valkey gives the version of the Redis that it is compatible with as `redis_version`.
         if let version = fields["valkey_version"] {

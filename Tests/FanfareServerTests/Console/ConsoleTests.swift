@@ -112,7 +112,7 @@ import Testing
             let (client, _) = try await broker.subscribed(to: "news")
             let page = try await ConsoleClient(port: broker.port).subscribed()
             let load: Load = try await ConsoleClient.next("load", on: page)
-            #expect(load.sample.count == 8)
+            #expect(load.sample.count == 9)
             #expect(load.sample[1] == 1, "the client")
             #expect(load.sample[2] == 1, "its channel")
             let history = try await ConsoleClient(port: broker.port)

@@ -62,7 +62,7 @@ import Testing
         let identity = try #require(redis.owner.server)
         #expect(identity.runID == RunID(ClusterStore.runID("1")) && identity.isPrimary)
         #expect(identity.replicationID == RunID(ClusterStore.runID("2")))
-        #expect(identity.formerReplicationID == nil && identity.startedAt == 0)
+        #expect(identity.formerReplicationID == nil && identity.startedAt == 1_000)
 
         let channel = ClusterStore.channel("x")
         let name = calls.keys.announcements(channel).description
