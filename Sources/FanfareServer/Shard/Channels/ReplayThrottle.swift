@@ -37,8 +37,7 @@ struct ReplayThrottle {
     static var expectedBytes: Int { 64 << 10 }
 
     /// The waiting requests, by the order of their arrival; some have been withdrawn.
-    private var line: [(key: Key, number: UInt32)] = []
-    private var lineStart = 0
+    private var line = Queue<(key: Key, number: UInt32)>()
     private var waiting: [Key: Request] = [:]
     /// The requests that no home has answered.
     private var pending: Set<Key> = []
@@ -87,14 +86,12 @@ struct ReplayThrottle {
 
     /// Removes and returns the next request that may be sent.
     mutating func next() -> Request? {
-        while isReady, lineStart < line.count {
-            let (key, number) = line[lineStart]
-            lineStart += 1
+        while isReady, let (key, number) = line.first {
+            line.removeFirst()
             guard waiting[key]?.subscription.number == number,
-                let request = waiting.removeValue(forKey: key)
+                let request = removeWaiting(key)
             else { continue }
             pending.insert(key)
-            shortenLine()
             return request
         }
         return nil
@@ -104,25 +101,17 @@ struct ReplayThrottle {
     ///
     /// - Returns: Whether there was one, of which the home does not know.
     mutating func withdraw(_ socketID: SocketID, from channel: ChannelName) -> Bool {
-        guard !waiting.isEmpty, waiting.removeValue(forKey: Key(socketID, channel)) != nil
-        else { return false }
-        shortenLine()
-        return true
+        !waiting.isEmpty && removeWaiting(Key(socketID, channel)) != nil
+    }
+
+    private mutating func removeWaiting(_ key: Key) -> Request? {
+        defer { if waiting.isEmpty { line = Queue() } }
+        return waiting.removeValue(forKey: key)
     }
 
     /// Called when a home has answered a request.
     mutating func answered(_ socketID: SocketID, on channel: ChannelName) {
         if !pending.isEmpty { pending.remove(Key(socketID, channel)) }
-    }
-
-    private mutating func shortenLine() {
-        if waiting.isEmpty {
-            line = []
-            lineStart = 0
-        } else if lineStart >= 32, lineStart * 2 >= line.count {
-            line.removeFirst(lineStart)
-            lineStart = 0
-        }
     }
 
     // MARK: - Replays
