@@ -106,8 +106,14 @@ def ratio(here: dict, there: dict) -> float:
 
 
 FANOUT = ("fanout", "--subscribers", 1_000, "--messages", 1_000, "--window", 1)
-MANY = ("channels", "--channels", 500, "--subscribers", 4, "--messages", 20_000, "--window", 64)
-SINGLE = ("channels", "--channels", 500, "--subscribers", 1, "--messages", 20_000, "--window", 64)
+
+
+def channels(subscribers: int, messages: int = 20_000) -> tuple:
+    return ("channels", "--channels", 500, "--subscribers", subscribers, "--messages", messages, "--window", 64)
+
+
+MANY = channels(4)
+SINGLE = channels(1)
 PACED = ("fanout", "--subscribers", 1, "--messages", 10_000, "--rate", 1_000)
 
 
@@ -253,7 +259,7 @@ def store_cpu(program: str, keeps: bool) -> float:
 
         def cpu(messages: int) -> float:
             start = redis.cpu
-            both.bench("channels", "--channels", 500, "--subscribers", 4, "--messages", messages, "--window", 64)
+            both.bench(*channels(4, messages))
             return redis.cpu - start
 
         # The node follows the channels from then on.
