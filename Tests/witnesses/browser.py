@@ -3,9 +3,11 @@
 from contextlib import contextmanager
 
 from selenium import webdriver
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
 
 from programs import await_true
 
@@ -75,6 +77,12 @@ class Page:
 
     def text(self, selector):
         return self._find(selector).text
+
+    def await_text(self, selector, text):
+        """Waits for an element with this text also while another page loads, which has it only when it is there."""
+        missing = (NoSuchElementException, StaleElementReferenceException)
+        waiting = WebDriverWait(self._driver, timeout=15, poll_frequency=0.02, ignored_exceptions=missing)
+        waiting.until(lambda _: self.text(selector) == text, f"not in 15 s: {selector} with the text {text!r}")
 
     def content(self, selector):
         """Its text, also while it is not shown."""
