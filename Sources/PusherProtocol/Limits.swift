@@ -100,7 +100,7 @@ public struct ProtocolLimits: Equatable, Sendable {
     }
 
     /// The maximum length of the data of an event, as long as its channel is not known.
-    var longestData: DataLengthLimit {
+    package var longestData: DataLengthLimit {
         let longest = dataRules.reduce(dataLengthMax) { max($0, $1.lengthMax) }
         return DataLengthLimit(
             max: longest,
@@ -124,7 +124,7 @@ public struct DataLengthRule: Equatable, Sendable {
 }
 
 /// A limit of an event's data, and the key of an app's configuration that sets it.
-struct DataLengthLimit {
-    var max: Int
+package struct DataLengthLimit {
+    package var max: Int
     var key: String
 }

@@ -98,6 +98,14 @@ public struct RESPView: ~Copyable {
 
     // MARK: Bytes
 
+    /// The number of bytes of its strings, or of the texts of its numbers, in all elements together.
+    public var byteCount: Int {
+        guard index >= 0 else { return 0 }
+        return nodes[index..<Int(node.end)].reduce(0) {
+            $1.kind.isAggregate ? $0 : $0 + Int($1.length)
+        }
+    }
+
     /// Calls `body` with the bytes of a string or an error, or the text of a number; none for an aggregate.
     ///
     /// A verbatim string's format does not belong to its bytes.

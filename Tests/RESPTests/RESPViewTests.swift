@@ -49,6 +49,19 @@ import Testing
         }
     }
 
+    @Test("The size is that of all strings and numbers")
+    func size() throws {
+        let text = "*2\r\n*2\r\n$3\r\nabc\r\n:12\r\n*1\r\n$70\r\n\(String(repeating: "x", count: 70))\r\n"
+        try withView(text) { view in
+            #expect(view[0][0].byteCount == 3)
+            #expect(view[0].byteCount == 5)
+            #expect(view[1].byteCount == 70)
+            #expect(view.byteCount == 75)
+            #expect(view[5].byteCount == 0)
+        }
+        try withView("*0\r\n") { #expect($0.byteCount == 0) }
+    }
+
     @Test func numbersInStrings() throws {
         try withView("*6\r\n$2\r\n42\r\n$3\r\n4.5\r\n$2\r\n4x\r\n,inf\r\n(7\r\n$1\r\nt\r\n") {
             view in

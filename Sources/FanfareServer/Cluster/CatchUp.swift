@@ -6,8 +6,10 @@ import Redis
 
 // Behind a loss of the connection: what was published meanwhile is read, or its subscribers are told.
 extension ClusterHome {
-    /// The maximum number of channels that find out at a time what they have missed.
-    private static var catchingUpMax: Int { 256 }
+    /// How many channels find out at a time what they have missed; one with many members, which are read, counts for several.
+    private static var catchingUpCostMax: Int { 256 }
+    /// The number of members that count for one channel more.
+    private static var membersPerCost: Int { 64 }
 
     /// Called when the connection is lost: nothing is received any more.
     func fallBehind(in store: ClusterStore) {
@@ -16,9 +18,9 @@ extension ClusterHome {
             remote.isSubscribed = false
             remote.attaching = nil
             remote.countedSubscriptions = 0
-            remote.isCatchingUp = false
+            remote.catchingUpCost = 0
         }
-        (store.behind, store.catchingUpCount) = ([], 0)
+        (store.behind, store.catchingUpCost) = ([], 0)
     }
 
     /// Attaches the node to all its channels of a store again.
@@ -46,8 +48,8 @@ extension ClusterHome {
 
     /// Sends the next calls for channels that have to find out what they have missed, each for as many as possible.
     func catchUpNext(in store: ClusterStore) {
-        let calledMax = Self.catchingUpMax - ClusterScripts.messageCountMax
-        while store.isOpen, store.catchingUpCount <= calledMax {
+        let calledMax = Self.catchingUpCostMax - ClusterScripts.messageCountMax
+        while store.isOpen, store.catchingUpCost <= calledMax {
             let channels = nextBehind(in: store)
             guard !channels.isEmpty else { return }
             sendAttach(channels)
@@ -86,7 +88,10 @@ extension ClusterHome {
         in store: ClusterStore
     ) -> PartitionCalls.Interests {
         guard remote.isBehind else { return interestsOfWaiting(on: remote) }
-        if !exchange(&remote.isCatchingUp, with: true) { store.catchingUpCount += 1 }
+        if remote.catchingUpCost == 0 {
+            remote.catchingUpCost = 1 + remote.members.members.count / Self.membersPerCost
+            store.catchingUpCost += remote.catchingUpCost
+        }
         var interests: PartitionCalls.Interests = remote.position == nil ? [] : .stream
         if remote.address.name.kind.isPresence { interests.insert(.members) }
         if remote.address.name.kind.isCache { interests.insert(.cachedEvent) }
@@ -96,7 +101,7 @@ extension ClusterHome {
     /// Called when a channel has found out what it has missed.
     func caughtUp(_ remote: RemoteChannel) {
         let store = store(of: remote)
-        if exchange(&remote.isCatchingUp, with: false) { store.catchingUpCount -= 1 }
+        store.catchingUpCost -= exchange(&remote.catchingUpCost, with: 0)
         catchUpNext(in: store)
     }
 
@@ -186,7 +191,8 @@ extension ClusterHome {
         }
         // What follows the last entry may be gone.
         let last = continuation.position
-        if reply.count < Self.messagesMax, let newest = remote.newest,
+        let isLastPart = reply.count < messagesMax(of: remote)
+        if isLastPart, let newest = remote.newest,
             last.stream != newest.stream || last.serial < newest.serial
         {
             hasGap = true
@@ -199,7 +205,7 @@ extension ClusterHome {
                 remote.address.name.kind.isPresence ? [.stream, .members] : .stream
             )
         }
-        guard reply.count < Self.messagesMax else { return readNext(on: remote, behind: last) }
+        guard isLastPart else { return readNext(on: remote, behind: last) }
         continueLive(remote)
         grantWaiting(on: remote, remote.position == nil ? [] : .stream)
     }

@@ -105,7 +105,7 @@ extension ClusterHome {
         {
             reading.hasGap = true
         }
-        if !reading.hasGap, !reading.isComplete, reply.count == Self.messagesMax {
+        if !reading.hasGap, !reading.isComplete, reply.count == messagesMax(of: remote) {
             return readFormer(reading, subscription, on: remote)
         }
         subscription.former = reading

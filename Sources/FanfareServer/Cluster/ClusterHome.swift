@@ -67,6 +67,14 @@ final class ClusterHome: SharedHome {
         case compare([RemoteChannel])
         case usage
 
+        /// Whether it is a ``MessageRead``.
+        var isMessageRead: Bool {
+            switch self {
+            case .catchUp, .replay: true
+            default: false
+            }
+        }
+
         /// Whether it is the last call of a batch of messages.
         var endsBatch: Bool {
             switch self {

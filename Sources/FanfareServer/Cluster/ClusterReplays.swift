@@ -10,8 +10,11 @@ extension ClusterHome {
     /// The maximum number of attempts to read what a client has missed; then it is told of a gap.
     private static var replayAttemptsMax: Int { 5 }
 
-    /// The number of messages that one call reads.
-    static var messagesMax: Int { 256 }
+    /// The number of messages of a channel that one call reads: even the longest do not end the connection.
+    func messagesMax(of remote: RemoteChannel) -> Int {
+        let longest = context.registry.apps[remote.address.app]?.limits.texts.longestData.max ?? 1
+        return min(256, max(1, MessageReads.bytesMax / longest))
+    }
 
     /// Reads the next messages of a channel from Redis.
     ///
@@ -19,8 +22,8 @@ extension ClusterHome {
     ///   - remote: The channel.
     ///   - first: Where to begin, in the words of `XRANGE`.
     ///   - last: Where to end.
-    ///   - purpose: What the reply is for; fewer than ``messagesMax`` messages are the last ones.
-    /// - Returns: Whether the call was sent.
+    ///   - purpose: What the reply is for; fewer than ``messagesMax(of:)`` messages are the last ones.
+    /// - Returns: Whether there is a connection. When it ends before the reply, the purpose is given up.
     @discardableResult
     func readMessages(
         of remote: RemoteChannel,
@@ -28,17 +31,17 @@ extension ClusterHome {
         to last: String,
         as purpose: Call
     ) -> Bool {
-        let key = calls(of: remote).keys.messages(remote.channel)
-        return send(to: remote.partition, as: purpose) { connection throws(RedisCallError) in
-            try connection.call(argumentCount: 6) { writer in
-                writer.argument(literal: "XRANGE")
-                writer.argument(key)
-                writer.argument(first)
-                writer.argument(last)
-                writer.argument(literal: "COUNT")
-                writer.argument(Self.messagesMax)
-            }
-        }
+        let store = store(of: remote)
+        guard store.isOpen else { return false }
+        let read = MessageRead(
+            remote: remote,
+            first: first,
+            last: last,
+            countMax: messagesMax(of: remote),
+            purpose: purpose
+        )
+        store.read(read)
+        return true
     }
 
     /// Asks Redis for what a subscription has missed, if that is no longer in memory.
@@ -99,7 +102,7 @@ extension ClusterHome {
         missed.byteCount += page.reduce(0) { $0 + $1.frame.count }
         subscription.missed = missed
         let isTooMuch = missed.byteCount > app?.recovery.replayBytesMax ?? 0
-        if !isTooMuch, reply.count == Self.messagesMax, let serial = page.last?.serial,
+        if !isTooMuch, reply.count == messagesMax(of: remote), let serial = page.last?.serial,
             serial < missed.last.serial
         {
             return read(subscription, on: remote, from: serial + 1, to: missed.last)

@@ -39,10 +39,12 @@ final class ClusterStore {
     var outbox = ClusterOutbox()
     /// What the primary has executed, until replicas have it; `nil` if publishers do not wait for that.
     private(set) var replicas: ReplicaConfirmations?
+    /// What is read of the messages that channels and subscriptions have missed.
+    var reads = MessageReads()
     /// The channels that have to find out what they have missed, in the order in which they do.
     var behind: [RemoteChannel] = []
-    /// The number of channels that are finding out.
-    var catchingUpCount = 0
+    /// What the channels count for that are finding out; see ``ClusterHome/catchingUpCostMax``.
+    var catchingUpCost = 0
     /// The channels that are not compared with Redis yet in this round; see ``ClusterHome/compareNext(in:)``.
     var uncompared: [RemoteChannel] = []
     var connection: RedisConnection?
@@ -142,16 +144,17 @@ final class ClusterStore {
         return call
     }
 
-    /// Removes and returns the calls that will not be answered, in their order.
+    /// Removes and returns the calls that will not be answered, in their order; then the reads that were not sent.
     @discardableResult
     func takeUnanswered() -> [ClusterHome.Call] {
         unansweredBatchCount = 0
         return exchange(&calls, with: [:]).sorted { $0.key < $1.key }.map(\.value.purpose)
+            + reads.removeAll()
     }
 
     /// Whether a call on a partition is unanswered.
     func isUnanswered(in partition: Int) -> Bool {
-        calls.values.contains { $0.partition == partition }
+        calls.values.contains { $0.partition == partition } || reads.areWaiting(in: partition)
     }
 
     /// Ends the use of a store without partitions.

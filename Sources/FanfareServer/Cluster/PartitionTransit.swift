@@ -56,9 +56,8 @@ extension ClusterHome {
             hasMoved: interruption.hasMoved
         )
         if interruption.isSaidByOrigin { transit.vouchedRun = knownRun(of: origin, for: index) }
-        for remote in remotes.values where remote.partition == index && remote.isCatchingUp {
-            remote.isCatchingUp = false
-            origin.catchingUpCount -= 1
+        for remote in remotes.values where remote.partition == index {
+            origin.catchingUpCost -= exchange(&remote.catchingUpCost, with: 0)
         }
         let messages = origin.outbox.removeAll(of: index) { partition(of: $0) == index }
         transit.returned = messages.refused

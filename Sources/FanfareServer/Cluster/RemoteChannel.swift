@@ -38,8 +38,8 @@ final class RemoteChannel {
     var isBehind = false
     /// The number of its partition's counter up to which nothing was missed, as of when it was current.
     var counter: Int64 = -1
-    /// Whether it counts among those of its store that find out what they have missed.
-    var isCatchingUp = false
+    /// What it counts for among those of its store that find out what they have missed; 0 if it is none of them.
+    var catchingUpCost = 0
     /// Whether it is reading what it has missed.
     var isReading = false
     /// The newest position when it began to read what it has missed.

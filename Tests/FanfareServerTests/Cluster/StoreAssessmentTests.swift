@@ -44,6 +44,12 @@ struct StoreAssessmentTests {
                 ["--stream-node-max-bytes", "100"], [],
                 ["stream-node-max-bytes is 100: each message"]
             ),
+            (
+                ["--client-output-buffer-limit", "pubsub 1mb 512kb 60"], [],
+                ["client-output-buffer-limit pubsub is 1048576 bytes: it ends the connection"]
+            ),
+            (["--client-output-buffer-limit", "pubsub 32mb 8mb 60"], [], []),
+            (["--client-output-buffer-limit", "pubsub 0 0 0"], [], []),
         ]
     )
     func settings(options: [String], faults: [String], warnings: [String]) async throws {

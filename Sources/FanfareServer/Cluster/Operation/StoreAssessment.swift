@@ -13,7 +13,7 @@ package struct StoreAssessment: Sendable, Hashable {
     /// The settings of the server that are looked at.
     static let settings = [
         "maxmemory", "maxmemory-policy", "appendonly", "save", "stream-node-max-bytes",
-        "min-replicas-to-write", "cluster-require-full-coverage",
+        "min-replicas-to-write", "cluster-require-full-coverage", "client-output-buffer-limit",
     ]
 
     /// What the cluster needs of the server.
@@ -80,6 +80,7 @@ package struct StoreAssessment: Sendable, Hashable {
         assessEviction(settings)
         assessPersistence(settings)
         assessStreams(settings)
+        assessOutput(settings)
         if needs.failover != .none, settings["min-replicas-to-write"] == "0" {
             warnings.append(
                 "min-replicas-to-write is 0: a primary that is cut off from its replicas accepts "
@@ -140,6 +141,18 @@ package struct StoreAssessment: Sendable, Hashable {
                     + "since; set appendonly yes"
             )
         }
+    }
+
+    private mutating func assessOutput(_ settings: [String: String]) {
+        // `CLASS HARD SOFT SECONDS` for each class, in bytes; 0 is no limit.
+        let words = settings["client-output-buffer-limit"]?.split(separator: " ") ?? []
+        guard let index = words.firstIndex(of: "pubsub"), index + 1 < words.count,
+            let bytes = Int(words[index + 1]), bytes > 0, bytes < 2 * MessageReads.bytesMax
+        else { return }
+        warnings.append(
+            "client-output-buffer-limit pubsub is \(bytes) bytes: it ends the connection of a node that "
+                + "reads what it has missed, or is behind for a moment; set it to 32mb 8mb 60 or more"
+        )
     }
 
     private mutating func assessStreams(_ settings: [String: String]) {
