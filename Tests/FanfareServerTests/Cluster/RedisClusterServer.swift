@@ -12,7 +12,7 @@ struct RedisClusterServer {
 
     /// Starts a server that knows no other and has no slots.
     init(needsAllSlots: Bool = false) throws {
-        func start() throws -> (port: UInt16, busPort: UInt16, redis: RedisProcess) {
+        func start() throws -> (port: UInt16, busPort: UInt16, redis: RedisProcess, id: String) {
             let (port, busPort) = (freePort(), freePort())
             let redis = try RedisProcess([
                 "--port", "\(port)", "--bind", "127.0.0.1", "--cluster-enabled", "yes",
@@ -20,11 +20,11 @@ struct RedisClusterServer {
                 "--cluster-require-full-coverage", needsAllSlots ? "yes" : "no",
                 "--repl-diskless-sync-delay", "0",
             ])
-            return (port, busPort, redis)
+            // A server that does not get the port of its bus ends behind opening its socket.
+            return (port, busPort, redis, try redis.command("CLUSTER", "MYID"))
         }
         // Something else may take a port meanwhile.
-        (port, busPort, redis) = try (try? start()) ?? start()
-        id = try redis.command("CLUSTER", "MYID")
+        (port, busPort, redis, id) = try (try? start()) ?? start()
     }
 
     /// Starts three primaries, each with a third of the slots.
