@@ -127,16 +127,20 @@ final class SimulatedRedis {
         try route(outputs, of: primary, for: nil)
     }
 
-    /// The messages in the primary's streams that another process has not got.
+    /// The messages in the primary's streams that another process has never had; what it has had, and has removed as the oldest,
+    /// is not lost.
     func tail(behind process: Process) -> [String] {
         ClusterScenario.channels.flatMap { channel in
             ClusterScenario.keys.flatMap { keys in
                 let app = Scenario.appIDs[channel.app]
                 let channel = ClusterChannel(app: app, name: channel.name)
                 let key = ByteString(keys.messages(channel).description)
-                let known = Set(process.model.data[stream: key]?.entries.map(\.text) ?? [])
+                let known = process.model.data[stream: key]
+                let texts = Set(known?.entries.map(\.text) ?? [])
+                let first = known.map { $0.entries.first?.id ?? $0.lastID } ?? .init(0, 0)
                 let entries = primary.model.data[stream: key]?.entries ?? []
-                return entries.map(\.text).filter { !known.contains($0) }.map(\.description)
+                return entries.filter { $0.id > first && !texts.contains($0.text) }
+                    .map(\.text.description)
             }
         }
     }
