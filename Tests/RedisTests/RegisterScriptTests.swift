@@ -118,6 +118,33 @@ import Testing
         #expect(try store.register(with: hidden).epoch == second.epoch)
     }
 
+    @Test("A primary that was promoted again has not what another one executed in between")
+    func promotedAgain() throws {
+        let store = try ClusterStore()
+        func register(_ node: String, in failover: Int64) throws -> Epoch {
+            var server = ClusterStore.server("1")
+            server.configurationEpoch = failover
+            return try store.register(node, with: server, .all).epoch
+        }
+        let first = try register("a", in: 3)
+        // A node that has asked earlier.
+        #expect(try register("b", in: 1) == first)
+        #expect(try register("b", in: 3) == first)
+        let second = try register("b", in: 5)
+        #expect(second.since > first.since && !second.isClean)
+        #expect(try register("a", in: 5) == second)
+        #expect(try register("a", in: 4) == second)
+        // Sentinels that were set up anew count from the start, and another process takes that over.
+        let promoted = ClusterStore.server("2", after: "1")
+        let third = try store.register("a", with: promoted, .all).epoch
+        #expect(third.since > second.since && third.isClean)
+        #expect(try store.call("HGET", keys.epoch, "failover") == .bulk("0"))
+        // Data of a version that did not keep it.
+        try store.call("HDEL", keys.epoch, "failover")
+        #expect(try store.register("a", with: ClusterStore.server("2"), .all).epoch == third)
+        #expect(try store.call("HGET", keys.epoch, "failover") == .bulk("0"))
+    }
+
     @Test func refusesAnotherLayout() throws {
         let store = try ClusterStore()
         try store.register()

@@ -6,8 +6,11 @@ import Testing
 @testable import Redis
 
 @Suite("Majority of Sentinels") struct SentinelVotesTests {
-    private let a = RedisURL.Location.host("10.0.0.1", port: 1)
-    private let b = RedisURL.Location.host("10.0.0.2", port: 1)
+    private let a = primary("10.0.0.1")
+    private let b = primary("10.0.0.2")
+    private static func primary(_ host: String, in epoch: Int64 = 0) -> SentinelWatch.Primary {
+        .init(location: .host(host, port: 1), configurationEpoch: epoch)
+    }
     private func time(_ seconds: Int64) -> MonotonicTime {
         .init(nanoseconds: seconds * 1_000_000_000)
     }
@@ -29,6 +32,21 @@ import Testing
         #expect(votes.majority(at: time(2), within: .seconds(2)) == expected)
     }
 
+    @Test("The epoch is the latest in which one of the majority names the server")
+    func latestEpoch() {
+        var votes = SentinelVotes(sentinelCount: 3)
+        func majority() -> SentinelWatch.Primary? {
+            votes.majority(at: time(1), within: .seconds(2))
+        }
+        votes.record(Self.primary("10.0.0.1", in: 2), of: 0, askedAt: time(1))
+        #expect(majority() == nil)
+        votes.record(Self.primary("10.0.0.1", in: 4), of: 1, askedAt: time(1))
+        votes.record(Self.primary("10.0.0.2", in: 9), of: 2, askedAt: time(1))
+        #expect(majority() == Self.primary("10.0.0.1", in: 4))
+        votes.record(nil, of: 1, askedAt: time(1))
+        #expect(majority() == nil)
+    }
+
     @Test func forgetsOldAnswers() {
         var votes = SentinelVotes(sentinelCount: 3)
         votes.record(a, of: 0, askedAt: time(10))
@@ -44,14 +62,24 @@ import Testing
 
 @Suite("Real Sentinels") struct SentinelWatchTests {
     private final class Follower: SentinelWatchDelegate {
-        var named: [RedisURL.Location?] = []
-        func sentinels(_ watch: SentinelWatch, name primary: RedisURL.Location?) {
+        var named: [SentinelWatch.Primary?] = []
+        func sentinels(_ watch: SentinelWatch, name primary: SentinelWatch.Primary?) {
             named.append(primary)
         }
     }
 
+    private func primary(_ port: UInt16, in epoch: Int64 = 0) -> SentinelWatch.Primary {
+        .init(location: .host("127.0.0.1", port: port), configurationEpoch: epoch)
+    }
+
     private func sentinel() throws -> RedisProcess {
         try RedisProcess(as: "redis-sentinel", files: ["sentinel.conf": []])
+    }
+
+    /// Another Sentinel tells one of a failover.
+    private func announce(_ port: UInt16, in epoch: Int, to live: LiveRedis) throws {
+        let message = ModelSentinelTests.hello(epoch, "main", port)
+        try live.call(message[0], message[1], message[2])
     }
 
     @Test func areFollowedByMajority() throws {
@@ -95,19 +123,19 @@ import Testing
         let watch = SentinelWatch(settings, on: driver.reactor, delegate: follower)
         try monitor(0, 1)
         try monitor(1, 1)
-        driver.run { watch.primary == .host("127.0.0.1", port: 1) }
+        driver.run { watch.primary == primary(1) }
         // The two others name another one.
         try monitor(1, 2)
         driver.run { watch.primary == nil }
         try monitor(2, 2)
-        driver.run { watch.primary == .host("127.0.0.1", port: 2) }
+        driver.run { watch.primary == primary(2) }
+        // A failover and back, between two questions.
+        for index in [1, 2] { try announce(2, in: 2, to: operators[index]) }
+        driver.run { watch.primary == primary(2, in: 2) }
         // One of the two is gone, and comes to count no more.
         sentinels[2].stop()
         driver.run { watch.primary == nil }
-        let expected: [RedisURL.Location?] = [
-            .host("127.0.0.1", port: 1), nil, .host("127.0.0.1", port: 2), nil,
-        ]
-        #expect(follower.named == expected)
+        #expect(follower.named == [primary(1), nil, primary(2), primary(2, in: 2), nil])
         watch.stop()
         driver.run { driver.reactor.streamCount == 1 }
     }
@@ -133,17 +161,12 @@ import Testing
         )
         settings.connection.answerTimeout = .seconds(20)
         let watch = SentinelWatch(settings, on: driver.reactor, delegate: follower)
-        driver.run { watch.primary == .host("127.0.0.1", port: 1) }
+        driver.run { watch.primary == primary(1) }
         // A Sentinel is subscribed to before it is asked, so an answer from before is followed by the announcement.
-        for index in [1, 2] {
-            let message = ModelSentinelTests.hello(1, "main", 2)
-            try operators[index].call(message[0], message[1], message[2])
-        }
-        driver.run { watch.primary == .host("127.0.0.1", port: 2) }
+        for index in [1, 2] { try announce(2, in: 1, to: operators[index]) }
+        driver.run { watch.primary == primary(2, in: 1) }
         // One that lies behind does not lead back.
-        let expected: [RedisURL.Location?] = [
-            .host("127.0.0.1", port: 1), nil, .host("127.0.0.1", port: 2),
-        ]
+        let expected = [primary(1), nil, primary(2, in: 1)]
         #expect(follower.named == expected || follower.named == [expected[0], expected[2]])
         watch.stop()
     }

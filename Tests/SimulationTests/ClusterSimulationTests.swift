@@ -25,7 +25,7 @@ import Testing
             // With Sentinels.
             "primary killed", "primary isolated", "switch", "second failover", "Sentinel behind",
             "Sentinels parted", "Sentinels away", "Sentinels away from a node", "Sentinel away",
-            "node parted",
+            "node parted", "failover and back",
         ]
         let expected: [Situation] =
             faults.map { .fault($0) } + [

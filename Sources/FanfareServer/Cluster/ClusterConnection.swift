@@ -11,11 +11,12 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         var url = address.url
         if let sentinels = address.sentinels {
             if watch == nil { watch = follow(sentinels) }
-            guard let primary = watch?.primary else {
+            primary = watch?.primary
+            guard let primary else {
                 status.failed("no majority of the Sentinels names a primary")
                 return
             }
-            url.location = primary
+            url.location = primary.location
         }
         location = url.location
         connection = dial(url)
@@ -108,9 +109,10 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
 
     // MARK: - Sentinels
 
-    func sentinels(_ watch: SentinelWatch, name primary: RedisURL.Location?) {
-        // Without a majority the server may have been replaced, and its data be given up.
-        if primary != location { connection?.close() }
+    func sentinels(_ watch: SentinelWatch, name primary: SentinelWatch.Primary?) {
+        // Without a majority the server may have been replaced, and its data be given up. One that was named again behind a
+        // failover has been.
+        if primary != self.primary { connection?.close() }
         if primary != nil { connect() }
     }
 }

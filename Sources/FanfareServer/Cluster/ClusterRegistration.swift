@@ -12,9 +12,11 @@ extension ClusterStore {
         if isSameRun, let lastClientID { kill(lastClientID) }
         (lastRun, lastClientID) = (server.runID, server.clientID)
         let former = identity
+        let forgetsFailovers = context.faults.contains(.forgetsFailovers)
         identity = ServerIdentity(
             server,
-            connection: "\(settings.node)/\(context.shard)/\(server.clientID)"
+            connection: "\(settings.node)/\(context.shard)/\(server.clientID)",
+            configurationEpoch: forgetsFailovers ? 0 : primary?.configurationEpoch ?? 0
         )
         if context.faults.contains(.keepsEpochs), let former { identity = former }
         let ignoresEpochs = context.faults.contains(.ignoresEpochs)

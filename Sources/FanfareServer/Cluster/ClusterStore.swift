@@ -52,6 +52,8 @@ final class ClusterStore {
     var location: RedisURL.Location?
     /// Follows the primary; `nil` without Sentinels.
     var watch: SentinelWatch?
+    /// The primary of the present connection, as the Sentinels have named it; `nil` without Sentinels.
+    var primary: SentinelWatch.Primary?
     /// Whether calls are possible.
     var isOpen = false
     /// Since when they are not; `nil` while they are.

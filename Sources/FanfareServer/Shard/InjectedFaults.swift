@@ -40,4 +40,6 @@ package struct InjectedFaults: OptionSet, Sendable {
     package static let keepsEpochs = InjectedFaults(rawValue: 4_096)
     /// What a Sentinel has answered counts for ever.
     package static let keepsAnswers = InjectedFaults(rawValue: 8_192)
+    /// The configuration epoch in which the Sentinels name a server is not told to it.
+    package static let forgetsFailovers = InjectedFaults(rawValue: 32_768)
 }

@@ -44,7 +44,7 @@ public struct PartitionCalls: Sendable {
                 .text(server.formerReplication), .number(Int(server.startedAt)),
                 .number(Int(known)), .text(acknowledgement.rawValue),
                 .number(ClusterScripts.layout), .number(Int(clamping: epoch?.since ?? 0)),
-                .text(origin ?? ""),
+                .text(origin ?? ""), .number(Int(server.configurationEpoch)),
             ]
         )
     }

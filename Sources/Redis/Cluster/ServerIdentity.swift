@@ -8,18 +8,22 @@ public struct ServerIdentity: Hashable, Sendable {
     public var formerReplication: String
     /// When the process had started at the latest, in milliseconds since 1970; the maximum if that is hidden.
     public var startedAt: Int64
+    /// The configuration epoch in which the Sentinels name it; 0 without Sentinels.
+    public var configurationEpoch: Int64
 
     /// Makes an identity.
     public init(
         run: String,
         replication: String = "",
         formerReplication: String = "",
-        startedAt: Int64 = .max
+        startedAt: Int64 = .max,
+        configurationEpoch: Int64 = 0
     ) {
         self.run = run
         self.replication = replication
         self.formerReplication = formerReplication
         self.startedAt = startedAt
+        self.configurationEpoch = configurationEpoch
     }
 
     /// Makes the identity of a server.
@@ -28,12 +32,14 @@ public struct ServerIdentity: Hashable, Sendable {
     ///   - server: The server, as it has described itself.
     ///   - connection: A text that no other connection has, which stands for a process that is hidden: then each connection
     ///     begins an epoch.
-    public init(_ server: RedisServer, connection: String) {
+    ///   - configurationEpoch: The configuration epoch in which the Sentinels name the server; 0 without Sentinels.
+    public init(_ server: RedisServer, connection: String, configurationEpoch: Int64 = 0) {
         self.init(
             run: server.runID?.description ?? connection,
             replication: server.replicationID?.description ?? "",
             formerReplication: server.formerReplicationID?.description ?? "",
-            startedAt: server.startedAt ?? .max
+            startedAt: server.startedAt ?? .max,
+            configurationEpoch: configurationEpoch
         )
     }
 }

@@ -3,7 +3,7 @@ import Net
 /// The primary that each Sentinel has named last.
 struct SentinelVotes {
     private struct Vote {
-        let server: RedisURL.Location
+        let primary: SentinelWatch.Primary
         let time: MonotonicTime
     }
 
@@ -14,23 +14,27 @@ struct SentinelVotes {
     /// Records an answer.
     ///
     /// - Parameters:
-    ///   - server: The primary; nil if the Sentinel does not know it.
+    ///   - primary: The primary; nil if the Sentinel does not know it.
     ///   - sentinel: The index of the Sentinel.
     ///   - time: When it was asked, since its answer is at least that new.
     mutating func record(
-        _ server: RedisURL.Location?,
+        _ primary: SentinelWatch.Primary?,
         of sentinel: Int,
         askedAt time: MonotonicTime
     ) {
-        votes[sentinel] = server.map { Vote(server: $0, time: time) }
+        votes[sentinel] = primary.map { Vote(primary: $0, time: time) }
     }
 
-    /// Returns the server that more than half of all Sentinels have named within the last `age`.
-    func majority(at time: MonotonicTime, within age: Duration) -> RedisURL.Location? {
-        var counts: [RedisURL.Location: Int] = [:]
+    /// Returns the server that more than half of all Sentinels have named within the last `age`, with the latest of the epochs in
+    /// which they do: one of them may have missed that another server was the primary in between.
+    func majority(at time: MonotonicTime, within age: Duration) -> SentinelWatch.Primary? {
+        var epochs: [RedisURL.Location: [Int64]] = [:]
         for case let vote? in votes where vote.time.duration(to: time) <= age {
-            counts[vote.server, default: 0] += 1
+            epochs[vote.primary.location, default: []].append(vote.primary.configurationEpoch)
         }
-        return counts.first { $0.value * 2 > votes.count }?.key
+        guard let named = epochs.first(where: { $0.value.count * 2 > votes.count }),
+            let latest = named.value.max()
+        else { return nil }
+        return .init(location: named.key, configurationEpoch: latest)
     }
 }

@@ -6,6 +6,20 @@ import RESP
 /// A primary that is cut off from most Sentinels may have been replaced without its knowledge; then the majority names
 /// another one, or cannot be reached. Confined to its reactor's thread.
 public final class SentinelWatch {
+    /// A primary, as Sentinels name it.
+    public struct Primary: Hashable, Sendable {
+        /// Where it listens.
+        public var location: RedisURL.Location
+        /// The Sentinels' configuration epoch (`config-epoch`): greater with each failover, so it tells a primary that has
+        /// remained one from a former primary that was promoted again.
+        public var configurationEpoch: Int64
+
+        /// Makes a primary.
+        public init(location: RedisURL.Location, configurationEpoch: Int64) {
+            (self.location, self.configurationEpoch) = (location, configurationEpoch)
+        }
+    }
+
     /// What to ask, and whom.
     public struct Settings: Sendable {
         /// The name under which the Sentinels monitor the primary.
@@ -38,7 +52,7 @@ public final class SentinelWatch {
     }
 
     /// The primary; nil while no majority names one.
-    public private(set) var primary: RedisURL.Location?
+    public private(set) var primary: Primary?
 
     let settings: Settings
     let reactor: Reactor
@@ -111,8 +125,8 @@ public final class SentinelWatch {
         timer = reactor.schedule(after: settings.interval, self)
     }
 
-    func record(_ server: RedisURL.Location?, of sentinel: Int, askedAt time: MonotonicTime) {
-        votes.record(server, of: sentinel, askedAt: time)
+    func record(_ primary: Primary?, of sentinel: Int, askedAt time: MonotonicTime) {
+        votes.record(primary, of: sentinel, askedAt: time)
         evaluate()
     }
 
@@ -134,8 +148,8 @@ extension SentinelWatch: TimerTarget {
 
 /// The owner of a ``SentinelWatch``.
 public protocol SentinelWatchDelegate: AnyObject {
-    /// Called when the majority names another primary, or none any more (nil).
-    func sentinels(_ watch: SentinelWatch, name primary: RedisURL.Location?)
+    /// Called when the majority names another primary, the same one behind a failover, or none any more (nil).
+    func sentinels(_ watch: SentinelWatch, name primary: SentinelWatch.Primary?)
 }
 
 /// One Sentinel, and the connection to it.
@@ -143,8 +157,17 @@ private final class SentinelPeer: RedisConnectionDelegate {
     private let index: Int
     private unowned let watch: SentinelWatch
     private var connection: RedisConnection?
-    /// The question that is not answered yet, and when it was asked.
-    private var question: (call: CallID, askedAt: MonotonicTime)?
+    /// A question to the Sentinel, which has two commands.
+    private struct Question {
+        let address: CallID
+        let details: CallID
+        let askedAt: MonotonicTime
+        /// Where the primary listens, once that is answered.
+        var location: RedisURL.Location?
+    }
+
+    /// The question that is not answered yet.
+    private var question: Question?
     private static var switched: String { "+switch-master" }
 
     init(_ index: Int, of watch: SentinelWatch) {
@@ -159,11 +182,15 @@ private final class SentinelPeer: RedisConnectionDelegate {
         }
         guard question == nil else { return }
         let name = watch.settings.name
-        // Not open yet, or no longer: the next question comes soon.
-        guard let call = try? connection.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name) else {
+        // The address changes earlier in a failover than among the details. The epoch is read behind it: then it is at least as
+        // new, and no server is taken for one that was the primary in an earlier epoch.
+        guard let address = try? connection.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name),
+            let details = try? connection.call("SENTINEL", "MASTER", name)
+        else {
+            // Not open yet, or no longer: the next question comes soon.
             return
         }
-        question = (call, watch.reactor.timerTime)
+        question = .init(address: address, details: details, askedAt: watch.reactor.timerTime)
     }
 
     func close() {
@@ -178,12 +205,19 @@ private final class SentinelPeer: RedisConnectionDelegate {
     }
 
     func received(_ reply: borrowing RESPView, to call: CallID, on connection: RedisConnection) {
-        guard let question, question.call == call else { return }
-        self.question = nil
-        // Null if the name is unknown.
-        let port = reply[1].integer.flatMap { UInt16(exactly: $0) }
-        let server = port.map { RedisURL.Location.host(reply[0].text, port: $0) }
-        watch.record(server, of: index, askedAt: question.askedAt)
+        guard let question else { return }
+        if call == question.address {
+            // Null if the name is unknown.
+            let port = reply[1].integer.flatMap { UInt16(exactly: $0) }
+            self.question?.location = port.map { .host(reply[0].text, port: $0) }
+        } else if call == question.details {
+            self.question = nil
+            let epoch = reply["config-epoch"].integer ?? 0
+            let primary = question.location.map {
+                SentinelWatch.Primary(location: $0, configurationEpoch: epoch)
+            }
+            watch.record(primary, of: index, askedAt: question.askedAt)
+        }
     }
 
     func received(push: borrowing RESPView, on connection: RedisConnection) {

@@ -42,7 +42,7 @@ extension ScriptRun {
         )
         let (started, known) = (number(4), UInt64(number(5)))
         let (mode, layout) = (arguments[6], arguments[7])
-        let (knownEpoch, origin) = (UInt64(number(8)), arguments[9])
+        let (knownEpoch, origin, failover) = (UInt64(number(8)), arguments[9], number(10))
 
         let state = data[hash: epoch]
         if let found = state["layout"], found != layout {
@@ -51,8 +51,10 @@ extension ScriptRun {
         var start = since(epoch)
         var isClean = state["clean"] == "1"
         var base = base(epoch) ?? start
+        let lastFailover = state["failover"]?.integer ?? failover
         let isSame =
             state["run"] == run && (state["replication"] == replication || former.isEmpty)
+            && failover <= lastFailover
         let hasMoved =
             !origin.isEmpty && state["run"] == origin && run != origin
             && former != state["replication"]
@@ -68,6 +70,7 @@ extension ScriptRun {
             if state["mode"] == "all", mode != "all" { data[hash: epoch]["mode"] = mode }
             data[hash: epoch]["run"] = run
             data[hash: epoch]["replication"] = replication
+            if state["failover"] == nil { data[hash: epoch]["failover"] = ByteString(failover) }
         } else {
             let heartbeat = data[sorted: nodes].entries.last?.score ?? 0
             isClean =
@@ -79,7 +82,7 @@ extension ScriptRun {
                 [
                     "run": run, "replication": replication, "since": ByteString(start),
                     "clean": isClean ? "1" : "0", "mode": mode, "layout": layout,
-                    "base": ByteString(base),
+                    "base": ByteString(base), "failover": ByteString(failover),
                 ],
                 uniquingKeysWith: { $1 }
             )

@@ -125,6 +125,7 @@ package struct ModelSentinel: Sendable {
         case ("CLIENT", "ID"?): values = [.integer(connection)]
         case ("CLIENT", "GETNAME"?): values = [.bulk(connections[connection] ?? "")]
         case ("SENTINEL", "GET-MASTER-ADDR-BY-NAME"?): values = [address(arguments)]
+        case ("SENTINEL", "MASTER"?): values = [details(arguments)]
         case ("SENTINEL", _):
             values = [
                 .error("ERR unknown subcommand '\(arguments.first ?? "")'. Try SENTINEL HELP.")
@@ -145,6 +146,20 @@ package struct ModelSentinel: Sendable {
         }
         guard let server = primary(arguments[1].description) else { return .null }
         return .array([.bulk(ByteString(server.host)), .bulk(ByteString(server.port))])
+    }
+
+    /// The first fields, and the configuration epoch.
+    private func details(_ arguments: [ByteString]) -> RESPValue {
+        guard arguments.count == 2 else { return ModelServer.wrongNumber(of: "sentinel|master") }
+        guard let monitored = primaries[arguments[1].description] else {
+            return .error("ERR No such master with that name")
+        }
+        let fields: [(ByteString, ByteString)] = [
+            ("name", arguments[1]), ("ip", ByteString(monitored.server.host)),
+            ("port", ByteString(monitored.server.port)),
+            ("config-epoch", ByteString(monitored.epoch)),
+        ]
+        return .list(.map, fields.flatMap { [.bulk($0), .bulk($1)] })
     }
 
     private mutating func subscribe(

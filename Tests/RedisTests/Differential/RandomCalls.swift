@@ -177,7 +177,8 @@ struct RandomCalls {
             run: ClusterStore.runID(Character("\(run)")),
             replication: "r\(isTrue(95) ? run : run + 1)",
             formerReplication: isTrue(70) ? "" : "r\(isTrue(70) ? former : 0)",
-            startedAt: isTrue(50) ? 0 : data.time
+            startedAt: isTrue(50) ? 0 : data.time,
+            configurationEpoch: isTrue(90) ? 1 : Int64(number(0..<3))
         )
         let known = isTrue(5) ? newest(of: channel(), data)?.stream ?? 0 : 0
         return calls.register(with: server, known: known, acknowledgement())

@@ -18,10 +18,15 @@ extension ClusterWorld {
         nodes.append(node)
     }
 
-    /// Ends a node's process, and with it all its connections.
+    /// Ends the process of any node, unless it is the last one.
     func killNode() {
         guard nodes.count > 1 else { return }
-        let node = nodes.remove(at: random.number(nodes.count))
+        kill(nodes[random.number(nodes.count)])
+    }
+
+    /// Ends a node's process, and with it all its connections.
+    func kill(_ node: ClusterNode) {
+        nodes.removeAll { $0 === node }
         trace.record { "    \(node.name) is killed" }
         reach(.fault("kill"))
         for device in devices where device.connection?.node === node { lose(device) }

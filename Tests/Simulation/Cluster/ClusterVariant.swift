@@ -37,6 +37,8 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
     case epochKept
     /// What a Sentinel has answered counts for ever.
     case answersKept
+    /// A primary that was replaced and promoted again passes for one that has always been the primary.
+    case failoverForgotten
 
     /// The bug that a shard has by itself.
     var faults: InjectedFaults {
@@ -52,6 +54,7 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         case .webhooksForgotten: .forgetsWebhooks
         case .epochKept: .keepsEpochs
         case .answersKept: .keepsAnswers
+        case .failoverForgotten: .forgetsFailovers
         case .doubleReap, .departureKept, .duplicateSocketID, .singleSentinel,
             .announcementIgnored:
             []
@@ -61,7 +64,8 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
     /// Whether it is a bug only if the nodes find the primary by Sentinels.
     var needsSentinels: Bool {
         switch self {
-        case .singleSentinel, .announcementIgnored, .epochKept, .answersKept: true
+        case .singleSentinel, .announcementIgnored, .epochKept, .answersKept, .failoverForgotten:
+            true
         default: false
         }
     }
@@ -79,6 +83,7 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         case .doubleReap: [.presence, .webhooks]
         case .departureKept, .webhooksForgotten: [.webhooks]
         case .duplicateSocketID: [.identity]
+        case .failoverForgotten: [.recovery]
         case .singleSentinel, .announcementIgnored, .answersKept: [.isolation]
         case .epochKept:
             [.answers, .recovery, .repeats, .serials, .once, .order, .isolation, .memory]

@@ -86,12 +86,15 @@ extension ClusterWorld {
         }
     }
 
-    /// The primary is lost, and the Sentinels promote its replica; then perhaps the same with the two in exchanged roles.
+    /// The primary is lost, and the Sentinels promote its replica; then perhaps the same with the two in exchanged roles, or the
+    /// former primary is promoted again.
     func failOverBySentinels() throws {
         let count = random.happens(35) ? 2 : 1
         for number in 1...count {
             guard redis.replica != nil, redis.isRunning(redis.primary) else { return }
             let former = redis.primary
+            let failsBack = random.happens(variant == .failoverForgotten ? 80 : 25)
+            if failsBack { try sendAway() }
             try interruptPrimary()
             redis.isReplicaHeld = random.happens(60)
             if random.happens(40) { killPrimary() } else { isolatePrimary() }
@@ -109,11 +112,38 @@ extension ClusterWorld {
                 try checkServers()
                 try checkIsolation()
             }
+            if failsBack, redis.isRunning(former) { return try failBack(to: former) }
             guard number < count else { return }
             healSentinels()
             try passTime(15_000) { sentinels?.areSettled ?? true }
             if sentinels?.areSettled == true { reach(.fault("second failover")) }
         }
+    }
+
+    /// Some devices are away in the failover that follows, and have positions of before.
+    private func sendAway() throws {
+        for device in devices where random.happens(50) { try connect(device) }
+        try advance(1)
+        try fireVolley()
+        try advance(1)
+        for device in devices where random.happens(70) { lose(device) }
+    }
+
+    /// The promoted server is lost before the former primary is its replica, perhaps with all nodes that were connected to it; the
+    /// Sentinels promote the former primary again, which knows of nothing.
+    private func failBack(to former: SimulatedRedis.Process) throws {
+        guard let sentinels, redis.primary !== former else { return }
+        reach(.fault("failover and back"))
+        try passTime(1_000 + random.number(3_000))
+        if random.happens(70) {
+            let connected = Set(redis.primary.orderedLinks.map(\.node))
+            for node in nodes where connected.contains(node.number) { kill(node) }
+        }
+        killPrimary()
+        if nodes.isEmpty { try startNode() }
+        for sentinel in sentinels.sentinels { sentinel.unreachedServers = [] }
+        try passTime(12_000) { redis.primary === former && sentinels.agreed == former.server }
+        trace.record { "    server \(former.server) is the primary again: \(self.redis.primary === former)" }
     }
 
     /// Lets time pass in small steps with some traffic, until a condition holds.
