@@ -37,7 +37,7 @@ import Testing
             "--port", "\(port)", "--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0",
         ])
         let replica = try RedisProcess(["--replicaof", "127.0.0.1 \(port)"])
-        let started = Int64(Date().timeIntervalSince1970 * 1_000)
+        let started = try replica.milliseconds
         let relays = (0..<2).map { _ in RedisRelay(to: primary.socket) }
         defer { for relay in relays { relay.end() } }
         // Before it has a replica, a server has another history.
@@ -48,26 +48,13 @@ import Testing
             configuration.cluster.redis.urls = [relays[index].address]
             configuration.cluster.redis.patience = 20
         } _: { cluster in
-            // The replica has to be known as one that was there during the epoch.
-            try await eventually {
-                let last = try primary.command("EVAL", Self.heartbeatScript, "0").dropFirst()
-                return Int64(last).map { $0 > started + 2_000 } ?? false
-            }
+            try await primary.outlasts(startAt: started)
             try await body(
                 Store(cluster: cluster, primary: primary, replica: replica, relays: relays)
             )
         }
         withExtendedLifetime(replica) {}
     }
-
-    /// The earliest of the last heartbeats in all partitions.
-    private static let heartbeatScript = """
-        local first = 9e15
-        for _, key in ipairs(redis.call('KEYS', '*}:nodes')) do
-            first = math.min(first, tonumber(redis.call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2]))
-        end
-        return first
-        """
 
     private func trigger(_ node: TestBroker, _ range: ClosedRange<Int>) async throws {
         for number in range {

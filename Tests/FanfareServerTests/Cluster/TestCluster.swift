@@ -78,6 +78,29 @@ struct TestCluster {
 }
 
 extension RedisProcess {
+    /// The server's time, in milliseconds since 1970.
+    var milliseconds: Int64 {
+        get throws {
+            let script = "local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000)"
+            return try #require(Int64(try command("EVAL", script, "0").dropFirst()))
+        }
+    }
+
+    /// Waits until the last heartbeats in all partitions are later than the start of a replica, whose uptime has whole seconds:
+    /// only then it is known not to have begun with an older file.
+    func outlasts(startAt time: Int64) async throws {
+        let script = """
+            local first = 9e15
+            for _, key in ipairs(redis.call('KEYS', '*}:nodes')) do
+                first = math.min(first, tonumber(redis.call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2]))
+            end
+            return first
+            """
+        try await eventually {
+            Int64(try command("EVAL", script, "0").dropFirst()).map { $0 > time + 2_000 } ?? false
+        }
+    }
+
     /// Sends a command over a connection of its own, and returns the text of the reply: a string, or the first line of
     /// anything else.
     @discardableResult
