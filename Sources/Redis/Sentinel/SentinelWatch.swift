@@ -131,7 +131,11 @@ public final class SentinelWatch {
     }
 
     private func evaluate() {
-        let majority = votes.majority(at: reactor.timerTime, within: settings.answerLifetime)
+        var majority = votes.majority(at: reactor.timerTime, within: settings.answerLifetime)
+        if let primary, let named = majority, named.location == primary.location {
+            // Those that know of the last failover may not have answered lately.
+            majority?.configurationEpoch = max(named.configurationEpoch, primary.configurationEpoch)
+        }
         guard majority != primary else { return }
         primary = majority
         delegate?.sentinels(self, name: majority)
