@@ -1,16 +1,29 @@
 import Glibc
+import Synchronization
 
 /// A TCP port that nothing on 127.0.0.1 listens on, for a server that is told its port, as one that starts again.
 ///
 /// It is below the ports that Linux gives to outgoing connections and to listeners on port 0 (32768 and more,
 /// ip(7), `ip_local_port_range`): between this call and the server's start, or its second start, no other test
 /// can be given it by the kernel.
+///
+/// No two calls in a process get the same one: a port that is free here is not yet that of the server to which it was given.
 package func freePort() -> UInt16 {
-    while true {
-        let port = UInt16.random(in: 20_000..<32_768)
-        if isFree(port) { return port }
+    givenPorts.withLock { given in
+        while true {
+            let port = UInt16.random(in: portRange)
+            // Of more than half of all, some were given so long ago that they are free again.
+            if given.count > portRange.count / 2 { given = [] }
+            if !given.contains(port), isFree(port) {
+                given.insert(port)
+                return port
+            }
+        }
     }
 }
+
+private let portRange: Range<UInt16> = 20_000..<32_768
+private let givenPorts = Mutex<Set<UInt16>>([])
 
 private func isFree(_ port: UInt16) -> Bool {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

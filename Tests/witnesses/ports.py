@@ -3,20 +3,30 @@
 import random
 import socket
 
+_PORTS = range(20_000, 32_768)
+_given = set()
+
 
 def free_port():
     """A port that nothing on 127.0.0.1 listens on, for a server that is told its port, as one that starts again.
 
     It is below the ports that Linux gives to outgoing connections and to listeners on port 0 (32768 and more):
-    while the server is away, the kernel gives it to nobody else.
+    while the server is away, the kernel gives it to nobody else. No two calls give the same one: what is free here is not
+    yet that of the server to which it was given.
     """
     while True:
-        port = random.randrange(20_000, 32_768)
+        port = random.choice(_PORTS)
+        if len(_given) > len(_PORTS) // 2:
+            # Some were given so long ago that they are free again.
+            _given.clear()
+        if port in _given:
+            continue
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
+        _given.add(port)
         return port
 
 
