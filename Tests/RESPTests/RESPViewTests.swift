@@ -51,7 +51,8 @@ import Testing
 
     @Test("The size is that of all strings and numbers")
     func size() throws {
-        let text = "*2\r\n*2\r\n$3\r\nabc\r\n:12\r\n*1\r\n$70\r\n\(String(repeating: "x", count: 70))\r\n"
+        let long = String(repeating: "x", count: 70)
+        let text = "*2\r\n*2\r\n$3\r\nabc\r\n:12\r\n*1\r\n$70\r\n\(long)\r\n"
         try withView(text) { view in
             #expect(view[0][0].byteCount == 3)
             #expect(view[0].byteCount == 5)

@@ -143,7 +143,8 @@ extension ClusterWorld {
         if nodes.isEmpty { try startNode() }
         for sentinel in sentinels.sentinels { sentinel.unreachedServers = [] }
         try passTime(12_000) { redis.primary === former && sentinels.agreed == former.server }
-        trace.record { "    server \(former.server) is the primary again: \(self.redis.primary === former)" }
+        let isBack = redis.primary === former
+        trace.record { "    server \(former.server) is the primary again: \(isBack)" }
     }
 
     /// Lets time pass in small steps with some traffic, until a condition holds.
