@@ -8,7 +8,7 @@ import Testing
 @Suite("Majority of Sentinels") struct SentinelVotesTests {
     private let a = primary("10.0.0.1")
     private let b = primary("10.0.0.2")
-    private static func primary(_ host: String, in epoch: Int64 = 0) -> SentinelWatch.Primary {
+    private static func primary(_ host: String, in epoch: Int64 = 0) -> SentinelPrimary {
         .init(location: .host(host, port: 1), configurationEpoch: epoch)
     }
     private func time(_ seconds: Int64) -> MonotonicTime {
@@ -35,7 +35,7 @@ import Testing
     @Test("The epoch is the latest in which one of the majority names the server")
     func latestEpoch() {
         var votes = SentinelVotes(sentinelCount: 3)
-        func majority() -> SentinelWatch.Primary? {
+        func majority() -> SentinelPrimary? {
             votes.majority(at: time(1), within: .seconds(2))
         }
         votes.record(Self.primary("10.0.0.1", in: 2), of: 0, askedAt: time(1))
@@ -62,13 +62,13 @@ import Testing
 
 @Suite("Real Sentinels") struct SentinelWatchTests {
     private final class Follower: SentinelWatchDelegate {
-        var named: [SentinelWatch.Primary?] = []
-        func sentinels(_ watch: SentinelWatch, name primary: SentinelWatch.Primary?) {
+        var named: [SentinelPrimary?] = []
+        func sentinels(_ watch: SentinelWatch, name primary: SentinelPrimary?) {
             named.append(primary)
         }
     }
 
-    private func primary(_ port: UInt16, in epoch: Int64 = 0) -> SentinelWatch.Primary {
+    private func primary(_ port: UInt16, in epoch: Int64 = 0) -> SentinelPrimary {
         .init(location: .host("127.0.0.1", port: port), configurationEpoch: epoch)
     }
 

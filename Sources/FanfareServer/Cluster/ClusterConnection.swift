@@ -109,7 +109,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
 
     // MARK: - Sentinels
 
-    func sentinels(_ watch: SentinelWatch, name primary: SentinelWatch.Primary?) {
+    func sentinels(_ watch: SentinelWatch, name primary: SentinelPrimary?) {
         // Without a majority the server may have been replaced, and its data be given up. One that was named again behind a
         // failover has been.
         if primary != self.primary { connection?.close() }

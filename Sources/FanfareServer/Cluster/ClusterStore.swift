@@ -53,7 +53,7 @@ final class ClusterStore {
     /// Follows the primary; `nil` without Sentinels.
     var watch: SentinelWatch?
     /// The primary of the present connection, as the Sentinels have named it; `nil` without Sentinels.
-    var primary: SentinelWatch.Primary?
+    var primary: SentinelPrimary?
     /// Whether calls are possible.
     var isOpen = false
     /// Since when they are not; `nil` while they are.

@@ -1,9 +1,23 @@
 import Net
 
+/// A primary, as Sentinels name it.
+public struct SentinelPrimary: Hashable, Sendable {
+    /// Where it listens.
+    public var location: RedisURL.Location
+    /// The Sentinels' configuration epoch (`config-epoch`): greater with each failover, so it tells a primary that has remained
+    /// one from a former primary that was promoted again.
+    public var configurationEpoch: Int64
+
+    /// Makes a primary.
+    public init(location: RedisURL.Location, configurationEpoch: Int64) {
+        (self.location, self.configurationEpoch) = (location, configurationEpoch)
+    }
+}
+
 /// The primary that each Sentinel has named last.
 struct SentinelVotes {
     private struct Vote {
-        let primary: SentinelWatch.Primary
+        let primary: SentinelPrimary
         let time: MonotonicTime
     }
 
@@ -18,7 +32,7 @@ struct SentinelVotes {
     ///   - sentinel: The index of the Sentinel.
     ///   - time: When it was asked, since its answer is at least that new.
     mutating func record(
-        _ primary: SentinelWatch.Primary?,
+        _ primary: SentinelPrimary?,
         of sentinel: Int,
         askedAt time: MonotonicTime
     ) {
@@ -27,7 +41,7 @@ struct SentinelVotes {
 
     /// Returns the server that more than half of all Sentinels have named within the last `age`, with the latest of the epochs in
     /// which they do: one of them may have missed that another server was the primary in between.
-    func majority(at time: MonotonicTime, within age: Duration) -> SentinelWatch.Primary? {
+    func majority(at time: MonotonicTime, within age: Duration) -> SentinelPrimary? {
         var epochs: [RedisURL.Location: [Int64]] = [:]
         for case let vote? in votes where vote.time.duration(to: time) <= age {
             epochs[vote.primary.location, default: []].append(vote.primary.configurationEpoch)

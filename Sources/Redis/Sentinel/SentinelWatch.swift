@@ -6,20 +6,6 @@ import RESP
 /// A primary that is cut off from most Sentinels may have been replaced without its knowledge; then the majority names
 /// another one, or cannot be reached. Confined to its reactor's thread.
 public final class SentinelWatch {
-    /// A primary, as Sentinels name it.
-    public struct Primary: Hashable, Sendable {
-        /// Where it listens.
-        public var location: RedisURL.Location
-        /// The Sentinels' configuration epoch (`config-epoch`): greater with each failover, so it tells a primary that has
-        /// remained one from a former primary that was promoted again.
-        public var configurationEpoch: Int64
-
-        /// Makes a primary.
-        public init(location: RedisURL.Location, configurationEpoch: Int64) {
-            (self.location, self.configurationEpoch) = (location, configurationEpoch)
-        }
-    }
-
     /// What to ask, and whom.
     public struct Settings: Sendable {
         /// The name under which the Sentinels monitor the primary.
@@ -52,7 +38,7 @@ public final class SentinelWatch {
     }
 
     /// The primary; nil while no majority names one.
-    public private(set) var primary: Primary?
+    public private(set) var primary: SentinelPrimary?
 
     let settings: Settings
     let reactor: Reactor
@@ -125,7 +111,7 @@ public final class SentinelWatch {
         timer = reactor.schedule(after: settings.interval, self)
     }
 
-    func record(_ primary: Primary?, of sentinel: Int, askedAt time: MonotonicTime) {
+    func record(_ primary: SentinelPrimary?, of sentinel: Int, askedAt time: MonotonicTime) {
         votes.record(primary, of: sentinel, askedAt: time)
         evaluate()
     }
@@ -153,7 +139,7 @@ extension SentinelWatch: TimerTarget {
 /// The owner of a ``SentinelWatch``.
 public protocol SentinelWatchDelegate: AnyObject {
     /// Called when the majority names another primary, the same one behind a failover, or none any more (nil).
-    func sentinels(_ watch: SentinelWatch, name primary: SentinelWatch.Primary?)
+    func sentinels(_ watch: SentinelWatch, name primary: SentinelPrimary?)
 }
 
 /// One Sentinel, and the connection to it.
@@ -218,7 +204,7 @@ private final class SentinelPeer: RedisConnectionDelegate {
             self.question = nil
             let epoch = reply["config-epoch"].integer ?? 0
             let primary = question.location.map {
-                SentinelWatch.Primary(location: $0, configurationEpoch: epoch)
+                SentinelPrimary(location: $0, configurationEpoch: epoch)
             }
             watch.record(primary, of: index, askedAt: question.askedAt)
         }
