@@ -126,6 +126,21 @@ def test_the_sizes_of_the_programs(copy):
     assert [line.split() for line in shown] == [["fanfare", "25.6", "MB"], ["fanfare-demos", "0.9", "MB"]]
 
 
+def test_a_second_build_compiles_nothing():
+    """With the real compiler, on the build that the tests use."""
+    build = subprocess.run(
+        [ROOT / SCRIPT, "tests"],
+        env={**os.environ, "VERBOSE": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=110,
+    )
+    assert build.returncode == 0 and "Build complete!" in build.stdout, build.stdout
+    # Plugins of libraries are named each time.
+    assert not re.findall(r"(?:Compiling (?!plugin)|Emitting|Linking) .*", build.stdout)
+
+
 def test_what_is_not_known_is_refused(copy):
     result = build(copy, "everything")
     assert result.returncode == 64
