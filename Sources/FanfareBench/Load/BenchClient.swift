@@ -54,6 +54,7 @@ final class BenchClient: StreamDelegate {
     private(set) var start: SubscriptionStart?
     private let delegate: any BenchClientDelegate
     private let traffic: Traffic
+    private let maskingKeys: MaskingKeys
     private var stream: Stream?
     private var phase: Phase
     private var endpoint = WebSocketEndpoint(role: .client)
@@ -79,16 +80,19 @@ final class BenchClient: StreamDelegate {
     ///   - index: The client's index in the benchmark.
     ///   - delegate: Receives the client's events.
     ///   - traffic: Counts the bytes that are read.
+    ///   - maskingKeys: Those of all clients.
     ///   - handshake: The opening handshake, not sent yet.
     init(
         index: Int,
         delegate: any BenchClientDelegate,
         traffic: Traffic,
+        maskingKeys: MaskingKeys,
         handshake: ClientHandshake
     ) {
         self.index = index
         self.delegate = delegate
         self.traffic = traffic
+        self.maskingKeys = maskingKeys
         phase = .upgrading(handshake, ResponseParser())
     }
 
@@ -107,7 +111,7 @@ final class BenchClient: StreamDelegate {
 
     /// Starts the closing handshake (RFC 6455 §7); ``BenchClientDelegate/clientClosed(_:isClean:)`` follows.
     func close() {
-        let frame = endpoint.close(.normal, mask: .random(in: .min ... .max))
+        let frame = endpoint.close(.normal, mask: maskingKeys.next())
         guard let frame else { return }
         phase = .closing
         stream?.write(frame)
@@ -134,7 +138,7 @@ final class BenchClient: StreamDelegate {
     func send(_ message: ClientMessage) {
         var text: [UInt8] = []
         message.append(to: &text)
-        let frame = endpoint.encode(.text, text.span, mask: .random(in: .min ... .max))
+        let frame = endpoint.encode(.text, text.span, mask: maskingKeys.next())
         if let frame { stream?.write(frame) }
     }
 
@@ -159,7 +163,7 @@ final class BenchClient: StreamDelegate {
                 case .binary, .pong: break
                 case .ping:
                     let pong = incoming.withPayload(in: bytes.span) {
-                        endpoint.pong($0, mask: .random(in: .min ... .max))
+                        endpoint.pong($0, mask: maskingKeys.next())
                     }
                     if let pong { stream.write(pong) }
                 case .close(let code):

@@ -11,6 +11,7 @@ final class Connector {
     let target: TargetServer
     /// Counts what all clients read.
     let traffic = Traffic()
+    private let maskingKeys = MaskingKeys()
     /// The TLS settings and the expected name in the certificate; nil without TLS.
     private let tls: (context: TLSContext, serverName: String)?
     private var addresses: ArraySlice<SocketAddress>
@@ -115,7 +116,7 @@ final class Connector {
             handshake = try ClientHandshake(
                 host: target.url.hostField,
                 target: connectionURL.target(pathPrefix: prefix),
-                nonce: Self.nonce(),
+                nonce: maskingKeys.nonce(),
                 deflate: deflate
             )
         } catch {
@@ -125,16 +126,11 @@ final class Connector {
             index: index,
             delegate: delegate,
             traffic: traffic,
+            maskingKeys: maskingKeys,
             handshake: handshake
         )
         _ = try connect(on: reactor, delegate: client)
         return client
-    }
-
-    /// 16 random bytes, with two system calls: one for each byte would be a part of what is measured.
-    private static func nonce() -> [UInt8] {
-        var bits = SIMD2<UInt64>.random(in: .min ... .max)
-        return withUnsafeBytes(of: &bits) { Array($0) }
     }
 
     /// Opens further connections to another server.
