@@ -83,10 +83,7 @@ extension Reactor {
     ) throws(SystemError) -> Stream {
         let descriptor = try Socket.make(address.protocolFamily)
         if let source { try Socket.bind(descriptor.raw, toSource: source) }
-        if !address.isUnix {
-            try Socket.setNoDelay(on: descriptor.raw)
-            try Socket.joinFirstAcknowledgement(on: descriptor.raw)
-        }
+        if !address.isUnix { try Socket.setNoDelay(on: descriptor.raw) }
         let fd = descriptor.raw
         var code: Int32 = 0
         let result = try address.withRaw { Glibc.connect(fd, $0, $1) }

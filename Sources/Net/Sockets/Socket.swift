@@ -54,12 +54,6 @@ enum Socket {
         try set(Int32(TCP_NODELAY), of: Int32(IPPROTO_TCP), to: 1, on: fd)
     }
 
-    /// Lets the acknowledgement that ends the handshake of a connection travel with its first bytes (TCP_QUICKACK off, before
-    /// connect(2)): in all protocols here, whoever connects speaks first.
-    static func joinFirstAcknowledgement(on fd: Int32) throws(SystemError) {
-        try set(Int32(TCP_QUICKACK), of: Int32(IPPROTO_TCP), to: 0, on: fd)
-    }
-
     /// Bounds the bytes that the kernel buffers beyond the peer's receive window (TCP_NOTSENT_LOWAT).
     ///
     /// Without it the kernel holds up to 4 MiB (`tcp_wmem`) for a peer that does not read. That memory is copied per
