@@ -21,6 +21,10 @@ final class ClusterQuery {
     var cachedData: [UInt8]?
     /// The position of the oldest message that is kept, of whichever stream.
     var oldest: StreamPosition?
+    /// The position of the newest message.
+    var newest: StreamPosition?
+    /// What is read of a history so far, and fits.
+    var messages: [StoredMessage] = []
 
     init(_ query: ShardQuery, _ finish: @escaping ([ChannelCount]) -> Void) {
         (self.query, self.finish) = (query, finish)
@@ -58,7 +62,7 @@ extension ClusterHome {
             query.isWaiting = true
         }
         guard !query.isWaiting else { return }
-        (query.counts, query.missing) = ([], 0)
+        (query.counts, query.messages, query.missing) = ([], [], 0)
         query.attempt += 1
         for (index, address) in addresses.enumerated() {
             query.counts.append(
@@ -230,22 +234,34 @@ extension ClusterHome {
 
     // MARK: - Messages
 
-    private func readMessages(_ query: ClusterQuery, in newest: StreamPosition) {
-        let first: UInt64
-        let last: UInt64
+    /// Reads messages of a stream.
+    ///
+    /// - Parameters:
+    ///   - query: What is asked for.
+    ///   - newest: The position of the newest message.
+    ///   - known: The serial up to which messages are read, in the order of the query; `nil` for none.
+    private func readMessages(
+        _ query: ClusterQuery,
+        in newest: StreamPosition,
+        behind known: UInt64? = nil
+    ) {
+        query.newest = newest
+        var first: UInt64
+        var last: UInt64
         var (isReversed, countMax) = (false, 1)
         switch query.query {
         case .history(_, let page):
             first = page.after.map { $0 + 1 } ?? 1
             last = min(newest.serial, page.before.map { $0 &- 1 } ?? .max)
             isReversed = page.isNewestFirst
+            if let known { if isReversed { last = known - 1 } else { first = known + 1 } }
             // Times are not in the order of the index; few queries ask for them.
             countMax = page.since == nil && page.until == nil ? page.limit + 1 : .max
         case .trace(_, let serial): (first, last) = (serial, serial)
         case .counts, .users, .cached, .state, .purge, .terminate: return
         }
         guard first <= last, last > 0, let address = query.query.address else {
-            return finishHistory([], hasMore: false, for: query)
+            return finishHistory(query.messages, hasMore: false, for: query)
         }
         let (keys, channel) = keys(of: address)
         let range = [first, last].map {
@@ -264,9 +280,14 @@ extension ClusterHome {
         var messages: [StoredMessage] = storedMessages(reply)
         switch query.query {
         case .history(_, let page):
+            let known = messages.last?.serial
             messages.removeAll { $0.time < page.since ?? .min || $0.time > page.until ?? .max }
-            let hasMore = messages.count > page.limit
-            finishHistory(Array(messages.prefix(page.limit)), hasMore: hasMore, for: query)
+            query.messages += messages
+            let hasMore = query.messages.count > page.limit
+            if !hasMore, reply.count > HistoryQuery.limitMax, let known, let newest = query.newest {
+                return readMessages(query, in: newest, behind: known)
+            }
+            finishHistory(Array(query.messages.prefix(page.limit)), hasMore: hasMore, for: query)
         default: finishHistory(messages, hasMore: false, for: query)
         }
     }

@@ -13,6 +13,45 @@ import Testing
             .ask(SignedRequest(method: "GET", path: "/apps/1" + path, parameters: parameters))
     }
 
+    @Test("A history by time looks at all kept messages, in either order", .timeLimit(.minutes(1)))
+    func historyByTime() async throws {
+        try await TestCluster.run(nodes: 1) {
+            $0.apps[0].recovery.isEnabled = true
+            $0.apps[0].recovery.messagesMax = 5_000
+            var rule = RecoveryConfiguration.Rule()
+            rule.keep = .always
+            $0.apps[0].recovery.rules = [rule]
+        } _: { cluster in
+            let node = cluster.nodes[0]
+            let event = #"{"name":"e","channel":"a","data":"x"}"#
+            let batch = Array(repeating: event, count: 10).joined(separator: ",")
+            for _ in 0..<210 {
+                let request = SignedRequest(
+                    path: "/apps/1/batch_events",
+                    body: #"{"batch":[\#(batch)]}"#
+                )
+                #expect(try await Wire(port: node.port).ask(request).status == 200)
+            }
+            // All messages of before are older.
+            let time = try cluster.redis.milliseconds
+            try await eventually { try cluster.redis.milliseconds > time }
+            #expect(try await node.trigger("e", "last", on: "a").status == 200)
+            for order in ["oldest", "newest"] {
+                for (since, until, fits) in [
+                    (time + 1, 99_999_999_999_999, #""serial":2101,"#),
+                    (0, time - 600_000, #""messages":[]"#),
+                ] {
+                    let parameters = [
+                        ("order", order), ("since", "\(since)"), ("until", "\(until)"),
+                    ]
+                    let answer = try await get(node, "/channels/a/history", parameters)
+                    #expect(answer.status == 200)
+                    #expect(answer.body.contains(fits), "\(answer.body)")
+                }
+            }
+        }
+    }
+
     @Test("Any node answers for all", arguments: [1, 2])
     func channels(loops: Int) async throws {
         try await TestCluster.run(loops: loops) {
