@@ -33,14 +33,7 @@ extension ClusterHome {
     ) -> Bool {
         let store = store(of: remote)
         guard store.isOpen else { return false }
-        let read = MessageRead(
-            remote: remote,
-            first: first,
-            last: last,
-            countMax: messagesMax(of: remote),
-            purpose: purpose
-        )
-        store.read(read)
+        store.read(MessageRead(remote: remote, first: first, last: last, purpose: purpose))
         return true
     }
 

@@ -9,8 +9,6 @@ struct MessageRead {
     let first: String
     /// Where to end.
     let last: String
-    /// The maximum number of messages.
-    let countMax: Int
     /// What the reply is for.
     let purpose: ClusterHome.Call
 }
@@ -82,7 +80,7 @@ extension ClusterStore {
 
     private func sendReads() {
         while let read = reads.next {
-            let (remote, countMax) = (read.remote, read.countMax)
+            let (remote, countMax) = (read.remote, home.messagesMax(of: read.remote))
             let key = home.calls(of: remote).keys.messages(remote.channel)
             let isSent = send(to: remote.partition, as: read.purpose) {
                 connection throws(RedisCallError) in

@@ -21,7 +21,6 @@ import Testing
                     remote: remote,
                     first: "\(number)",
                     last: "+",
-                    countMax: 1,
                     purpose: .replay(number: UInt64(number))
                 )
             )
