@@ -7,7 +7,6 @@ from selenium.common.exceptions import NoSuchElementException, StaleElementRefer
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
 
 from programs import await_true
 
@@ -80,9 +79,14 @@ class Page:
 
     def await_text(self, selector, text):
         """Waits for an element with this text also while another page loads, which has it only when it is there."""
-        missing = (NoSuchElementException, StaleElementReferenceException)
-        waiting = WebDriverWait(self._driver, timeout=15, poll_frequency=0.02, ignored_exceptions=missing)
-        waiting.until(lambda _: self.text(selector) == text, f"not in 15 s: {selector} with the text {text!r}")
+
+        def shows():
+            try:
+                return self.text(selector) == text
+            except (NoSuchElementException, StaleElementReferenceException):
+                return False
+
+        await_true(shows, f"{selector} with the text {text!r}")
 
     def content(self, selector):
         """Its text, also while it is not shown."""

@@ -1,4 +1,3 @@
-import Foundation
 import PusherProtocol
 import TestPorts
 import TestRedis
