@@ -131,7 +131,7 @@ extension ChannelStream {
         var page = query
         // What is not released is not told.
         page.before = min(query.before ?? .max, lastSerial + 1)
-        return ArchiveQuery(row: row, page, bytesMax: 1 << 20)
+        return ArchiveQuery(row: row, page, bytesMax: HistoryQuery.lengthMax)
     }
 
     /// The query for one message; `nil` if it is in memory, or if the stream has not reached it.

@@ -159,7 +159,7 @@ public struct ChannelStream: Sendable {
     ///   - now: The time.
     ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
     ///   - headerLength: The length of what precedes the message in a frame.
-    /// - Returns: A page of at most 1 MiB, or of one message.
+    /// - Returns: A page.
     public func history(
         _ query: HistoryQuery,
         at now: Int64,
@@ -170,7 +170,9 @@ public struct ChannelStream: Sendable {
         let first = max(query.since.map { $0 - offset } ?? .min, oldest)
         let last = query.until.map { $0 - offset } ?? .max
         let (messages, hasMore) =
-            first <= last ? ring.page(query, within: first...last, lengthMax: 1 << 20) : ([], false)
+            first <= last
+            ? ring.page(query, within: first...last, lengthMax: HistoryQuery.lengthMax)
+            : ([], false)
         return HistoryPage(
             position,
             oldest: oldestSerial(at: now),

@@ -165,11 +165,11 @@ extension ClusterHome {
 
     private func readNext(on remote: RemoteChannel, behind last: StreamPosition) {
         remote.isReading = true
-        readMessages(of: remote, from: "(\(last)", to: "+", as: .catchUp(remote))
+        readMessages(of: remote, from: "(\(last)", to: "+") { .catchUp(remote, countMax: $0) }
     }
 
     /// Delivers what was missed; behind the last message everything that is published is received.
-    func readMissed(_ reply: borrowing RESPView, _ remote: RemoteChannel) {
+    func readMissed(_ reply: borrowing RESPView, _ remote: RemoteChannel, countMax: Int) {
         guard remotes[remote.address] === remote, remote.isReading else { return }
         guard RedisError(reply) == nil, let known = remote.position else {
             // Refused for lack of something; the next connection tries again.
@@ -191,7 +191,7 @@ extension ClusterHome {
         }
         // What follows the last entry may be gone.
         let last = continuation.position
-        let isLastPart = reply.count < messagesMax(of: remote)
+        let isLastPart = reply.count < countMax
         if isLastPart, let newest = remote.newest,
             last.stream != newest.stream || last.serial < newest.serial
         {

@@ -94,7 +94,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
             if let error = RedisError(reply) { home.subscriptionRefused(error, by: self) }
             return
         }
-        readAnswered(call.purpose, reply)
+        readAnswered(call, reply)
         guard home.slots != nil else { return home.received(reply, to: call.purpose, on: self) }
         home.received(reply, to: call, inRedisCluster: self)
     }

@@ -76,9 +76,8 @@ extension ClusterHome {
         let isSent = readMessages(
             of: remote,
             from: "(\(reading.continuation.position)",
-            to: reading.end.description,
-            as: .replay(number: lastReplay)
-        )
+            to: reading.end.description
+        ) { .replay(number: lastReplay, countMax: $0) }
         if isSent {
             replays[lastReplay] = (remote, subscription)
         } else {
@@ -91,7 +90,8 @@ extension ClusterHome {
         _ reply: borrowing RESPView,
         _ reading: FormerReading,
         _ subscription: PendingSubscription,
-        on remote: RemoteChannel
+        on remote: RemoteChannel,
+        countMax: Int
     ) {
         var (reading, subscription) = (reading, subscription)
         let app = context.registry.apps[remote.address.app]
@@ -105,7 +105,7 @@ extension ClusterHome {
         {
             reading.hasGap = true
         }
-        if !reading.hasGap, !reading.isComplete, reply.count == messagesMax(of: remote) {
+        if !reading.hasGap, !reading.isComplete, reply.count == countMax {
             return readFormer(reading, subscription, on: remote)
         }
         subscription.former = reading

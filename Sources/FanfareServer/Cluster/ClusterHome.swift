@@ -58,22 +58,16 @@ final class ClusterHome: SharedHome {
         case reap(EndedNode, NodeItem)
         case query(ClusterQuery, ClusterQuery.Part, attempt: Int)
         case list(ClusterListing, attempt: Int)
-        case catchUp(RemoteChannel)
-        case replay(number: UInt64)
+        /// What a channel has missed; fewer messages than `countMax` are the last ones.
+        case catchUp(RemoteChannel, countMax: Int)
+        /// What a subscription has missed; fewer messages than `countMax` are the last ones.
+        case replay(number: UInt64, countMax: Int)
         case timers(partition: Int)
         case settle(partition: Int, [StreamPosition])
         case watch([UserAddress])
         case session(ClusterSessions.Call)
         case compare([RemoteChannel])
         case usage
-
-        /// Whether it is a ``MessageRead``.
-        var isMessageRead: Bool {
-            switch self {
-            case .catchUp, .replay: true
-            default: false
-            }
-        }
 
         /// Whether it is the last call of a batch of messages.
         var endsBatch: Bool {
@@ -270,7 +264,7 @@ final class ClusterHome: SharedHome {
     /// Called with a call that is not repeated as it was: what it was for goes on when there is a connection.
     func giveUp(_ call: Call) {
         switch call {
-        case .replay(let number):
+        case .replay(let number, _):
             guard let (remote, subscription) = replays.removeValue(forKey: number) else { return }
             remote.waiting.append(subscription)
         case .query(let query, _, let attempt) where attempt == query.attempt:
@@ -303,8 +297,8 @@ final class ClusterHome: SharedHome {
         case .query(let query, let part, let attempt):
             receive(reply, for: query, part, attempt: attempt)
         case .list(let listing, let attempt): receive(reply, for: listing, attempt: attempt)
-        case .catchUp(let remote): readMissed(reply, remote)
-        case .replay(let number): readReplay(reply, number)
+        case .catchUp(let remote, let countMax): readMissed(reply, remote, countMax: countMax)
+        case .replay(let number, let countMax): readReplay(reply, number, countMax: countMax)
         case .timers(let partition): executed(reply, in: partition)
         case .settle(let partition, let ids): settled(reply, ids, in: partition)
         case .watch(let users): receive(reply, of: users)

@@ -54,17 +54,14 @@ extension ClusterHome {
         let purpose = Call.list(listing, attempt: listing.attempt)
         for (index, partition) in partitions.enumerated() {
             let key = partition.calls.keys.occupied(listing.range.app.text)
-            let isSent = send(to: index, as: purpose) { connection throws(RedisCallError) in
-                try connection.call(argumentCount: 7) { writer in
-                    writer.argument(literal: "ZRANGEBYLEX")
-                    writer.argument(key)
-                    writer.argument(listing.first)
-                    writer.argument(listing.last)
-                    writer.argument(literal: "LIMIT")
-                    writer.argument(0)
-                    writer.argument(listing.range.limit)
-                }
-            }
+            let limit = ["LIMIT", "0", "\(listing.range.limit)"]
+            let isSent = partition.store.read(
+                ClusterRead(
+                    partition: index,
+                    command: ["ZRANGEBYLEX", "\(key)", listing.first, listing.last] + limit,
+                    purpose: purpose
+                )
+            )
             if isSent { listing.missing += 1 } else { listing.isWaiting = true }
         }
         if partitions.isEmpty { finish(listing) }

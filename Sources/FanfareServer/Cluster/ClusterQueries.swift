@@ -23,8 +23,12 @@ final class ClusterQuery {
     var oldest: StreamPosition?
     /// The position of the newest message.
     var newest: StreamPosition?
-    /// What is read of a history so far, and fits.
+    /// The messages that are read so far, and fit.
     var messages: [StoredMessage] = []
+    /// Their size, in bytes.
+    var length = 0
+    /// Whether more messages fit than the page has.
+    var hasMore = false
 
     init(_ query: ShardQuery, _ finish: @escaping ([ChannelCount]) -> Void) {
         (self.query, self.finish) = (query, finish)
@@ -34,7 +38,9 @@ final class ClusterQuery {
     enum Part {
         /// The subscriptions and the members of a channel, by its index.
         case subscriptions(Int), members(Int)
-        case users, cachedEvent, cachedExpiry, oldest, history, purge, termination
+        case users, cachedEvent, cachedExpiry, oldest, purge, termination
+        /// The messages of a history; fewer than `countMax` are the last ones.
+        case messages(countMax: Int)
         /// The position of a channel that has a stream from now on, and of one that may have one.
         case position, lastPosition
     }
@@ -62,7 +68,8 @@ extension ClusterHome {
             query.isWaiting = true
         }
         guard !query.isWaiting else { return }
-        (query.counts, query.messages, query.missing) = ([], [], 0)
+        (query.counts, query.missing) = ([], 0)
+        (query.messages, query.length, query.hasMore) = ([], 0, false)
         query.attempt += 1
         for (index, address) in addresses.enumerated() {
             query.counts.append(
@@ -126,14 +133,14 @@ extension ClusterHome {
 
     private func isOpen(_ partition: Int) -> Bool { partitions[partition].store.isOpen }
 
-    private func keys(of address: ChannelAddress) -> (PartitionKeys, ClusterChannel) {
+    func keys(of address: ChannelAddress) -> (PartitionKeys, ClusterChannel) {
         (
             partitions[partition(of: address)].calls.keys,
             ClusterChannel(app: address.app.text, name: address.name.text)
         )
     }
 
-    private func read(
+    func read(
         _ query: ClusterQuery,
         _ part: ClusterQuery.Part,
         of address: ChannelAddress,
@@ -141,9 +148,15 @@ extension ClusterHome {
         _ key: RedisKey,
         _ arguments: String...
     ) {
-        read(query, part, in: partition(of: address)) { connection throws(RedisCallError) in
-            try connection.call([command, "\(key)"] + arguments)
-        }
+        let partition = partition(of: address)
+        let isSent = partitions[partition].store.read(
+            ClusterRead(
+                partition: partition,
+                command: [command, "\(key)"] + arguments,
+                purpose: .query(query, part, attempt: query.attempt)
+            )
+        )
+        if isSent { query.missing += 1 } else { query.isWaiting = true }
     }
 
     /// Reads the newest position of a channel, whose stream begins if there is none.
@@ -218,7 +231,7 @@ extension ClusterHome {
             guard let newest = StreamPositions(reply)?.newest.first, let newest else { return }
             query.counts[0].position = ChannelPosition(newest)
             readMessages(query, in: newest)
-        case .history: readHistory(reply, for: query)
+        case .messages(let countMax): readHistory(reply, for: query, countMax: countMax)
         case .termination: break
         case .purge:
             query.counts[0].position = StreamPosition(reply).flatMap { ChannelPosition($0) }
@@ -229,101 +242,14 @@ extension ClusterHome {
         guard query.missing == 0, !query.isWaiting,
             queries.removeValue(forKey: ObjectIdentifier(query)) != nil
         else { return }
-        query.finish(query.counts)
-    }
-
-    // MARK: - Messages
-
-    /// Reads messages of a stream.
-    ///
-    /// - Parameters:
-    ///   - query: What is asked for.
-    ///   - newest: The position of the newest message.
-    ///   - known: The serial up to which messages are read, in the order of the query; `nil` for none.
-    private func readMessages(
-        _ query: ClusterQuery,
-        in newest: StreamPosition,
-        behind known: UInt64? = nil
-    ) {
-        query.newest = newest
-        var first: UInt64
-        var last: UInt64
-        var (isReversed, countMax) = (false, 1)
-        switch query.query {
-        case .history(_, let page):
-            first = page.after.map { $0 + 1 } ?? 1
-            last = min(newest.serial, page.before.map { $0 &- 1 } ?? .max)
-            isReversed = page.isNewestFirst
-            if let known { if isReversed { last = known - 1 } else { first = known + 1 } }
-            // Times are not in the order of the index; few queries ask for them.
-            countMax = page.since == nil && page.until == nil ? page.limit + 1 : .max
-        case .trace(_, let serial): (first, last) = (serial, serial)
-        case .counts, .users, .cached, .state, .purge, .terminate: return
-        }
-        guard first <= last, last > 0, let address = query.query.address else {
-            return finishHistory(query.messages, hasMore: false, for: query)
-        }
-        let (keys, channel) = keys(of: address)
-        let range = [first, last].map {
-            StreamPosition(stream: newest.stream, serial: $0).description
-        }
-        let key = keys.messages(channel)
-        let count = "\(min(countMax, HistoryQuery.limitMax + 1))"
-        if isReversed {
-            read(query, .history, of: address, "XREVRANGE", key, range[1], range[0], "COUNT", count)
-        } else {
-            read(query, .history, of: address, "XRANGE", key, range[0], range[1], "COUNT", count)
-        }
-    }
-
-    private func readHistory(_ reply: borrowing RESPView, for query: ClusterQuery) {
-        var messages: [StoredMessage] = storedMessages(reply)
-        switch query.query {
-        case .history(_, let page):
-            let known = messages.last?.serial
-            messages.removeAll { $0.time < page.since ?? .min || $0.time > page.until ?? .max }
-            query.messages += messages
-            let hasMore = query.messages.count > page.limit
-            if !hasMore, reply.count > HistoryQuery.limitMax, let known, let newest = query.newest {
-                return readMessages(query, in: newest, behind: known)
+        if let position = query.counts.first?.position {
+            switch query.query {
+            case .history: finishHistory(query, upTo: position)
+            case .trace(_, let serial): finishTrace(query, of: serial, upTo: position)
+            case .counts, .users, .cached, .state, .purge, .terminate: break
             }
-            finishHistory(Array(query.messages.prefix(page.limit)), hasMore: hasMore, for: query)
-        default: finishHistory(messages, hasMore: false, for: query)
         }
-    }
-
-    /// The serial of the oldest message of a stream that is kept.
-    private func oldestSerial(_ oldest: StreamPosition, at position: ChannelPosition) -> UInt64 {
-        // Something of a stream before it is kept, so nothing of this one is gone.
-        "\(oldest.stream)" == position.stream.text ? max(1, oldest.serial) : 1
-    }
-
-    private func finishHistory(
-        _ messages: [StoredMessage],
-        hasMore: Bool,
-        for query: ClusterQuery
-    ) {
-        guard let position = query.counts[0].position else { return }
-        if case .trace(_, let serial) = query.query {
-            let message = messages.first
-            query.counts[0].trace = TracedMessage(
-                ChannelPosition(stream: position.stream, serial: serial),
-                last: position.serial,
-                time: message.map { $0.time - context.calendarOffset },
-                published: message?.time,
-                except: message?.except
-            )
-            return
-        }
-        query.counts[0].history = HistoryPage(
-            position,
-            oldest: query.oldest.map { oldestSerial($0, at: position) } ?? position.serial + 1,
-            messages: messages.map { message in
-                let text = Array(message.frame[EventFrame.headerLength(message.frame)...])
-                return HistoryPage.Message(serial: message.serial, time: message.time, text: text)
-            },
-            hasMore: hasMore
-        )
+        query.finish(query.counts)
     }
 }
 

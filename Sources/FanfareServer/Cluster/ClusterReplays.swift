@@ -10,10 +10,10 @@ extension ClusterHome {
     /// The maximum number of attempts to read what a client has missed; then it is told of a gap.
     private static var replayAttemptsMax: Int { 5 }
 
-    /// The number of messages of a channel that one call reads: even the longest do not end the connection.
-    func messagesMax(of remote: RemoteChannel) -> Int {
-        let longest = context.registry.apps[remote.address.app]?.limits.texts.longestData.max ?? 1
-        return min(256, max(1, MessageReads.bytesMax / longest))
+    /// The maximum number of messages of a channel that one call reads: even the longest do not end the connection.
+    func countMax(of address: ChannelAddress) -> Int {
+        let longest = context.registry.apps[address.app]?.limits.texts.longestData.max ?? 1
+        return min(256, max(1, ReadQueue.bytesMax / longest))
     }
 
     /// Reads the next messages of a channel from Redis.
@@ -22,19 +22,24 @@ extension ClusterHome {
     ///   - remote: The channel.
     ///   - first: Where to begin, in the words of `XRANGE`.
     ///   - last: Where to end.
-    ///   - purpose: What the reply is for; fewer than ``messagesMax(of:)`` messages are the last ones.
+    ///   - purpose: What the reply is for, given the maximum number of its messages.
     /// - Returns: Whether there is a connection. When it ends before the reply, the purpose is given up.
     @discardableResult
     func readMessages(
         of remote: RemoteChannel,
         from first: String,
         to last: String,
-        as purpose: Call
+        as purpose: (_ countMax: Int) -> Call
     ) -> Bool {
-        let store = store(of: remote)
-        guard store.isOpen else { return false }
-        store.read(MessageRead(remote: remote, first: first, last: last, purpose: purpose))
-        return true
+        let countMax = countMax(of: remote.address)
+        let key = "\(calls(of: remote).keys.messages(remote.channel))"
+        return store(of: remote).read(
+            ClusterRead(
+                partition: remote.partition,
+                command: ["XRANGE", key, first, last, "COUNT", "\(countMax)"],
+                purpose: purpose(countMax)
+            )
+        )
     }
 
     /// Asks Redis for what a subscription has missed, if that is no longer in memory.
@@ -71,9 +76,8 @@ extension ClusterHome {
         let isSent = readMessages(
             of: remote,
             from: "\(last.stream)-\(serial)",
-            to: last.description,
-            as: .replay(number: lastReplay)
-        )
+            to: last.description
+        ) { .replay(number: lastReplay, countMax: $0) }
         if isSent {
             replays[lastReplay] = (remote, subscription)
         } else {
@@ -82,10 +86,12 @@ extension ClusterHome {
     }
 
     /// Continues a subscription with what it has missed.
-    func readReplay(_ reply: borrowing RESPView, _ number: UInt64) {
+    func readReplay(_ reply: borrowing RESPView, _ number: UInt64, countMax: Int) {
         guard let (remote, pending) = replays.removeValue(forKey: number) else { return }
         guard var missed = pending.missed else {
-            if let former = pending.former { readFormer(reply, former, pending, on: remote) }
+            if let former = pending.former {
+                readFormer(reply, former, pending, on: remote, countMax: countMax)
+            }
             return
         }
         var subscription = pending
@@ -95,7 +101,7 @@ extension ClusterHome {
         missed.byteCount += page.reduce(0) { $0 + $1.frame.count }
         subscription.missed = missed
         let isTooMuch = missed.byteCount > app?.recovery.replayBytesMax ?? 0
-        if !isTooMuch, reply.count == messagesMax(of: remote), let serial = page.last?.serial,
+        if !isTooMuch, reply.count == countMax, let serial = page.last?.serial,
             serial < missed.last.serial
         {
             return read(subscription, on: remote, from: serial + 1, to: missed.last)

@@ -23,6 +23,8 @@ final class ClusterStore {
         let purpose: ClusterHome.Call
         /// The index of its partition; `nil` if it concerns several.
         let partition: Int?
+        /// Whether it is a ``ClusterRead``.
+        let isRead: Bool
     }
 
     /// The calls that are not answered.
@@ -39,8 +41,8 @@ final class ClusterStore {
     var outbox = ClusterOutbox()
     /// What the primary has executed, until replicas have it; `nil` if publishers do not wait for that.
     private(set) var replicas: ReplicaConfirmations?
-    /// What is read of the messages that channels and subscriptions have missed.
-    var reads = MessageReads()
+    /// What is read over the present connection.
+    var reads = ReadQueue()
     /// The channels that have to find out what they have missed, in the order in which they do.
     var behind: [RemoteChannel] = []
     /// What the channels count for that are finding out; see ``ClusterHome/catchingUpCostMax``.
@@ -110,18 +112,22 @@ final class ClusterStore {
     /// - Parameters:
     ///   - partition: The index of its partition; `nil` if it concerns several.
     ///   - purpose: What the reply is for; `nil` for `SUBSCRIBE` and `UNSUBSCRIBE`, which pushes answer unless they are refused.
+    ///   - isRead: Whether it is a ``ClusterRead``.
     ///   - send: Sends it.
     /// - Returns: Whether it was sent.
     @discardableResult
     func send(
         to partition: Int?,
         as purpose: ClusterHome.Call?,
+        isRead: Bool = false,
         _ send: (RedisConnection) throws(RedisCallError) -> CallID
     ) -> Bool {
         guard isOpen, let connection else { return false }
         do throws(RedisCallError) {
             let id = try send(connection)
-            if let purpose { calls[id] = Unanswered(purpose: purpose, partition: partition) }
+            if let purpose {
+                calls[id] = Unanswered(purpose: purpose, partition: partition, isRead: isRead)
+            }
             if purpose?.endsBatch == true { unansweredBatchCount += 1 }
             return true
         } catch {

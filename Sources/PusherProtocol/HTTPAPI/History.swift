@@ -2,6 +2,8 @@
 public struct HistoryQuery: Equatable, Sendable {
     /// The most messages of one page.
     public static let limitMax = 1_000
+    /// The maximum size of the messages of one page, in bytes; a longer message is a page of its own.
+    public static let lengthMax = 1 << 20
 
     /// Only messages behind this serial.
     public var after: UInt64?

@@ -1,3 +1,4 @@
+import Foundation
 import PusherProtocol
 import Testing
 
@@ -48,6 +49,62 @@ import Testing
                     #expect(answer.status == 200)
                     #expect(answer.body.contains(fits), "\(answer.body)")
                 }
+            }
+        }
+    }
+
+    @Test(
+        "A history that is longer than Redis queues for a connection, and many at once",
+        .timeLimit(.minutes(1))
+    )
+    func longHistories() async throws {
+        try await TestCluster.run(nodes: 1) {
+            $0.apps[0].recovery.isEnabled = true
+            $0.apps[0].recovery.bytesMax = 64 << 20
+            var rule = RecoveryConfiguration.Rule()
+            rule.keep = .always
+            $0.apps[0].recovery.rules = [rule]
+        } _: { cluster in
+            let node = cluster.nodes[0]
+            // A connection that has subscribed is closed above this limit.
+            let (client, _) = try await node.subscribed(to: "a")
+            let limit = "pubsub 17mb 17mb 0"
+            try cluster.redis.command("CONFIG", "SET", "client-output-buffer-limit", limit)
+            let data = String(repeating: "x", count: 60_000)
+            let event = #"{"name":"e","channel":"a","data":"\#(data)"}"#
+            let batch = Array(repeating: event, count: 10).joined(separator: ",")
+            for _ in 0..<35 {
+                let request = SignedRequest(
+                    path: "/apps/1/batch_events",
+                    body: #"{"batch":[\#(batch)]}"#
+                )
+                #expect(try await Wire(port: node.port).ask(request).status == 200)
+                for _ in 0..<10 { _ = try await client.nextText() }
+            }
+            for (order, bound) in [("oldest", "after"), ("newest", "before")] {
+                var parameters = [("order", order), ("limit", "1000")]
+                var (serials, pageCount): ([Int], Int) = ([], 0)
+                while pageCount == 0 || parameters.count == 3 {
+                    let answer = try await get(node, "/channels/a/history", parameters)
+                    #expect(answer.status == 200)
+                    let page = try JSONDecoder()
+                        .decode(History.self, from: Data(answer.body.utf8))
+                    serials += page.serials
+                    pageCount += 1
+                    parameters.removeSubrange(2...)
+                    if let next = page.next { parameters.append((bound, "\(next)")) }
+                }
+                // A page is of at most 1 MiB.
+                #expect(pageCount == 21)
+                #expect(serials == (order == "oldest" ? Array(1...350) : (1...350).reversed()))
+            }
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        try await get(node, "/channels/a/history", [("limit", "20")]).status
+                    }
+                }
+                for try await status in group { #expect(status == 200) }
             }
         }
     }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import FanfareServer
 
-private struct History: Decodable {
+/// The response to a query of a history.
+struct History: Decodable {
     struct Position: Decodable, Equatable {
         let stream: String
         let serial: Int

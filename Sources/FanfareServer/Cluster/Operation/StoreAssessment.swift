@@ -147,7 +147,7 @@ package struct StoreAssessment: Sendable, Hashable {
         // `CLASS HARD SOFT SECONDS` for each class, in bytes; 0 is no limit.
         let words = settings["client-output-buffer-limit"]?.split(separator: " ") ?? []
         guard let index = words.firstIndex(of: "pubsub"), index + 1 < words.count,
-            let bytes = Int(words[index + 1]), bytes > 0, bytes < 2 * MessageReads.bytesMax
+            let bytes = Int(words[index + 1]), bytes > 0, bytes < 2 * ReadQueue.bytesMax
         else { return }
         warnings.append(
             "client-output-buffer-limit pubsub is \(bytes) bytes: it ends the connection of a node that "

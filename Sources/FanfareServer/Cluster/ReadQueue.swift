@@ -2,44 +2,42 @@ import Primitives
 import RESP
 import Redis
 
-/// A read of messages of a channel.
-struct MessageRead {
-    let remote: RemoteChannel
-    /// Where to begin, in the words of `XRANGE`.
-    let first: String
-    /// Where to end.
-    let last: String
+/// A command that reads something of a partition, of any length.
+struct ClusterRead {
+    /// The index of the partition among those of the shard.
+    let partition: Int
+    let command: [String]
     /// What the reply is for.
     let purpose: ClusterHome.Call
 }
 
-/// The reads of messages over one connection: those that are unanswered, and those that wait for their turn.
+/// The reads over one connection: those that are unanswered, and those that wait for their turn.
 ///
 /// Redis executes at once what it has received, and closes a connection for which more waits than its
 /// `client-output-buffer-limit` permits: 32 MB by default, if the connection has subscribed. Over the next one the same would be
 /// asked for again, and end that one, too. So the first read is alone, each answer permits one more, and as many are unanswered
 /// as fit in ``bytesMax`` if each is as long as the longest of the last ones.
-struct MessageReads {
+struct ReadQueue {
     /// The maximum size of the unanswered reads, as far as it can be foreseen, in bytes.
     static var bytesMax: Int { 16 << 20 }
     /// The maximum number of unanswered reads.
     static var countMax: Int { 256 }
 
-    private var waiting = Queue<MessageRead>()
+    private var waiting = Queue<ClusterRead>()
     private var unansweredCount = 0
     private var permittedCount = 1
     /// The size of the longest of the last answers, in bytes; an answer counts for less with each one that follows.
     private var longest = 0
 
     /// The next read, if one more may be unanswered.
-    var next: MessageRead? { unansweredCount < permittedCount ? waiting.first : nil }
+    var next: ClusterRead? { unansweredCount < permittedCount ? waiting.first : nil }
 
     /// Whether a read in a partition waits for its turn.
     func areWaiting(in partition: Int) -> Bool {
-        waiting.elements.contains { $0.remote.partition == partition }
+        waiting.elements.contains { $0.partition == partition }
     }
 
-    mutating func append(_ read: MessageRead) { waiting.append(read) }
+    mutating func append(_ read: ClusterRead) { waiting.append(read) }
 
     /// Called when the next read is sent.
     mutating func sentNext() {
@@ -59,39 +57,35 @@ struct MessageReads {
     ///
     /// - Returns: What the reads were for that have not had their turn.
     mutating func removeAll() -> [ClusterHome.Call] {
-        defer { self = MessageReads() }
+        defer { self = ReadQueue() }
         return waiting.elements.map(\.purpose)
     }
 }
 
 extension ClusterStore {
-    /// Reads messages, as soon as the connection can take the answer.
-    func read(_ read: MessageRead) {
+    /// Sends a read as soon as the connection can take the answer.
+    ///
+    /// - Returns: Whether there is a connection. When it ends before the reply, the purpose is given up.
+    @discardableResult
+    func read(_ read: ClusterRead) -> Bool {
+        guard isOpen else { return false }
         reads.append(read)
         sendReads()
+        return true
     }
 
     /// Called when a call is answered.
-    func readAnswered(_ purpose: ClusterHome.Call, _ reply: borrowing RESPView) {
-        guard purpose.isMessageRead else { return }
+    func readAnswered(_ call: Unanswered, _ reply: borrowing RESPView) {
+        guard call.isRead else { return }
         reads.answered(byteCount: reply.byteCount)
         sendReads()
     }
 
     private func sendReads() {
         while let read = reads.next {
-            let (remote, countMax) = (read.remote, home.messagesMax(of: read.remote))
-            let key = home.calls(of: remote).keys.messages(remote.channel)
-            let isSent = send(to: remote.partition, as: read.purpose) {
+            let isSent = send(to: read.partition, as: read.purpose, isRead: true) {
                 connection throws(RedisCallError) in
-                try connection.call(argumentCount: 6) { writer in
-                    writer.argument(literal: "XRANGE")
-                    writer.argument(key)
-                    writer.argument(read.first)
-                    writer.argument(read.last)
-                    writer.argument(literal: "COUNT")
-                    writer.argument(countMax)
-                }
+                try connection.call(read.command)
             }
             // The end of the connection takes what waits.
             guard isSent else { return }

@@ -6,22 +6,16 @@ import Testing
 
 @testable import FanfareServer
 
-@Suite("Cluster: reads of messages") struct MessageReadsTests {
-    private let keys = PartitionKeys.all(prefix: "f", count: 1)[0]
-
-    /// Reads of one channel in a partition.
-    private func reads(_ count: Int, in partition: Int = 0) throws -> MessageReads {
-        let name = try ChannelName("a")
-        let address = ChannelAddress(app: AppID("1"), name: name)
-        let remote = RemoteChannel(address, partition: partition, keys: keys)
-        var reads = MessageReads()
+@Suite("Cluster: reads in their turn") struct ReadQueueTests {
+    /// Reads in a partition.
+    private func reads(_ count: Int, in partition: Int = 0) -> ReadQueue {
+        var reads = ReadQueue()
         for number in 0..<count {
             reads.append(
-                MessageRead(
-                    remote: remote,
-                    first: "\(number)",
-                    last: "+",
-                    purpose: .replay(number: UInt64(number))
+                ClusterRead(
+                    partition: partition,
+                    command: ["XRANGE", "s", "\(number)", "+"],
+                    purpose: .replay(number: UInt64(number), countMax: 256)
                 )
             )
         }
@@ -29,7 +23,7 @@ import Testing
     }
 
     /// Sends as many as may be unanswered; returns their number.
-    private func send(_ reads: inout MessageReads) -> Int {
+    private func send(_ reads: inout ReadQueue) -> Int {
         var count = 0
         while reads.next != nil {
             reads.sentNext()
@@ -39,8 +33,8 @@ import Testing
     }
 
     @Test("The first is alone, and each answer permits one more, up to a number")
-    func grows() throws {
-        var reads = try reads(2_000)
+    func grows() {
+        var reads = reads(2_000)
         var unanswered = send(&reads)
         #expect(unanswered == 1)
         var rounds: [Int] = []
@@ -53,8 +47,8 @@ import Testing
     }
 
     @Test("Long answers leave room for few, until shorter ones have followed")
-    func shrinks() throws {
-        var reads = try reads(100_000)
+    func shrinks() {
+        var reads = reads(100_000)
         var unanswered = send(&reads)
         func answer(_ byteCount: Int) {
             for _ in 0..<unanswered { reads.answered(byteCount: byteCount) }
@@ -62,21 +56,21 @@ import Testing
         }
         for _ in 0..<5 { answer(100) }
         #expect(unanswered == 32)
-        answer(MessageReads.bytesMax / 4)
+        answer(ReadQueue.bytesMax / 4)
         #expect(unanswered == 4)
-        answer(MessageReads.bytesMax * 2)
+        answer(ReadQueue.bytesMax * 2)
         #expect(unanswered == 1)
         for _ in 0..<200 { answer(100) }
         #expect(unanswered == 256)
     }
 
     @Test("With the connection all is forgotten, and what waited is given up in its order")
-    func endsWithTheConnection() throws {
-        var reads = try reads(3, in: 7)
+    func endsWithTheConnection() {
+        var reads = reads(3, in: 7)
         #expect(send(&reads) == 1)
         #expect(reads.areWaiting(in: 7) && !reads.areWaiting(in: 0))
         let given: [UInt64] = reads.removeAll().map { call in
-            if case .replay(let number) = call { number } else { .max }
+            if case .replay(let number, _) = call { number } else { .max }
         }
         #expect(given == [1, 2] && reads.next == nil && !reads.areWaiting(in: 7))
     }

@@ -1,0 +1,114 @@
+import Broker
+import Primitives
+import PusherProtocol
+import RESP
+import Redis
+
+// Queries for kept messages: any node answers for all, from the channel's stream in Redis.
+extension ClusterHome {
+    /// Reads messages of a stream.
+    ///
+    /// - Parameters:
+    ///   - query: What is asked for.
+    ///   - newest: The position of the newest message.
+    ///   - known: What is read, in the order of the query: the last serial, and the number of messages of the last call; `nil`
+    ///     for nothing.
+    func readMessages(
+        _ query: ClusterQuery,
+        in newest: StreamPosition,
+        behind known: (serial: UInt64, count: Int)? = nil
+    ) {
+        query.newest = newest
+        guard let address = query.query.address else { return }
+        var first: UInt64
+        var last: UInt64
+        var isReversed = false
+        // A page is short, so long messages are read in small portions; the portions grow while it is not full.
+        let portionMax = countMax(of: address)
+        var countMax = min(portionMax, known.map { $0.count * 2 } ?? max(1, portionMax / 16))
+        switch query.query {
+        case .history(_, let page):
+            first = page.after.map { $0 + 1 } ?? 1
+            last = min(newest.serial, page.before.map { $0 &- 1 } ?? .max)
+            isReversed = page.isNewestFirst
+            if let known {
+                if isReversed { last = known.serial - 1 } else { first = known.serial + 1 }
+            }
+            // Times are not in the order of the index: any number of messages may be outside of them.
+            if page.since == nil, page.until == nil {
+                countMax = min(countMax, page.limit + 1 - query.messages.count)
+            }
+        case .trace(_, let serial): (first, last) = (serial, serial)
+        case .counts, .users, .cached, .state, .purge, .terminate: return
+        }
+        guard first <= last, last > 0 else { return }
+        let (keys, channel) = keys(of: address)
+        var range = [first, last].map {
+            StreamPosition(stream: newest.stream, serial: $0).description
+        }
+        if isReversed { range.reverse() }
+        read(
+            query,
+            .messages(countMax: countMax),
+            of: address,
+            isReversed ? "XREVRANGE" : "XRANGE",
+            keys.messages(channel),
+            range[0],
+            range[1],
+            "COUNT",
+            "\(countMax)"
+        )
+    }
+
+    func readHistory(
+        _ reply: borrowing RESPView,
+        for query: ClusterQuery,
+        countMax: Int
+    ) {
+        let messages: [StoredMessage] = storedMessages(reply)
+        guard case .history(_, let page) = query.query else { return query.messages = messages }
+        for message in messages
+        where message.time >= page.since ?? .min && message.time <= page.until ?? .max {
+            query.length += message.frame.count
+            let fits = query.messages.isEmpty || query.length <= HistoryQuery.lengthMax
+            guard fits, query.messages.count < page.limit else { return query.hasMore = true }
+            query.messages.append(message)
+        }
+        if reply.count == countMax, let last = messages.last, let newest = query.newest {
+            readMessages(query, in: newest, behind: (last.serial, countMax))
+        }
+    }
+
+    /// The serial of the oldest message of a stream that is kept.
+    private func oldestSerial(_ oldest: StreamPosition, at position: ChannelPosition) -> UInt64 {
+        // Something of a stream before it is kept, so nothing of this one is gone.
+        "\(oldest.stream)" == position.stream.text ? max(1, oldest.serial) : 1
+    }
+
+    func finishHistory(_ query: ClusterQuery, upTo position: ChannelPosition) {
+        query.counts[0].history = HistoryPage(
+            position,
+            oldest: query.oldest.map { oldestSerial($0, at: position) } ?? position.serial + 1,
+            messages: query.messages.map { message in
+                let text = Array(message.frame[EventFrame.headerLength(message.frame)...])
+                return HistoryPage.Message(serial: message.serial, time: message.time, text: text)
+            },
+            hasMore: query.hasMore
+        )
+    }
+
+    func finishTrace(
+        _ query: ClusterQuery,
+        of serial: UInt64,
+        upTo position: ChannelPosition
+    ) {
+        let message = query.messages.first
+        query.counts[0].trace = TracedMessage(
+            ChannelPosition(stream: position.stream, serial: serial),
+            last: position.serial,
+            time: message.map { $0.time - context.calendarOffset },
+            published: message?.time,
+            except: message?.except
+        )
+    }
+}
