@@ -8,6 +8,8 @@ readonly hostile="FanfareServerTests\\.(Hostile|ControlFrame|HalfOpen|Overload|S
 # These start programs, the first two with Foundation's Process, which has crashed beside the descriptors and signals of other
 # tests; and they take a core each, so that all at once would exceed their time limits.
 readonly programs='FanfareCommandTests\.' benches='FanfareBenchTests\.|AppleStubsTests' servers='RedisTests\.'
+# With Valkey instead of Redis: the scripts, and what nodes do with them.
+readonly valkey='RedisTests\.(\w+Script|RedisServer|Failover|Sentinel|ModelSentinel)Tests|FanfareServerTests\.(Cluster(Event|Query|Recovery|Presence|Session|Sentinel)|CleanFailover)Tests'
 # Simulated time advances only on request, so a close must take effect at once, not when a child process started
 # concurrently closes its inherited descriptors: one at a time. What has a store takes half the time of all.
 readonly simulation='SimulationTests\.' store_simulation='SimulationTests\.(Cluster|Archive)'
