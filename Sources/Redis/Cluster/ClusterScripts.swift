@@ -4,7 +4,7 @@
 /// tag (Redis Cluster specification). All but `publish` and `open` without an idempotency key can be repeated.
 ///
 /// They begin with a shebang: so Redis refuses a script without memory, or on a replica, before its first command.
-public struct ClusterScripts: Sendable {
+public final class ClusterScripts: Sendable {
     /// Makes a node known, and begins an epoch if the primary is another than before.
     public let register: RedisScript
     /// Renews a node, and its leadership.
@@ -74,7 +74,7 @@ public struct ClusterScripts: Sendable {
     /// - Parameters:
     ///   - isSharded: Whether messages are announced by `SPUBLISH`, as a Redis Cluster needs it.
     ///   - webhooksMax: The most webhooks that wait in a partition; beyond it the oldest are dropped.
-    public init(isSharded: Bool, webhooksMax: Int = 16_384) {
+    public convenience init(isSharded: Bool, webhooksMax: Int = 16_384) {
         self.init(isSharded: isSharded, webhooksMax: webhooksMax, time: PackageResources.time_lua)
     }
 
@@ -84,7 +84,7 @@ public struct ClusterScripts: Sendable {
     ///   - key: The clock's key, whose value is a time in milliseconds.
     ///   - lifetimeScale: By how much keys live longer than their lifetimes, so that a test decides when they expire.
     ///   - webhooksMax: The most webhooks that wait in a partition.
-    package init(clock key: String, lifetimeScale: Int, webhooksMax: Int) {
+    package convenience init(clock key: String, lifetimeScale: Int, webhooksMax: Int) {
         let time = """
             local function now() return tonumber(redis.call('GET', '\(key)')) end
             local redis = setmetatable({
