@@ -207,6 +207,10 @@ extension ClusterHome {
         }
         guard isLastPart else { return readNext(on: remote, behind: last) }
         continueLive(remote)
+        if remote.countedSubscriptions == 0, subscriptionCount(of: remote) > 0 {
+            // Meanwhile another node has taken this one for dead.
+            return attachAgain(remote)
+        }
         grantWaiting(on: remote, remote.position == nil ? [] : .stream)
     }
 

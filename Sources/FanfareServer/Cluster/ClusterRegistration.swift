@@ -211,8 +211,14 @@ extension ClusterHome {
     func takenForDead(in index: Int) {
         let store = partitions[index].store
         store.registerAgain(index)
-        for remote in remotes.values where remote.partition == index && remote.isCurrent {
+        for remote in remotes.values
+        where remote.partition == index && remote.countedSubscriptions > 0 {
             remote.countedSubscriptions = 0
+            guard remote.isCurrent else {
+                // Reading what was missed goes on; behind it the node is attached again.
+                remote.hasJoinedAgain = false
+                continue
+            }
             remote.fellBehind(at: partitions[index].counter)
             store.behind.append(remote)
         }

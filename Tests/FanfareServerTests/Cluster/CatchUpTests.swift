@@ -4,6 +4,29 @@ import Testing
 
 @testable import FanfareServer
 
+extension RedisProcess {
+    /// Removes all keys of a pattern, and returns their number.
+    fileprivate func removeKeys(_ pattern: String) throws -> Int? {
+        let script = "return redis.call('DEL', unpack(redis.call('KEYS', ARGV[1])))"
+        return Int(try command("EVAL", script, "0", pattern).dropFirst())
+    }
+
+    /// The number of keys of a pattern.
+    fileprivate func keyCount(_ pattern: String) throws -> Int? {
+        let script = "return #redis.call('KEYS', ARGV[1])"
+        return Int(try command("EVAL", script, "0", pattern).dropFirst())
+    }
+
+    /// The number of calls of scripts, of all nodes.
+    fileprivate var scriptCallCount: Int {
+        get throws {
+            let text = try command("INFO", "commandstats")
+            let count = text.firstMatch(of: /cmdstat_evalsha:calls=(\d+)/)
+            return try #require(count.flatMap { Int($0.1) })
+        }
+    }
+}
+
 @Suite("Cluster: behind a loss of the connection") struct CatchUpTests {
     /// Runs a cluster whose first node reaches Redis through a relay.
     private func run(
@@ -93,6 +116,34 @@ import Testing
             try await Task.sleep(for: .seconds(6))
             try await relay.set(.open)
             #expect(try await tracking.next(3) == ["2", "3", "4"])
+        }
+    }
+
+    @Test(
+        "A node that is taken for dead while it reads what it has missed is attached again",
+        .timeLimit(.minutes(1))
+    )
+    func isTakenForDeadMeanwhile() async throws {
+        try await run(loops: 1) { cluster, relay in
+            let (here, there) = (cluster.nodes[0], cluster.nodes[1])
+            let tracking = try await TrackingWire(here, "a")
+            try await trigger(there, 1...1)
+            #expect(try await tracking.next() == "1")
+            // More than one call reads.
+            try await relay.set(.cut)
+            try await trigger(there, 2...400)
+            try await relay.set(.withholding(behind: "\"data\":\"2\""))
+            try await eventually { relay.isWithholding }
+            // As another node does it.
+            let counts = "f:{*}:n:1:a"
+            #expect(try cluster.redis.removeKeys("f:{*}:i:node-0*") == 8)
+            #expect(try cluster.redis.removeKeys(counts) == 1)
+            // Each node has had a heartbeat in each partition, every two seconds, before the connection counts as lost.
+            let calls = try cluster.redis.scriptCallCount
+            try await eventually { try cluster.redis.scriptCallCount >= calls + 24 }
+            try await relay.set(.open)
+            #expect(try await tracking.next(399) == (2...400).map { "\($0)" })
+            try await eventually { try cluster.redis.keyCount(counts) == 1 }
         }
     }
 

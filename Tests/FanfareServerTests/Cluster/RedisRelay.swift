@@ -13,12 +13,16 @@ final class RedisRelay: Sendable {
         case cut
         /// It passes on nothing, and keeps connections.
         case stalled
+        /// It passes on what the server sends up to this text, and no more.
+        case withholding(behind: String)
     }
 
     private struct State {
         var mode = Mode.open
         var target: String
         var isEnded = false
+        /// Whether the text has come behind which everything is withheld.
+        var isWithholding = false
     }
 
     private let state: Mutex<State>
@@ -65,10 +69,13 @@ final class RedisRelay: Sendable {
 
     /// Changes what the relay does, and waits until no connection is left behind a cut.
     func set(_ mode: Mode) async throws {
-        state.withLock { $0.mode = mode }
+        state.withLock { ($0.mode, $0.isWithholding) = (mode, false) }
         guard case .cut = mode else { return }
         try await eventually { connectionCount.load(ordering: .relaxed) == 0 }
     }
+
+    /// Whether the text has come behind which the relay passes on nothing that the server sends.
+    var isWithholding: Bool { state.withLock { $0.isWithholding } }
 
     /// Relays new connections to another server.
     func retarget(to target: String) { state.withLock { $0.target = target } }
@@ -82,9 +89,14 @@ final class RedisRelay: Sendable {
     }
 
     private func serve(_ client: Int32) {
-        let (mode, target) = state.withLock { ($0.mode, $0.target) }
+        let (acceptsConnections, target) = state.withLock { state in
+            switch state.mode {
+            case .open, .withholding: (true, state.target)
+            case .cut, .stalled: (false, state.target)
+            }
+        }
         let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        guard case .open = mode, Self.named(target, { connect(server, $0, $1) }) == 0 else {
+        guard acceptsConnections, Self.named(target, { connect(server, $0, $1) }) == 0 else {
             close(server)
             close(client)
             return
@@ -100,23 +112,40 @@ final class RedisRelay: Sendable {
 
     private func relay(_ client: Int32, _ server: Int32) {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        // What the server has sent behind the text.
+        var withheld: ArraySlice<UInt8> = []
         while true {
-            switch state.withLock({ $0.mode }) {
+            let (mode, isWithholding) = state.withLock { ($0.mode, $0.isWithholding) }
+            switch mode {
             case .cut: return
             case .stalled: usleep(5_000)
-            case .open:
-                var news = [client, server].map {
+            case .open, .withholding:
+                if !isWithholding, !withheld.isEmpty {
+                    guard Self.write(withheld, to: client) else { return }
+                    withheld = []
+                }
+                var news = (isWithholding ? [client] : [client, server]).map {
                     pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
                 }
-                guard poll(&news, 2, 5) > 0 else { continue }
-                for (from, to) in [(0, server), (1, client)] where news[from].revents != 0 {
+                guard poll(&news, nfds_t(news.count), 5) > 0 else { continue }
+                for (number, news) in news.enumerated() where news.revents != 0 {
                     // What comes behind a change of the mode is not read as before it.
-                    let count = state.withLock { state -> Int? in
-                        guard case .open = state.mode else { return nil }
-                        return read(news[from].fd, &buffer, buffer.count)
+                    let bytes = state.withLock { state -> ArraySlice<UInt8>? in
+                        switch state.mode {
+                        case .cut, .stalled: return nil
+                        case .open, .withholding: break
+                        }
+                        let bytes = buffer[..<max(0, read(news.fd, &buffer, buffer.count))]
+                        guard number == 1, case .withholding(let text) = state.mode,
+                            let end = bytes.firstRange(of: Array(text.utf8))?.upperBound
+                        else { return bytes }
+                        state.isWithholding = true
+                        withheld = bytes[end...]
+                        return bytes[..<end]
                     }
-                    guard let count else { break }
-                    guard count > 0, Self.write(buffer[..<count], to: to) else { return }
+                    guard let bytes else { break }
+                    let target = number == 0 ? server : client
+                    guard !bytes.isEmpty, Self.write(bytes, to: target) else { return }
                 }
             }
         }
