@@ -94,7 +94,8 @@ struct ClusterEvent {
     /// The device that is excluded, since it has published it.
     let sender: Int?
     let step: Int
-    let time: Int
+    /// When it was executed, which may be long after it was sent; until then, when it was sent.
+    var time: Int
     var status = Status.open
     /// Its place among all events in the order of execution; `nil` if no server has executed it.
     var rank: Int?

@@ -185,7 +185,7 @@ extension ClusterWorld {
         guard events[id].rank == nil else {
             throw Violation(.once, "event \(id) was executed twice")
         }
-        events[id].rank = executedCount
+        (events[id].rank, events[id].time) = (executedCount, now)
         executedCount += 1
         events[id].isStray = process !== redis.primary
         events[id].isOfReplica = !process.model.identity.isPrimary
