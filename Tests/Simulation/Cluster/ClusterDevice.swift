@@ -99,8 +99,9 @@ struct ClusterEvent {
     var status = Status.open
     /// Its place among all events in the order of execution; `nil` if no server has executed it.
     var rank: Int?
-    /// Whether it was executed by a server that others had replaced, or by a replica.
-    var isStray = false
+    /// The server that has executed it, if others had replaced that, or it was a replica.
+    var stray: SimulatedRedis.Process?
+    var isStray: Bool { stray != nil }
     var isOfReplica = false
     /// Whether a replica was promoted that has not got it.
     var isLost = false

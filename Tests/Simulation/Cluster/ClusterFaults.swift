@@ -187,7 +187,7 @@ extension ClusterWorld {
         }
         (events[id].rank, events[id].time) = (executedCount, now)
         executedCount += 1
-        events[id].isStray = process !== redis.primary
+        events[id].stray = process === redis.primary ? nil : process
         events[id].isOfReplica = !process.model.identity.isPrimary
         // The publisher was told that nobody knows whether it is published.
         if let link, redis.isAbandoned(link) { return }

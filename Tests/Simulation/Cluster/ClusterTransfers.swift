@@ -203,7 +203,9 @@ extension ClusterWorld {
     /// Checks that a promoted replica has an accepted event for which the publisher has waited.
     func checkDurability(of id: Int) throws {
         guard waitsForReplica, events[id].status == .accepted else { return }
-        guard !events[id].isLost, !events[id].isStray else {
+        // A server that was replaced may have been promoted again, with what it has.
+        let stray = events[id].stray
+        guard !events[id].isLost, stray == nil || stray === redis.primary else {
             throw Violation(.durability, "event \(id) was accepted, and the replica lacks it")
         }
     }
