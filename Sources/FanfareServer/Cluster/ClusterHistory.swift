@@ -18,7 +18,6 @@ extension ClusterHome {
         in newest: StreamPosition,
         behind known: (serial: UInt64, count: Int)? = nil
     ) {
-        query.newest = newest
         guard let address = query.query.address else { return }
         var first: UInt64
         var last: UInt64
@@ -74,7 +73,9 @@ extension ClusterHome {
             guard fits, query.messages.count < page.limit else { return query.hasMore = true }
             query.messages.append(message)
         }
-        if reply.count == countMax, let last = messages.last, let newest = query.newest {
+        if reply.count == countMax, let last = messages.last,
+            let newest = query.counts[0].position.flatMap({ StreamPosition($0) })
+        {
             readMessages(query, in: newest, behind: (last.serial, countMax))
         }
     }

@@ -196,6 +196,14 @@ final class ClusterHome: SharedHome {
         partitions[partition].store.send(command, to: partition, as: purpose)
     }
 
+    /// Reads something of a partition, of any length, as soon as the connection can take the answer.
+    ///
+    /// - Returns: Whether there is a connection. When it ends before the reply, the purpose is given up.
+    func read(_ command: [String], in partition: Int, as purpose: Call) -> Bool {
+        partitions[partition].store
+            .read(ClusterRead(partition: partition, command: command, purpose: purpose))
+    }
+
     /// Connects for the first time.
     func connect() {
         guard !stores.isEmpty else {

@@ -55,13 +55,8 @@ extension ClusterHome {
         for (index, partition) in partitions.enumerated() {
             let key = partition.calls.keys.occupied(listing.range.app.text)
             let limit = ["LIMIT", "0", "\(listing.range.limit)"]
-            let isSent = partition.store.read(
-                ClusterRead(
-                    partition: index,
-                    command: ["ZRANGEBYLEX", "\(key)", listing.first, listing.last] + limit,
-                    purpose: purpose
-                )
-            )
+            let command = ["ZRANGEBYLEX", "\(key)", listing.first, listing.last] + limit
+            let isSent = read(command, in: index, as: purpose)
             if isSent { listing.missing += 1 } else { listing.isWaiting = true }
         }
         if partitions.isEmpty { finish(listing) }

@@ -21,8 +21,6 @@ final class ClusterQuery {
     var cachedData: [UInt8]?
     /// The position of the oldest message that is kept, of whichever stream.
     var oldest: StreamPosition?
-    /// The position of the newest message.
-    var newest: StreamPosition?
     /// The messages that are read so far, and fit.
     var messages: [StoredMessage] = []
     /// Their size, in bytes.
@@ -148,15 +146,9 @@ extension ClusterHome {
         _ key: RedisKey,
         _ arguments: String...
     ) {
-        let partition = partition(of: address)
-        let isSent = partitions[partition].store.read(
-            ClusterRead(
-                partition: partition,
-                command: [command, "\(key)"] + arguments,
-                purpose: .query(query, part, attempt: query.attempt)
-            )
-        )
-        if isSent { query.missing += 1 } else { query.isWaiting = true }
+        let purpose = Call.query(query, part, attempt: query.attempt)
+        let command = [command, "\(key)"] + arguments
+        asked(query, read(command, in: partition(of: address), as: purpose))
     }
 
     /// Reads the newest position of a channel, whose stream begins if there is none.
@@ -174,11 +166,11 @@ extension ClusterHome {
         _ call: (RedisConnection) throws(RedisCallError) -> CallID
     ) {
         let purpose = Call.query(query, part, attempt: query.attempt)
-        if send(to: partition, as: purpose, call) {
-            query.missing += 1
-        } else {
-            query.isWaiting = true
-        }
+        asked(query, send(to: partition, as: purpose, call))
+    }
+
+    private func asked(_ query: ClusterQuery, _ isSent: Bool) {
+        if isSent { query.missing += 1 } else { query.isWaiting = true }
     }
 
     // MARK: - Answers

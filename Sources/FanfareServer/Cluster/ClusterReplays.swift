@@ -33,13 +33,8 @@ extension ClusterHome {
     ) -> Bool {
         let countMax = countMax(of: remote.address)
         let key = "\(calls(of: remote).keys.messages(remote.channel))"
-        return store(of: remote).read(
-            ClusterRead(
-                partition: remote.partition,
-                command: ["XRANGE", key, first, last, "COUNT", "\(countMax)"],
-                purpose: purpose(countMax)
-            )
-        )
+        let command = ["XRANGE", key, first, last, "COUNT", "\(countMax)"]
+        return read(command, in: remote.partition, as: purpose(countMax))
     }
 
     /// Asks Redis for what a subscription has missed, if that is no longer in memory.

@@ -66,7 +66,6 @@ extension ClusterStore {
     /// Sends a read as soon as the connection can take the answer.
     ///
     /// - Returns: Whether there is a connection. When it ends before the reply, the purpose is given up.
-    @discardableResult
     func read(_ read: ClusterRead) -> Bool {
         guard isOpen else { return false }
         reads.append(read)
