@@ -14,6 +14,17 @@ import Testing
             .ask(SignedRequest(method: "GET", path: "/apps/1" + path, parameters: parameters))
     }
 
+    /// Triggers ten events in a batch.
+    private func triggerTen(_ data: String, at node: TestBroker) async throws {
+        let event = #"{"name":"e","channel":"a","data":"\#(data)"}"#
+        let batch = Array(repeating: event, count: 10).joined(separator: ",")
+        let request = SignedRequest(
+            path: "/apps/1/batch_events",
+            body: #"{"batch":[\#(batch)]}"#
+        )
+        #expect(try await Wire(port: node.port).ask(request).status == 200)
+    }
+
     @Test("A history by time looks at all kept messages, in either order", .timeLimit(.minutes(1)))
     func historyByTime() async throws {
         try await TestCluster.run(nodes: 1) {
@@ -24,15 +35,7 @@ import Testing
             $0.apps[0].recovery.rules = [rule]
         } _: { cluster in
             let node = cluster.nodes[0]
-            let event = #"{"name":"e","channel":"a","data":"x"}"#
-            let batch = Array(repeating: event, count: 10).joined(separator: ",")
-            for _ in 0..<210 {
-                let request = SignedRequest(
-                    path: "/apps/1/batch_events",
-                    body: #"{"batch":[\#(batch)]}"#
-                )
-                #expect(try await Wire(port: node.port).ask(request).status == 200)
-            }
+            for _ in 0..<210 { try await triggerTen("x", at: node) }
             // All messages of before are older.
             let time = try cluster.redis.milliseconds
             try await eventually { try cluster.redis.milliseconds > time }
@@ -71,14 +74,8 @@ import Testing
             let limit = "pubsub 17mb 17mb 0"
             try cluster.redis.command("CONFIG", "SET", "client-output-buffer-limit", limit)
             let data = String(repeating: "x", count: 60_000)
-            let event = #"{"name":"e","channel":"a","data":"\#(data)"}"#
-            let batch = Array(repeating: event, count: 10).joined(separator: ",")
             for _ in 0..<35 {
-                let request = SignedRequest(
-                    path: "/apps/1/batch_events",
-                    body: #"{"batch":[\#(batch)]}"#
-                )
-                #expect(try await Wire(port: node.port).ask(request).status == 200)
+                try await triggerTen(data, at: node)
                 for _ in 0..<10 { _ = try await client.nextText() }
             }
             for (order, bound) in [("oldest", "after"), ("newest", "before")] {
