@@ -9,6 +9,7 @@ cd "$(dirname "$0")/../.."
 echo "Building the tests and the programs …"
 config/scripts/build.sh tests || exit 1
 config/scripts/dependencies.sh check || exit 1
+valkey_programs=$(config/scripts/valkey.sh) || exit 1
 
 source config/scripts/groups.sh
 
@@ -24,7 +25,7 @@ swift_tests --skip "$apart|$clients|$server"
 for group in "$clients" "$server"; do swift_tests --filter "$group" --skip "$apart"; done
 for group in "$timed" "$hostile" "$programs" "$benches" "$servers"; do swift_tests --filter "$group"; done
 # The server of the Python package is built without TLS.
-PATH=$(config/scripts/valkey.sh):$PATH swift_tests --filter "$valkey" --skip answersThroughTCPAndTLS
+PATH=$valkey_programs:$PATH swift_tests --filter "$valkey" --skip answersThroughTCPAndTLS
 # Two processes, for a core each: `swift test` would wait for the first to end without --ignore-lock.
 swift test --skip-build --no-parallel --ignore-lock --filter "$simulation" --skip "$store_simulation" >"$kept/simulation" 2>&1 &
 simulation_id=$!
