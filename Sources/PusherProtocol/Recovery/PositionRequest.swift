@@ -1,3 +1,5 @@
+import Primitives
+
 /// The `position` and `rewind` of a subscription: its client tracks its position in the channel's stream.
 public struct PositionRequest: Equatable, Sendable {
     /// The client's last position; `nil` if it has none, `"position":{}`.
@@ -172,8 +174,6 @@ extension ChannelPosition {
 extension MessageData {
     /// Returns a serial, otherwise `nil`.
     func serial(_ name: StaticString) -> UInt64? {
-        integer(name).flatMap(UInt64.init(exactly:)).flatMap {
-            $0 <= ChannelPosition.serialMax ? $0 : nil
-        }
+        integer(name).flatMap { UInt64(safe: $0) }
     }
 }

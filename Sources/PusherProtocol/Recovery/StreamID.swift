@@ -48,7 +48,7 @@ extension StreamID: CustomStringConvertible {
 /// A position in a channel's stream: the message with the number `serial`, and all before it, are known.
 public struct ChannelPosition: Hashable, Sendable {
     /// The largest serial: 2^53 − 1, which every JSON reader represents exactly.
-    public static let serialMax: UInt64 = 1 << 53 - 1
+    public static let serialMax = UInt64(SafeInteger.max)
 
     /// The stream.
     public let stream: StreamID
