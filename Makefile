@@ -8,7 +8,7 @@ lint := swift format lint --configuration config/swift-format.json
 
 .DEFAULT_GOAL := help
 .PHONY: help run build tarball deb test test-packages format lint docs pictures clean
-.PHONY: conformance bench microbench fuzz simulate recovery cluster sanitize soak stalled
+.PHONY: conformance bench microbench fuzz simulate recovery cluster hostile sanitize soak stalled
 
 help: ## List these commands
 	@echo 'Fanfare: a realtime broker that speaks the Pusher Channels protocol'
@@ -97,6 +97,10 @@ recovery: ## Cut, stop and kill under 10 million deliveries, and print the loss 
 cluster: ## Run three nodes on Redis under load, let parts fail, and print what each client saw (FAULT=)
 	@$(scripts)/install.sh test
 	@$(scripts)/cluster.sh
+
+hostile: ## Attack a broker and two nodes with clients that have the public key alone (MINUTES=10)
+	@$(scripts)/install.sh test
+	@$(scripts)/hostile.sh
 
 docs: ## Build the guides as a site with search, and the Swift reference, in site/ (ONLY=guides)
 	@$(scripts)/install.sh docs

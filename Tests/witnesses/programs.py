@@ -106,6 +106,10 @@ class Program:
         """Its process."""
         return self._process.pid
 
+    @property
+    def has_ended(self):
+        return self._process.poll() is not None
+
     def signal(self, number):
         self._process.send_signal(number)
 

@@ -27,6 +27,9 @@ class PusherSocket:
         assert answer["event"] == "pusher_internal:subscription_succeeded", answer
         return json.loads(answer["data"])
 
+    def answer_ping(self):
+        self._socket.send(json.dumps({"event": "pusher:pong"}))
+
     def stay(self):
         """Reads what comes and answers pings, as clients do, until the connection ends."""
         # Silence is no failure here.
@@ -34,7 +37,7 @@ class PusherSocket:
         try:
             while True:
                 if self.receive()["event"] == "pusher:ping":
-                    self._socket.send(json.dumps({"event": "pusher:pong"}))
+                    self.answer_ping()
         except (websocket.WebSocketException, OSError, ValueError):
             pass
 
