@@ -261,7 +261,7 @@ struct BrokerState: ~Copyable {
                 report(users.signIn(address(of: user)))
             case .watch(let watched): watch(watched, connection)
             case .unwatch(let watched): unwatch(watched, connection)
-            case .claimQuota, .limitMet: break
+            case .claimQuota, .limitMet, .slowDown: break
             case .close(let code, let message): close(connection, code, message, at: now)
             }
         }

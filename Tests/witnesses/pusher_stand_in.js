@@ -25,14 +25,15 @@ window.Pusher = class Pusher {
   user = Object.assign(new Bindings(), { user_data: null });
   #channels = {};
   #url;
-  #authorize;
+  config;
 
   constructor(key, options) {
     if (options.cluster === undefined) throw new Error("Options object must provide a cluster");
     const path = `${options.wsPath ?? ""}/app/${key}?protocol=7&client=js&version=8.4.0`;
     this.#url = `ws://${options.wsHost}:${options.wsPort}${path}`;
     const { customHandler, endpoint } = options.channelAuthorization ?? {};
-    this.#authorize = customHandler ?? ((request, callback) => askEndpoint(endpoint, request, callback));
+    const channelAuthorizer = customHandler ?? ((request, callback) => askEndpoint(endpoint, request, callback));
+    this.config = { channelAuthorizer };
     Pusher.instances.push(this);
     this.connection.bind("message", (event) => this.#handle(event));
     this.connect();
@@ -73,9 +74,11 @@ window.Pusher = class Pusher {
     if (this.connection.state === "connected") this.#send("pusher:unsubscribe", { channel: name });
   }
 
+  signin() {}
+
   #join({ name }) {
     if (!/^(private|presence)-/.test(name)) return this.#send("pusher:subscribe", { auth: "", channel: name });
-    this.#authorize({ socketId: this.connection.socket_id, channelName: name }, (error, signed) => {
+    this.config.channelAuthorizer({ socketId: this.connection.socket_id, channelName: name }, (error, signed) => {
       const { message, status } = error ?? {};
       if (error) this.#channels[name].emit("pusher:subscription_error", { type: "AuthError", error: message, status });
       else this.#send("pusher:subscribe", { ...signed, channel: name });

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+import time
 
 import pusher
 import pytest
@@ -25,8 +26,12 @@ CONNECT = """
         return "app-key:" + [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
     }
     window.requests = 0;
-    async function authorize({ socketID, channel }) {
+    window.obsolete = 0;
+    window.hold = () => { window.held = new Promise((resolve) => { window.release = resolve; }); };
+    async function authorize({ socketID, channel, signal }) {
         requests += 1;
+        signal.addEventListener("abort", () => { obsolete += window.held ? 1 : 0; });
+        await window.held;
         if (window.failures > 0) {
             failures -= 1;
             throw new Error("away for a moment");
@@ -322,6 +327,42 @@ def backend(broker):
 
 def backend_of(broker):
     return pusher.Pusher(broker.app_id, broker.key, broker.secret, host="127.0.0.1", port=broker.port, ssl=False)
+
+
+def test_what_was_asked_for_a_former_connection_is_given_up(ann, line):
+    rows = [f"private-row-{number}" for number in range(20)]
+    ann.run("hold(); window.requests = 0")
+    ann.run("for (const row of given[0]) room(row, {})", rows)
+    former = ann.run("return fanfare.socketID")
+    line.cut()
+    await_true(lambda: ann.run("return fanfare.socketID") not in (None, former), "another connection", seconds=40)
+    assert ann.run("return [requests, obsolete]") == [40, 20]
+    ann.run("for (const row of given[0]) fanfare.unsubscribe(row)", rows[10:])
+    ann.run("release()")
+    for row in rows[:10]:
+        ann.await_subscribed(row)
+    assert ann.run("return [requests, obsolete]") == [40, 30]
+    # Neither an error of the broker for what was left before it was asked for, nor a refused signature.
+    assert ann.heard == []
+
+
+def test_an_endpoint_that_is_slow_is_asked_once(browsers, broker):
+    forms = []
+
+    def answer(form):
+        forms.append(form["channel_name"])
+        time.sleep(0.1)
+        return 200, backend_of(broker).authenticate(form["channel_name"], form["socket_id"])
+
+    rows = [f"private-row-{number}" for number in range(30)]
+    with StaticSite({"/": EMPTY_PAGE}, posts={"/auth": answer}) as site:
+        ann = Client(browsers[0], broker, site.url + "/", "ann", authorize=None, authEndpoint="/auth")
+        ann.run("for (const row of given[0]) room(row, {})", rows)
+        ann.run("for (const row of given[0]) fanfare.unsubscribe(row)", rows[20:])
+        for row in rows[:20]:
+            ann.await_subscribed(row)
+        assert ann.heard == []
+    assert sorted(forms) == sorted(rows[:20])
 
 
 @pytest.mark.parametrize("name", ["news", "private-news", "presence-news"])

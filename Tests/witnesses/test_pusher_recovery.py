@@ -53,6 +53,20 @@ def backend_of(broker):
     return pusher.Pusher(broker.app_id, broker.key, broker.secret, host="127.0.0.1", port=broker.port, ssl=False)
 
 
+def test_signatures_of_a_former_connection_are_not_sent(page, line):
+    rows = [f"private-row-{number}" for number in range(20)]
+    page.run("hold()")
+    for row in rows:
+        page.run("follow(...given)", row, {}, "pusher:subscription_error")
+    former = page.socket_id
+    line.cut()
+    page.await_connection(former)
+    page.run("release()")
+    for row in rows:
+        page.await_subscribed(row)
+    assert page.heard_of("pusher:subscription_error") == []
+
+
 @pytest.mark.parametrize("name", ["news", "private-news", "presence-news"])
 def test_each_event_arrives_once_over_several_cuts(page, line, backend, name):
     page.follow(name, "new", "pusher:gap", "pusher:continuity")

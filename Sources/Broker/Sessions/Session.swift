@@ -28,11 +28,16 @@ public struct Session {
         case unwatch([UserID])
         /// Count the connection towards the app's quota, if a place is free: it is authorized.
         case claimQuota
+        /// Read no more messages for ``signatureDelay``: the client has sent too many signatures that do not hold.
+        case slowDown
         /// Count that a limit was reached. The error to the client is another effect.
         case limitMet(Limit)
         /// Send an error with this code and message, and close the connection.
         case close(PusherCode, message: String)
     }
+
+    /// The time until the next message is read after a refused signature, in a minute with too many of them.
+    public static let signatureDelay = Duration.milliseconds(50)
 
     /// The socket ID, which clients sign with and backends exclude.
     public let socketID: SocketID
@@ -227,10 +232,11 @@ public struct Session {
             let name = try? ChannelName(text, limits: app.limits.texts),
             subscriptions.remove(name)
         else {
-            return refuse(
-                "No current subscription to channel \(text), or subscription in progress",
-                now: now
-            )
+            // No fault: a page may leave a channel whose subscription was refused, or not sent yet.
+            let message = "No current subscription to channel \(text), or subscription in progress"
+            var effects = Effects(.send(.error(code: nil, message: message)))
+            effects.refusal = .message
+            return effects
         }
         // The home of a channel that waits for the session does not know of the subscription.
         if hasToken, !extras.recovery.unsubscribe(name) { return [] }
@@ -251,10 +257,31 @@ public struct Session {
             status: refusal.status
         )
         let effects: Effects = limitMet(refusal.limit) + [.send(error)]
+        if refusal.isOfSignature {
+            return (effects + refuseSignature(refusal.description, now: now))
+                .refusing(.subscription)
+        }
         return (effects + refuse(refusal.description, now: now)).refusing(.subscription)
     }
 
     private func limitMet(_ limit: Limit?) -> Effects { limit.map { Effects(.limitMet($0)) } ?? [] }
+
+    /// Answers with an error; slows the connection after too many refused signatures within a minute.
+    ///
+    /// They are no faulty messages: a client that has reconnected may still send signatures of its former socket ID, and
+    /// a close would only give it another one.
+    mutating func refuseSignature(
+        _ message: String,
+        code: PusherCode? = nil,
+        now: Int64
+    ) -> Effects {
+        var effects = Effects(.send(.error(code: code, message: message)))
+        if faults.recordSignature(at: now) > app.limits.faultsPerMinuteMax {
+            effects = effects + Effects(.slowDown)
+        }
+        effects.refusal = .message
+        return effects
+    }
 
     /// Answers with an error; closes the connection after too many faulty messages within a minute.
     mutating func refuse(_ message: String, code: PusherCode? = nil, now: Int64) -> Effects {
@@ -273,16 +300,28 @@ public struct Session {
     }
 }
 
-/// The number of faulty messages in the current minute.
+/// The numbers of faulty messages and of refused signatures in the current minute, in ten bytes.
 struct FaultCount {
-    private var minute: UInt32 = 0
-    private var count: UInt32 = 0
+    private var messages: UInt32 = 0
+    private var signatures: UInt32 = 0
+    private var minute: UInt16 = 0
 
-    /// Increments the count, `now` in nanoseconds, and returns it.
+    /// Increments the number of faulty messages, `now` in nanoseconds, and returns it.
     mutating func record(at now: Int64) -> Int {
-        let current = UInt32(truncatingIfNeeded: now / 60_000_000_000)
-        if current != minute { (minute, count) = (current, 0) }
-        count &+= 1
-        return Int(count)
+        startMinute(of: now)
+        messages &+= 1
+        return Int(messages)
+    }
+
+    /// Increments the number of refused signatures, `now` in nanoseconds, and returns it.
+    mutating func recordSignature(at now: Int64) -> Int {
+        startMinute(of: now)
+        signatures &+= 1
+        return Int(signatures)
+    }
+
+    private mutating func startMinute(of now: Int64) {
+        let current = UInt16(truncatingIfNeeded: now / 60_000_000_000)
+        if current != minute { (minute, messages, signatures) = (current, 0, 0) }
     }
 }

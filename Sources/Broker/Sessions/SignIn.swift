@@ -37,7 +37,7 @@ extension Session {
                 app.credentials.secret(of: $0)
             }
         } catch {
-            return refuse(error.description, code: .unauthorized, now: now)
+            return refuseSignature(error.description, code: .unauthorized, now: now)
         }
         do {
             signedIn = try SignedInUser(userData: userData, limits: app.limits)

@@ -33,6 +33,14 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
         }
     }
 
+    /// Whether the signature is missing or does not hold, as one that names another socket ID.
+    var isOfSignature: Bool {
+        switch self {
+        case .unsigned, .signature: true
+        default: false
+        }
+    }
+
     /// The limit that was reached, if that is the reason.
     var limit: Limit? {
         switch self {

@@ -1,17 +1,47 @@
 /** The longest time that the app's backend may take for a signature, in milliseconds. */
 const ANSWER_TIME_MAX = 10_000;
 
+/** The requests at once: browsers open six connections to a server, and what waits for one must not time out meanwhile. */
+const REQUESTS_MAX = 6;
+
+/** The number of requests on their way, and the functions that begin those that wait. */
+let requestCount = 0;
+const waiting = [];
+
 /** The app's backend refused: thrown by `authorize`. Its other errors are retried. */
 export class NotAuthorized extends Error {}
 
-/** Asks the app's backend for a signature, with the form that pusher-js sends. */
-export async function askEndpoint({ authEndpoint, userAuthEndpoint, authHeaders }, { socketID, channel }) {
+/** Asks the app's backend for a signature, with the form that pusher-js sends; not if `signal` is aborted before its turn. */
+export async function askEndpoint(options, request) {
+  if (requestCount < REQUESTS_MAX) requestCount += 1;
+  else await new Promise((begin) => waiting.push(begin));
+  try {
+    request.signal.throwIfAborted();
+    return await ask(options, request);
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else requestCount -= 1;
+  }
+}
+
+async function ask({ authEndpoint, userAuthEndpoint, authHeaders }, { socketID, channel, signal }) {
   const url = channel ? authEndpoint : userAuthEndpoint;
   if (!url) throw new NotAuthorized(`neither \`authorize\` nor \`${channel ? "authEndpoint" : "userAuthEndpoint"}\` is set`);
   const body = new URLSearchParams({ socket_id: socketID, ...(channel && { channel_name: channel }) });
   const headers = typeof authHeaders === "function" ? authHeaders() : authHeaders;
-  const response = await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(ANSWER_TIME_MAX) });
-  if (response.ok) return response.json();
+  const request = new AbortController();
+  const end = () => request.abort(signal.reason);
+  signal.addEventListener("abort", end);
+  const timer = setTimeout(() => request.abort(new Error(`${url} has not answered in time`)), ANSWER_TIME_MAX);
+  let response;
+  try {
+    response = await fetch(url, { method: "POST", headers, body, signal: request.signal });
+    if (response.ok) return await response.json();
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+  }
   const message = `${url} answered with status ${response.status}`;
   throw response.status < 500 && response.status !== 429 ? new NotAuthorized(message) : new Error(message);
 }

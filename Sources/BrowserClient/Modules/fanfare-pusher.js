@@ -23,9 +23,15 @@ globalThis.fanfareRecovery = (Pusher) => {
   // For a new subscription: `position`, `rewind`.
   const { subscribe, unsubscribe } = prototype;
   prototype.subscribe = function (name, { position, rewind } = {}) {
+    dropLateAnswers(this, "channelAuthorizer");
     const channel = subscribe.call(this, name);
     if (!trackedChannels.has(channel)) add(new TrackedChannel(this, name, position, rewind), channel);
     return channel;
+  };
+  const { signin } = prototype;
+  prototype.signin = function () {
+    dropLateAnswers(this, "userAuthenticator");
+    signin.call(this);
   };
   prototype.unsubscribe = function (name) {
     trackedChannels.get(this.channel(name))?.cancelState();
@@ -39,6 +45,19 @@ globalThis.fanfareRecovery = (Pusher) => {
  * pusher-js makes a new object for a channel that was left, whose position is thereby forgotten.
  */
 const trackedChannels = new WeakMap();
+
+/** The functions of configurations that drop late answers. */
+const dropping = new WeakSet();
+
+/** Drops the backend's answers that were asked for a former connection: pusher-js would send them on this one. */
+function dropLateAnswers({ config, connection }, name) {
+  const ask = config?.[name];
+  if (!ask || dropping.has(ask)) return;
+  config[name] = (request, callback) => ask(request, (...answer) => {
+    if (connection.state === "connected" && connection.socket_id === request.socketId) callback(...answer);
+  });
+  dropping.add(config[name]);
+}
 
 /** Adds `channel.position` and `channel.state(getState)`. */
 function add(tracked, channel) {

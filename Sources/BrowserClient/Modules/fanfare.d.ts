@@ -41,6 +41,8 @@ export interface Signature {
 export interface SignatureRequest {
   socketID: string;
   channel?: string;
+  /** Aborted when the signature is of no use any more: the connection has ended, or the channel was left. */
+  signal: AbortSignal;
 }
 
 export interface Options {

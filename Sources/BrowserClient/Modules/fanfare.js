@@ -60,6 +60,8 @@ export class Fanfare {
   /** The timer of the handshake, of inactivity, or of the next attempt. */
   #timer = null;
   #isWaiting = false;
+  /** Aborts what was asked for the connection's socket ID, when the connection ends. */
+  #connection = new AbortController();
   /** What to call for each ping without a pong: with true for the pong, with false for the end of the connection. */
   #pings = [];
 
@@ -67,8 +69,9 @@ export class Fanfare {
    * Options:
    * - `host`, `port`, `tls` (default false), `path`: the broker; by default the server that this file was loaded from
    * - `tlsPort`: the port of a server that requires TLS
-   * - `authorize`: an async function that takes `{ socketID, channel }`, without `channel` for a sign-in, and returns the
-   *   app's signature: `{ auth, channel_data }` or `{ auth, user_data }`
+   * - `authorize`: an async function that takes `{ socketID, channel, signal }`, without `channel` for a sign-in, and
+   *   returns the app's signature: `{ auth, channel_data }` or `{ auth, user_data }`; `signal` is aborted when the
+   *   signature is of no use any more
    * - `authEndpoint`, `userAuthEndpoint`, `authHeaders`: the app's URLs for that, which get a form as from pusher-js
    * - `recovery` (default true): whether missed events are asked for
    * - `clientEventsPerSecond` (default 10): the broker's limit; more are delayed
@@ -143,11 +146,12 @@ export class Fanfare {
   unsubscribe(name) {
     const subscription = this.#subscriptions.get(name);
     if (!subscription) return;
+    const { isRequested } = subscription;
     subscription.ended();
     subscription.cancel();
     this.#outbox.clear(subscription);
     this.#subscriptions.delete(name);
-    if (this.socketID) this.#send("pusher:unsubscribe", { channel: name });
+    if (isRequested) this.#send("pusher:unsubscribe", { channel: name });
   }
 
   /** Signs in the user that `authorize` returns, also after each reconnect. */
@@ -187,6 +191,7 @@ export class Fanfare {
     this.#socket = null;
     this.socketID = null;
     this.#isWaiting = false;
+    this.#connection.abort();
     for (const subscription of this.#allSubscriptions()) subscription.ended();
     this.#outbox.connectionEnded();
     for (const ended of this.#pings.splice(0)) ended(false);
@@ -250,6 +255,7 @@ export class Fanfare {
       return this.#ended(1002, "the server does not speak the protocol");
     }
     this.socketID = data.socket_id;
+    this.#connection = new AbortController();
     this.#attempts = 0;
     this.#outbox.expectsReceipts = data.receipts === true;
     const timeout = data.activity_timeout * 1000 || ACTIVITY_TIMEOUT_MAX;
@@ -279,10 +285,9 @@ export class Fanfare {
 
   async #requestSubscription(subscription) {
     const { name } = subscription;
-    const attempt = subscription.beginAttempt();
-    const isWanted = () => subscription.isAttempt(attempt);
+    const signal = subscription.beginAttempt();
     if (!/^(private|presence)-/.test(name)) return this.#subscribe(subscription, { auth: "" });
-    const signed = await this.#authorized({ channel: name }, isWanted, (error) =>
+    const signed = await this.#authorized({ channel: name, signal }, (error) =>
       subscription.emit("pusher:subscription_error", { type: "AuthError", error: error.message }));
     if (!signed) return;
     const { auth, channel_data } = signed;
@@ -291,23 +296,25 @@ export class Fanfare {
   }
 
   #subscribe(subscription, signed) {
+    subscription.isRequested = true;
     const position = this.#options.recovery ? subscription.request : {};
     this.#send("pusher:subscribe", { ...signed, channel: subscription.name, ...position });
   }
 
   /** Subscribes again, from the channel's position; at once, or later if that did not help before. */
   async #resubscribe(subscription) {
-    const { socketID } = this;
+    const { isRequested } = subscription;
     subscription.ended();
-    if (!socketID) return;
-    this.#send("pusher:unsubscribe", { channel: subscription.name });
-    const attempt = subscription.beginAttempt();
+    if (!this.socketID) return;
+    if (isRequested) this.#send("pusher:unsubscribe", { channel: subscription.name });
+    const signal = subscription.beginAttempt();
     if (subscription.holes > 1) await pause(pauseBefore(subscription.holes - 1));
-    if (this.socketID === socketID && subscription.isAttempt(attempt)) this.#requestSubscription(subscription);
+    if (!signal.aborted) this.#requestSubscription(subscription);
   }
 
   async #requestSignIn() {
-    const signed = await this.#authorized({}, () => true, (error) => this.onerror({ message: error.message }));
+    const { signal } = this.#connection;
+    const signed = await this.#authorized({ signal }, (error) => this.onerror({ message: error.message }));
     if (signed) this.#send("pusher:signin", { auth: signed.auth, user_data: signed.user_data });
   }
 
@@ -325,15 +332,15 @@ export class Fanfare {
   }
 
   /** Returns the backend's signature; null when it refuses or the request is obsolete. */
-  async #authorized(request, isWanted, refused) {
+  async #authorized(request, refused) {
     const { socketID } = this;
-    const isCurrent = () => this.socketID === socketID && isWanted();
-    for (let attempt = 1; isCurrent(); attempt += 1) {
+    const { signal } = request;
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
         const signed = await this.#options.authorize({ socketID, ...request });
-        return isCurrent() ? signed : null;
+        return signal.aborted ? null : signed;
       } catch (error) {
-        if (!isCurrent()) return null;
+        if (signal.aborted) return null;
         if (error instanceof NotAuthorized) return refused(error);
         await pause(pauseBefore(attempt));
       }

@@ -7,6 +7,8 @@ export class Subscription {
   /** The app's view of it. */
   channel = new Channel(this);
   isSubscribed = false;
+  /** Whether the broker has been asked for it on this connection, and has not refused. */
+  isRequested = false;
   members = new Map();
   me = null;
 
@@ -14,7 +16,7 @@ export class Subscription {
   #connection;
   #tracking;
   #state = null;
-  #attempt = 0;
+  #attempt = new AbortController();
 
   constructor(name, { position, rewind } = {}, connection) {
     this.name = name;
@@ -80,14 +82,11 @@ export class Subscription {
     return this.#tracking.holes;
   }
 
-  /** Begins an attempt to subscribe, which makes earlier ones obsolete. */
+  /** Begins an attempt to subscribe; returns the signal that is aborted when another one begins, or the subscription ends. */
   beginAttempt() {
-    this.#attempt += 1;
-    return this.#attempt;
-  }
-
-  isAttempt(attempt) {
-    return this.#attempt === attempt;
+    this.#attempt.abort();
+    this.#attempt = new AbortController();
+    return this.#attempt.signal;
   }
 
   /** Replaces the position. */
@@ -113,6 +112,7 @@ export class Subscription {
     const detail = { userID, serial, isMissed };
     if (this.#state && !event.startsWith("pusher:")) this.#state.receive(serial, [event, data, detail]);
     else this.emit(event, data, detail);
+    if (event === "pusher:subscription_error") this.isRequested = false;
     if (event === "pusher:subscription_error" && data?.type === "InvalidPosition") this.track(null);
     this.#finishReplay();
   }
@@ -158,7 +158,8 @@ export class Subscription {
   /** The subscription has ended, on this connection or with it. */
   ended() {
     this.isSubscribed = false;
-    this.#attempt += 1;
+    this.isRequested = false;
+    this.#attempt.abort();
     this.#tracking.ended();
   }
 

@@ -159,6 +159,30 @@ import Testing
             #expect(patient.receive(unknown, now: Int64(minute * 60)).count == 1)
         }
     }
+
+    @Test("A refused signature, and leaving what is not subscribed, are no faults")
+    func refusedSignaturesSlowTheConnection() {
+        let auth = "app-key:" + AppSecret("app-secret").sign("9.9:private-x")
+        let messages: [ClientMessage] = [
+            .subscribe(channel: "private-x", auth: auth, channelData: nil),
+            .subscribe(channel: "private-x", auth: nil, channelData: nil),
+            .signin(auth: auth, userData: #"{"id":"ann"}"#),
+        ]
+        for message in messages {
+            let session = Client(AppLimits(faultsPerMinuteMax: 3))
+            for number in 1...6 {
+                let effects = session.receive(message, now: 60)
+                #expect(effects.contains { $0.hasPrefix("close") } == false)
+                #expect(effects.contains("slowDown") == (number > 3))
+            }
+            #expect(!session.receive(message, now: 120).contains("slowDown"), "another minute")
+        }
+        let session = Client(AppLimits(faultsPerMinuteMax: 3))
+        for _ in 1...6 {
+            let effects = session.receive(.unsubscribe(channel: "private-x"), now: 60)
+            #expect(effects.count == 1 && effects[0].contains("No current subscription"))
+        }
+    }
 }
 
 /// A session whose effects are read as text.
@@ -196,7 +220,7 @@ private final class Client {
                     + (position.position?.description ?? "the present")
             case .leave(let channel): "leave \(channel.text)"
             case .publish(let event, let channel): "publish \(event.name) on \(channel.text)"
-            case .signIn, .watch, .unwatch, .claimQuota, .claimSession: "\(effect)"
+            case .signIn, .watch, .unwatch, .claimQuota, .claimSession, .slowDown: "\(effect)"
             case .close(let code, let message): "close \(code.rawValue) \(message)"
             }
         }

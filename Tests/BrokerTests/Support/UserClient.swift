@@ -39,6 +39,7 @@ final class UserClient {
             case .watch(let users): "watch " + users.map(\.text).sorted().joined(separator: " ")
             case .unwatch(let users):
                 "unwatch " + users.map(\.text).sorted().joined(separator: " ")
+            case .slowDown: "slow down"
             case .claimQuota: "claim quota"
             case .close(let code, let message): "close \(code.rawValue) \(message)"
             }

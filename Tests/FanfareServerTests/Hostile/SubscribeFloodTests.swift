@@ -1,3 +1,4 @@
+import PusherProtocol
 import Testing
 
 @testable import FanfareServer
@@ -122,6 +123,32 @@ extension HostileTests {
                     #expect(text.contains("No current subscription to channel other"))
                 }
                 try await client.expectNothing()
+            }
+        }
+
+        @Test("Refused signatures slow the connection, and leaving what is refused is no fault")
+        func refusedSignatures() async throws {
+            try await TestBroker.attacked {
+                $0.apps[0].faultyMessagesPerMinuteMax = 5
+            } by: { broker in
+                let (client, socketID) = try await broker.connected()
+                // The signatures of the connection before, as a page sends them that has lost it.
+                for number in 0..<12 {
+                    try client.send(subscribeMessage(to: "private-\(number)", socketID: "1.1"))
+                }
+                try await client.wire.pour(Frames.repeated(Frames.unsubscribe("private-0"), 12))
+                for number in 0..<12 {
+                    let text = try await client.nextText()
+                    #expect(text.contains("subscription_error"), "\(text)")
+                    #expect(text.contains(#""channel":"private-\#(number)""#))
+                    #expect(try await client.nextText().contains(#""code":null"#))
+                }
+                for _ in 0..<12 {
+                    #expect(try await client.nextText().contains("No current subscription"))
+                }
+                #expect(await broker.hits(.faultRate) > 0)
+                try client.send(subscribeMessage(to: "private-0", socketID: socketID))
+                #expect(try await client.nextText().contains("subscription_succeeded"))
             }
         }
 

@@ -121,7 +121,7 @@ struct ModelBroker {
             let (socket, shard) = (client.socketID, client.shard)
             switch effect {
             case .send(let message): try check(message)
-            case .limitMet, .claimSession: break
+            case .limitMet, .slowDown, .claimSession: break
             case .join(let channel, let member, let request),
                 .joinFrom(_, let channel, let member, let request):
                 let isNew = clients[place]?.requested.insert(channel).inserted ?? false

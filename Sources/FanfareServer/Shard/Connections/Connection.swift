@@ -13,6 +13,8 @@ final class Connection: StreamDelegate {
     @exclusivity(unchecked) var session: Session
     @exclusivity(unchecked) var endpoint: WebSocketEndpoint
     @exclusivity(unchecked) private(set) var isClosing = false
+    /// Whether no messages are read for a while, since too many signatures were refused.
+    @exclusivity(unchecked) private var isSlowed = false
     /// Whether the shard's ``IncompleteMessages`` has an entry for the connection.
     @exclusivity(unchecked) private var holdsIncompleteMessage = false
     /// The number of subscriptions and unsubscriptions, for the effort of a turn; wraps around.
@@ -96,7 +98,7 @@ final class Connection: StreamDelegate {
         var position = 0
         var effort = 0
         do {
-            while !isClosing, effort < Self.effortMax,
+            while !isClosing, !isSlowed, effort < Self.effortMax,
                 let incoming = try endpoint.next(in: &bytes, at: &position)
             {
                 effort += Self.messageEffort
@@ -114,7 +116,7 @@ final class Connection: StreamDelegate {
         }
         if endpoint.hasIncompleteMessage { holdIncompleteMessage() }
         if isClosing { return bytes.count }
-        if position < bytes.count, effort >= Self.effortMax { stream.redeliverUnread() }
+        if position < bytes.count, !isSlowed, effort >= Self.effortMax { stream.redeliverUnread() }
         return position
     }
 
@@ -187,10 +189,26 @@ final class Connection: StreamDelegate {
         case .signIn(let user): delegate.connection(self, signsInAs: user)
         case .watch(let users): delegate.connection(self, watches: users)
         case .unwatch(let users): delegate.connection(self, unwatches: users)
+        case .slowDown: slowDown()
         case .claimQuota: startCountingTowardsQuota()
         case .limitMet(let limit): context.limitMet(limit)
         case .close(let code, let message): close(code, message: message)
         }
+    }
+
+    /// The tag of the timer that ends ``isSlowed``.
+    fileprivate static var slowedTag: Int { 1 }
+
+    /// Stops reading for ``Session/signatureDelay``; what has arrived is kept.
+    private func slowDown() {
+        guard !isSlowed else { return }
+        isSlowed = true
+        stream.pauseReading()
+        context.reactor.schedule(after: Session.signatureDelay, self, tag: Self.slowedTag)
+        context.limitMet(
+            .faultRate,
+            consequence: "refused signatures: the client's next message is read after 50 ms"
+        )
     }
 
     // MARK: - Channels
@@ -450,8 +468,13 @@ final class Connection: StreamDelegate {
 }
 
 extension Connection: TimerTarget {
-    /// Called at the deadline of the authorization (Pusher documentation, "Authorized connections").
+    /// Called when messages are read again, or at the deadline of the authorization (Pusher documentation, "Authorized
+    /// connections").
     func timerFired(tag: Int) {
+        guard tag != Self.slowedTag else {
+            isSlowed = false
+            return stream.resumeReading()
+        }
         guard !isClosing, !countsTowardsQuota else { return }
         guard let seconds = app.features.authorizationTimeout else { return waiveAuthorization() }
         context.limitMet(.authorizationTime)
