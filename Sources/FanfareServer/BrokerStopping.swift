@@ -30,7 +30,10 @@ extension BrokerServer {
         await awaitConfirmations(until: end)
         await drainClients(at: order.pace, until: end)
         // While the loops still run, so that ``waitUntilStopped()`` includes it.
-        await webhookService.stop(within: max(.zero, end - ContinuousClock.now))
+        let rest = max(.zero, end - ContinuousClock.now)
+        // Endpoints that do not answer must not keep the node from leaving the cluster in time.
+        let leaving = cluster == nil ? .zero : min(Self.leaveTime, rest / 4)
+        await webhookService.stop(within: rest - leaving)
         await keepState()
         await leaveCluster()
         for shard in shards { await shard.stop() }

@@ -164,6 +164,37 @@ import Testing
         }
     }
 
+    @Test("A node of a cluster stops as soon as its clients are gone, and has left the cluster")
+    func clusterNode() async throws {
+        let shutdown = shutdown(deadline: 30, pace: 1_000)
+        try await TestCluster.run {
+            $0.shutdown = shutdown
+        } _: { cluster in
+            let (client, _) = try await cluster.nodes[0].subscribed(to: "presence-a")
+            let start = ContinuousClock.now
+            let server = cluster.nodes[0].server
+            async let stop: Void = server.stop()
+            #expect(try await client.nextText().contains(#""code":4200"#))
+            #expect(try await client.next().closeCode == 4200)
+            try client.send(opcode: 8, [0x10, 0x68])
+            await stop
+            #expect(ContinuousClock.now - start < .seconds(15))
+            let name = try #require(server.cluster?.node)
+            let keys = try cluster.redis.command(
+                "EVAL",
+                """
+                for _, key in ipairs(redis.call('KEYS', '*}:nodes')) do
+                    if redis.call('ZSCORE', key, ARGV[1]) then return key end
+                end
+                return 'none'
+                """,
+                "0",
+                name
+            )
+            #expect(keys == "none")
+        }
+    }
+
     @Test("The API of a stopped or never started broker still returns")
     func answersAfterwards() async throws {
         var configuration = Configuration.development

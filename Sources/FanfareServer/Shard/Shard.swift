@@ -242,10 +242,13 @@ actor Shard: LoopResident {
     /// Whether some of them have not confirmed it.
     var awaitsConfirmations: Bool { core.connections.haveUnconfirmed }
 
-    /// Closes up to `count` clients; returns the number closed, and whether any stream is still open.
+    /// Closes up to `count` clients; returns the number closed, and whether any client or HTTP connection is still open.
+    ///
+    /// The connections to Redis stay open: the node leaves the cluster over them, after its clients.
     func drain(upTo count: Int) -> (closedCount: Int, isAnyOpen: Bool) {
         let closedCount = core.drain(upTo: count)
-        return (closedCount, core.context.reactor.streamCount > 0)
+        let requestCount = site.connectionCount + (consoleSite?.connectionCount ?? 0)
+        return (closedCount, core.connections.count + requestCount > 0)
     }
 
     /// Drops all remaining work and ends the loop.
