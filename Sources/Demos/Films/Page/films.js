@@ -11,7 +11,7 @@ const list = new LiveList({ base: "/films/rows", channel: "films" });
 const rows = new Rows(element("rows"), element("row"), fill);
 
 function fill(item, { title, year }, index) {
-  item.querySelector(".badge").textContent = index;
+  item.querySelector(".badge").textContent = index + 1;
   item.querySelector(".year").textContent = year;
   const input = item.querySelector(".title");
   if (input.dataset.title === title) return;
@@ -53,7 +53,7 @@ function showBatch(changes, isOwn) {
   if (count === 0) return;
   element("batch").replaceChildren(...ROWS.map(([name, label, hint]) => {
     const line = document.createElement("div");
-    const indices = changes[name].map((index) => (name === "moves" ? `${index.from}→${index.to}` : index));
+    const indices = changes[name].map((index) => (name === "moves" ? `${index.from + 1}→${index.to + 1}` : index + 1));
     line.dataset.kind = name;
     line.append(part("dt", label), part("dd", indices.join(", ") || "–"), part("small", hint));
     return line;

@@ -9,6 +9,8 @@ const CHANGE_TIME_MAX = 10_000;
 
 async function measureRoundTrip(client) {
   const time = await client.ping();
+  // A device that slept, or was offline, answers late: that is no round trip.
+  if (time !== null && time > ROUND_TRIP_INTERVAL) return;
   element("round-trip").textContent = time === null ? "–" : milliseconds(time);
 }
 
@@ -25,7 +27,10 @@ connect((client) => {
     measureRoundTrip(client);
     timer = setInterval(() => !document.hidden && measureRoundTrip(client), ROUND_TRIP_INTERVAL);
   };
-  showSnippet(new URL(client.url));
+  const url = new URL(client.url);
+  showSnippet(url);
+  const broker = `${url.protocol === "wss:" ? "https" : "http"}://${url.host}`;
+  element("console").href = `${broker}/`;
 });
 
 // The way of a change from one pane to the other
@@ -39,7 +44,9 @@ addEventListener("message", ({ origin, data }) => {
   for (const [change, time] of made) if (now - time > CHANGE_TIME_MAX) made.delete(change);
   if (data.isOwn) return void made.set(data.change, now);
   if (!made.has(data.change)) return;
-  element("shown").textContent = milliseconds(now - made.get(data.change));
+  const time = now - made.get(data.change);
+  // A pane that was offline shows the change when it is back.
+  if (time <= ROUND_TRIP_INTERVAL) element("shown").textContent = milliseconds(time);
   made.delete(data.change);
 });
 

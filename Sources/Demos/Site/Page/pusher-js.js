@@ -43,6 +43,11 @@ class PusherJS {
     this.#pusher.connect();
   }
 
+  /** pusher-js tells no round trips. */
+  ping() {
+    return Promise.resolve(null);
+  }
+
   disconnect() {
     this.#pusher.disconnect();
   }

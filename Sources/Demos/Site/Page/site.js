@@ -22,7 +22,11 @@ export function showProblem(name, title, text, action) {
   box.querySelector("strong").textContent = title;
   box.querySelector("span").textContent = text;
   const button = box.querySelector("button");
-  button.onclick = action;
+  button.onclick = () => {
+    // Replaced by the outcome; without it nothing would seem to happen while the network is away.
+    box.querySelector("span").textContent = "Trying now …";
+    action();
+  };
   button.hidden = !action;
   showState();
 }
