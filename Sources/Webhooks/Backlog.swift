@@ -204,6 +204,8 @@ struct EndpointState: Sendable {
     var backlog: Backlog
     /// Whether the last attempt failed; only a change is logged.
     var isFailing = false
+    /// What became of its webhooks.
+    var counts = EndpointCounts()
 
     /// The time of the next action, in milliseconds; `nil` if another event has to happen first.
     var nextDue: Int64? {

@@ -79,6 +79,7 @@ extension Dispatcher {
         let key = delivery.endpoint
         if outcome.isSuccess {
             tally.update { $0.delivered += 1 }
+            states[key]?.counts.delivered += 1
             states[key]?.backlog.remove(delivery.id, at: clock.uptime)
             if delivery.origins.isEmpty { pendingWrites.finish(delivery.id) }
             settle(delivery.origins, isDelivered: true)
@@ -116,6 +117,7 @@ extension Dispatcher {
             DeadLetter(delivery, cause: cause, detail: detail, at: clock.unixTime)
         )
         tally.update { $0.dead += 1 }
+        states[delivery.endpoint]?.counts.dead += 1
         settle(delivery.origins, isDelivered: false)
         guard let count = deadLetterLog.count(at: clock.uptime) else { return }
         log.error(
@@ -128,6 +130,9 @@ extension Dispatcher {
     }
 
     private func recordFailure(of key: EndpointKey, _ outcome: SendOutcome) {
+        states[key]?.counts.failedAttempts += 1
+        states[key]?.counts.lastError = outcome.complaint
+        states[key]?.counts.lastErrorTime = clock.unixTime
         guard states[key]?.isFailing == false else { return }
         states[key]?.isFailing = true
         log.warning(

@@ -63,6 +63,9 @@ public final class Webhooks: Sendable {
     /// The current statistics.
     public var counters: WebhookCounters { tally.current }
 
+    /// What became of each endpoint's webhooks, in no particular order.
+    public func endpointReports() async -> [EndpointReport] { await dispatcher.endpointReports }
+
     /// Starts sending, beginning with the webhooks that an earlier run has left in the file.
     ///
     /// Each start needs one ``stop(within:)``.

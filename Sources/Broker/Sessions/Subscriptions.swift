@@ -38,6 +38,9 @@ public struct Subscriptions {
         public mutating func next() -> ChannelName? { first.take() ?? others.next() }
     }
 
+    /// Whether the client is subscribed to `channel`, or has requested that.
+    public func contains(_ channel: ChannelName) -> Bool { self[channel] != nil }
+
     /// The state of the subscription to `channel`; nil if there is none.
     subscript(channel: ChannelName) -> Subscription? {
         if let first, first.channel == channel { return first.state }

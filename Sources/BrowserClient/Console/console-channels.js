@@ -1,11 +1,14 @@
 // The occupied channels: their subscribers, members and cached events.
 
-import { ask, byId, definitions, fillApps, make, numberText, showProblem } from "./console-page.js";
+import { ask, byId, definitions, fillApps, make, numberText, showProblem, viewLink } from "./console-page.js";
 
 const form = byId("channel-search");
+/** Whether the broker shows the data of events: `console.payloads`. */
+let showsData = true;
 
 /** Prepares the view. */
-export function startChannels({ apps }) {
+export function startChannels({ apps, payloads }) {
+  showsData = payloads;
   fillApps(form.elements.app, apps);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -68,7 +71,7 @@ async function contents(app, name) {
   const path = `apps/${encodeURIComponent(app)}/channels/${encodeURIComponent(name)}`;
   const isPresence = name.startsWith("presence-");
   const isCache = /^(private-|presence-|private-encrypted-)?cache-/.test(name);
-  const info = [isPresence ? "user_count" : "subscription_count", ...(isCache ? ["cache"] : [])];
+  const info = [isPresence ? "user_count" : "subscription_count", ...(isCache && showsData ? ["cache"] : [])];
   const state = await (await ask(`${path}?info=${info.join()}`)).json();
   const rows = [];
   if (!state.occupied) rows.push(["Subscribers", "none any more"]);
@@ -79,9 +82,11 @@ async function contents(app, name) {
     if (users.length) rows.push(["Users", users.map(({ id }) => id).join(", ")]);
   }
   const parts = [definitions(rows)];
-  if (isCache) {
+  if (isCache && showsData) {
     parts.push(make("p", { class: "quiet" }, state.cache ? `Cached event, for ${state.cache.ttl} s more:` : "No event is cached."));
     if (state.cache) parts.push(make("pre", { tabindex: "0", "aria-label": "Cached event" }, state.cache.data));
   }
+  parts.push(make("div", { class: "row" }, viewLink("events", "filters", { channel: name }, "Its events"),
+    viewLink("connections", "connection-search", { channel: name }, "Its connections")));
   return parts;
 }

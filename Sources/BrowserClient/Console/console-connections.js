@@ -1,6 +1,6 @@
 // The connections: who is connected, from where and with what, and how to end that.
 
-import { actionButton, ask, byId, bytesText, definitions, fillApps, make, millisecondsText, numberText, plural, showProblem } from "./console-page.js";
+import { actionButton, ask, byId, bytesText, definitions, fillApps, libraryText, make, millisecondsText, numberText, plural, showProblem, viewLink } from "./console-page.js";
 
 const form = byId("connection-search");
 
@@ -18,6 +18,7 @@ export async function loadConnections() {
   byId("connection-count").textContent = "Loading …";
   try {
     const query = new URLSearchParams(new FormData(form));
+    query.set("client", query.get("client").replace(/^pusher-js/, "js"));
     const { total, matching, connections } = await (await ask(`connections?${query}`)).json();
     byId("connection-list").replaceChildren(...connections.map(item));
     byId("connection-count").textContent = summary(total, matching, connections.length);
@@ -41,7 +42,7 @@ function item(connection) {
   const details = make("details", {}, make("summary", {},
     make("span", { class: "mono" }, socket),
     make("span", { class: "mono user" }, user ?? ""),
-    make("span", { class: "quiet" }, client ?? address ?? ""),
+    make("span", { class: "quiet" }, libraryText(client) ?? address ?? ""),
     make("span", { class: "quiet number channels" }, plural(subscriptions, "channel")),
     make("span", { class: queued ? "number problem" : "quiet number" }, queued ? `${bytesText(queued)} queued` : latency(connection))));
   const place = make("div");
@@ -69,7 +70,7 @@ async function contents({ socket }, place) {
   const { app, user, address, client, tls, subscriptions, channels, queued, silence } = connection;
   const more = subscriptions > channels.length ? ` and ${numberText(subscriptions - channels.length)} more` : "";
   const parts = [
-    definitions([["App", app], ["User", user], ["Address", address && `${address}${tls ? " over TLS" : ""}`], ["Client", client],
+    definitions([["App", app], ["User", user], ["Address", address && `${address}${tls ? " over TLS" : ""}`], ["Client", libraryText(client)],
       ["Channels", subscriptions ? channels.join(", ") + more : "none"], ["Queued", bytesText(queued)],
       ["Round trip", latency(connection) || undefined], ["Last message", `${plural(silence, "second")} ago`]]),
   ];
@@ -83,5 +84,5 @@ async function contents({ socket }, place) {
     await ask(path, { method: "POST" });
     said.textContent = `The connections of ${user} are closed.`;
   });
-  return [...parts, make("div", { class: "row" }, close, terminate || undefined, said)];
+  return [...parts, make("div", { class: "row" }, viewLink("events", "filters", { socket }, "Its events"), close, terminate || undefined, said)];
 }

@@ -1,6 +1,6 @@
 // The overview: the present load, and small charts of the last hour.
 
-import { ask, byId, bytesText, make, millisecondsText, numberText } from "./console-page.js";
+import { ask, byId, bytesText, make, millisecondsText, numberText, plural } from "./console-page.js";
 
 const HOUR = 3_600_000;
 /** The time between two points of a chart, in milliseconds. */
@@ -9,7 +9,7 @@ const STEP = 10_000;
 /** A tile: its name, the index of its number in a sample, and how it is shown; a `rate` is of a number that only grows. */
 const TILES = [
   { name: "Connections", index: 1 },
-  { name: "Channels", index: 2 },
+  { name: "Channels of all apps", index: 2 },
   { name: "Events a second", index: 4, isRate: true },
   { name: "Client messages a second", index: 3, isRate: true },
   { name: "Deliveries a second", index: 5, isRate: true },
@@ -23,9 +23,14 @@ const TILES = [
 let history = [];
 let last = null;
 const tiles = new Map();
+/** The numbers that the tiles show. */
+const shown = new Map();
+
+let version = "";
 
 /** Makes the tiles. */
-export function startOverview() {
+export function startOverview(session) {
+  ({ version } = session);
   for (const tile of TILES) {
     const value = make("strong", {}, "–");
     const chart = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -46,12 +51,16 @@ export async function loadHistory() {
 }
 
 /** Shows a sample that has just been taken, and the limits that were met. */
-export function showLoad({ sample, limits }) {
+export function showLoad({ sample, limits, uptime, deadLetters }) {
+  byId("broker-state").textContent = `Fanfare ${version}, up for ${durationText(uptime)}`
+    + (deadLetters ? `; webhooks given up: ${numberText(deadLetters)}` : "");
   const before = last;
   last = sample;
   for (const [tile, { value }] of tiles) {
     const number = tile.isRate ? rate(before, sample, tile.index) : sample[tile.index];
-    if (number !== null) value.textContent = (tile.text ?? numberText)(number);
+    if (number === null) continue;
+    shown.set(tile, number);
+    value.textContent = (tile.text ?? numberText)(number);
   }
   if (!history.length || sample[0] - history.at(-1)[0] >= STEP) {
     history.push(sample);
@@ -77,7 +86,8 @@ function draw() {
     });
     if (!points.length) continue;
     const text = tile.text ?? numberText;
-    const numbers = points.map(([, number]) => number);
+    // What is shown above is a point too: it is measured over a second, those of the chart over ten.
+    const numbers = [...points.map(([, number]) => number), ...(shown.has(tile) ? [shown.get(tile)] : [])];
     const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
     const [start, end] = [points[0][0], points.at(-1)[0]];
     const place = ([time, number]) =>
@@ -87,9 +97,28 @@ function draw() {
     const minutes = Math.max(1, Math.round((end - start) / 60_000));
     const period = minutes === 1 ? "the last minute" : `the last ${minutes} minutes`;
     chart.setAttribute("aria-label", `${tile.name} in ${period}: from ${text(least)} to ${text(most)}`);
-    scale.replaceChildren(make("span", {}, `${minutes} min`), make("span", {}, `at most ${text(most)}`));
+    chart.onpointermove = ({ clientX }) => {
+      const { left, width } = chart.getBoundingClientRect();
+      const wanted = start + ((end - start) * (clientX - left)) / Math.max(1, width);
+      const [time, number] = points.reduce((best, point) =>
+        (Math.abs(point[0] - wanted) < Math.abs(best[0] - wanted) ? point : best));
+      scale.replaceChildren(make("span", {}, clockText(time)), make("span", {}, text(number)));
+    };
+    const rest = () => scale.replaceChildren(make("span", {}, `${minutes} min`), make("span", {}, `at most ${text(most)}`));
+    chart.onpointerleave = rest;
+    // The value under the pointer stays until it moves.
+    if (!chart.matches(":hover")) rest();
   }
 }
+
+function durationText(seconds) {
+  for (const [unit, length] of [["day", 86_400], ["hour", 3_600], ["minute", 60]]) {
+    if (seconds >= length) return plural(Math.floor(seconds / length), unit);
+  }
+  return plural(seconds, "second");
+}
+
+const clockText = (time) => new Date(time).toLocaleTimeString("sv-SE");
 
 function shape(name, points) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -102,7 +131,7 @@ function showLimits(limits) {
   byId("no-limits").hidden = limits.length > 0;
   byId("limits-met").tBodies[0].replaceChildren(
     ...limits.map(({ limit, key, count }) =>
-      make("tr", {}, make("td", {}, limit), make("td", { class: "mono" }, key), make("td", { class: "number" }, numberText(count))),
+      make("tr", {}, make("td", {}, limit), make("td", { class: "mono" }, key.replace("apps.N", "apps.…")), make("td", { class: "number" }, numberText(count))),
     ),
   );
 }

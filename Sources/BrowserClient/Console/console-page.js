@@ -106,6 +106,17 @@ export const plural = (count, noun) => `${numberText(count)} ${noun}${count === 
 export const millisecondsText = (microseconds) =>
   microseconds > 0 && microseconds < 50 ? "< 0.1 ms" : `${numberText(microseconds / 1_000)} ms`;
 
+/** The name of a client's library: pusher-js calls itself "js". */
+export const libraryText = (client) => client?.replace(/^js(?=$|[ /])/, "pusher-js");
+
+/** A link to a view whose form `form` gets these values. */
+export const viewLink = (view, form, values, text) => make("button", { type: "button", class: "quiet", onclick: () => {
+  byId(form).reset();
+  for (const [name, value] of Object.entries(values)) byId(form).elements[name].value = value;
+  byId(form).dispatchEvent(new Event("input", { bubbles: true }));
+  location.hash = view;
+} }, text);
+
 /** The local date and time. */
 export const timeText = (milliseconds) => new Date(milliseconds).toLocaleString("sv-SE");
 

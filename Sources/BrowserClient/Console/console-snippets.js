@@ -50,6 +50,42 @@ function snippets(session, app) {
   enabledTransports: ["ws", "wss"],
 });
 pusher.subscribe("my-channel").bind("my-event", (data) => console.log(data));`],
+    ["Add-on for pusher-js", `<!-- Missed events arrive after a reconnect. Behind pusher-js, before new Pusher. -->
+<script src="${url}/fanfare-pusher.js"></script>`],
+    ["Laravel Echo", `window.Pusher = Pusher;
+window.Echo = new Echo({
+  broadcaster: "pusher",
+  key: "${app.key}",
+  cluster: "",
+  wsHost: "${host}",
+  ${isTLS ? "wssPort" : "wsPort"}: ${port},
+  forceTLS: ${isTLS},${path}
+  enabledTransports: ["ws", "wss"],
+});
+Echo.channel("my-channel").listen(".my-event", (data) => console.log(data));`],
+    ["Node", `import Pusher from "pusher";
+
+const pusher = new Pusher({
+  appId: "${app.id}", key: "${app.key}", secret: "${secret}",
+  host: "${host}", port: "${port}", useTLS: ${isTLS},
+});
+await pusher.trigger("my-channel", "my-event", { message: "hello" });`],
+    ["PHP", `$pusher = new Pusher\\Pusher("${app.key}", "${secret}", "${app.id}", [
+    "host" => "${host}", "port" => ${port}, "scheme" => "${scheme}", "useTLS" => ${isTLS},
+]);
+$pusher->trigger("my-channel", "my-event", ["message" => "hello"]);`],
+    ["Ruby", `require "pusher"
+
+pusher = Pusher::Client.new(
+  app_id: "${app.id}", key: "${app.key}", secret: "${secret}",
+  host: "${host}", port: ${port}, scheme: "${scheme}",
+)
+pusher.trigger("my-channel", "my-event", { message: "hello" })`],
+    ["Go", `client := pusher.Client{
+	AppID: "${app.id}", Key: "${app.key}", Secret: "${secret}",
+	Host: "${host.includes(":") ? `[${host}]` : host}:${port}", Secure: ${isTLS},
+}
+err := client.Trigger("my-channel", "my-event", map[string]string{"message": "hello"})`],
     ["Laravel .env", `BROADCAST_CONNECTION=pusher
 PUSHER_APP_ID=${app.id}
 PUSHER_APP_KEY=${app.key}

@@ -23,13 +23,24 @@ function show({ endpoints, counters, deadLetters, deadLetterCount, problem }) {
   if (problem) throw new Error(problem);
 }
 
-function endpoint({ app, url, events, prefix, suffix, headers, batching }) {
+/** What an endpoint's webhooks came to: in words, and whether the last attempt failed. */
+function endpointState({ delivered, failed, queued = 0, isFailing }) {
+  if (isFailing) return `fails, ${numberText(queued)} waiting`;
+  if (!delivered && !failed) return queued ? `${numberText(queued)} waiting` : "nothing sent yet";
+  return `works, ${numberText(delivered)} delivered${queued ? `, ${numberText(queued)} waiting` : ""}`;
+}
+
+function endpoint({ app, url, events, prefix, suffix, headers, batching, ...report }) {
+  const { delivered, failed, dead, queued, lastError, lastErrorTime, isFailing } = report;
   const channels = prefix || suffix ? `${prefix}…${suffix}` : "all";
   return make("li", {}, make("details", {},
-    make("summary", {}, make("span", { class: "mono" }, url), make("span", { class: "quiet" }, `app ${app}`)),
+    make("summary", {}, make("span", { class: "mono" }, url), make("span", { class: isFailing ? "problem" : "quiet" }, endpointState(report)),
+      make("span", { class: "quiet" }, `app ${app}`)),
     definitions([["Events", events.join(", ")], ["Channels", channels],
       ["Fields added", headers.length ? `${headers.join(", ")} (values hidden)` : "none"],
-      ["Batching", batching ? "yes" : "no"]])));
+      ["Batching", batching ? "yes" : "no"], ["Delivered", delivered], ["Attempts that failed", failed],
+      ["Given up", dead], ["Waiting", queued],
+      ["Last error", lastError && `${lastError}, ${timeText(lastErrorTime)}`]])));
 }
 
 function showLetters(letters, count) {
@@ -49,7 +60,7 @@ function letter({ id, app, url, cause, detail, events, time, givenUp, attempts, 
   return make("li", {}, make("details", {},
     make("summary", {}, make("time", { datetime: new Date(givenUp).toISOString() }, timeText(givenUp)),
       make("span", { class: "mono" }, url), make("span", { class: "problem" }, detail)),
-    definitions([["Number", id], ["App", app], ["Made", timeText(time)], ["Why", `${cause}: ${detail}`], ["Attempts", attempts]]),
+    definitions([["Number", id], ["App", app], ["Made", timeText(time)], ["Why", `${cause}: ${detail}`], ["Attempts since the broker’s start", attempts]]),
     make("pre", { tabindex: "0", "aria-label": "Events" }, events),
     make("div", { class: "row" },
       actionButton("Send again", "Send it again as a new webhook?", change("replay", "About to be sent again.")),

@@ -43,7 +43,7 @@ function showView() {
   LOADS[view]?.();
 }
 
-/** A broker that has started again has another key, which the next page gets. */
+/** A broker that has started again has another key, which the next page gets; without a session it gets the form. */
 async function reloadIfReplaced(key) {
   const session = await (await ask("session")).json();
   if (session.key !== key) location.reload();
@@ -65,6 +65,8 @@ function connect({ key, channel: name, path }) {
     byId("connection").dataset.state = state;
     byId("connection").textContent = STATES[state] ?? state;
     if (state === "stopped") reloadIfReplaced(key).catch(showProblem);
+    // The listener of a broker that has started again refuses the former key without a code. While it is away, this fails.
+    if (state === "waiting") reloadIfReplaced(key).catch(() => {});
   };
   fanfare.onerror = showProblem;
   fanfare.subscribe(name)
@@ -77,7 +79,7 @@ function connect({ key, channel: name, path }) {
 
 try {
   const session = await (await ask("session")).json();
-  startOverview();
+  startOverview(session);
   startEvents(session);
   startChannels(session);
   startConnections(session);

@@ -57,6 +57,11 @@ final class API {
             else { throw APIError(unknownApp: head.pathText(id)) }
             try allow(kind, of: app)
             let parameters = head.withQuery { QueryParameters(parsing: $0) }
+            let hidesData = core.context.console?.feed.showsData == false
+            guard !hidesData || !route.showsData(head.method, parameters) else {
+                let message = "console.payloads is false: the console shows no data of events"
+                throw APIError(status: 403, message: message)
+            }
             return accept(
                 APIRequest.Accepted(
                     app: app,

@@ -112,6 +112,18 @@ enum Route: Equatable {
         }
     }
 
+    /// Whether the answer may have the data of events.
+    func showsData(_ method: Method, _ parameters: QueryParameters) -> Bool {
+        switch self {
+        case .history, .trace: method != .delete
+        case .traces: true
+        case .channels, .channel:
+            parameters["info"]?.utf8.split(separator: UInt8(ascii: ","))
+                .contains { $0.elementsEqual("cache".utf8) } == true
+        default: false
+        }
+    }
+
     /// The kind of request, for its rate; `nil` for a route without an app.
     var kind: RequestAllowance.Kind? {
         switch self {

@@ -25,6 +25,8 @@ extension ClusterHome {
         as member: Member?,
         from position: PositionRequest?
     ) -> Bool {
+        // The console's page shows this node alone.
+        guard address.app != context.registry.consoleApp?.id else { return false }
         let remote = remotes[address] ?? follow(address)
         let subscription = PendingSubscription(request: request, member: member, position: position)
         guard store(of: remote).isolation != .closed else {

@@ -1,5 +1,6 @@
 import Archive
 import Broker
+import Dispatch
 import Logging
 import Net
 import PusherProtocol
@@ -26,6 +27,9 @@ final class BrokerConsole: Sendable {
     let sessions: ConsoleSessions?
     let log: Logger
     let limitHits: LimitHits
+    /// Where requests wait for the webhooks' file, and how many do.
+    let fileQueue = DispatchQueue(label: "fanfare.console")
+    let fileRequests = Atomic(0)
     private let configurationInForce: Mutex<Configuration>
     private let address: ChannelAddress
     private let place = Mutex<Place?>(nil)
@@ -85,6 +89,11 @@ final class BrokerConsole: Sendable {
     /// The counters of webhooks.
     func webhookCounters() -> WebhookCounters {
         place.withLock { $0?.webhooks }?.counters ?? WebhookCounters()
+    }
+
+    /// What became of each endpoint's webhooks.
+    func endpointReports() async -> [EndpointReport] {
+        await place.withLock { $0?.webhooks }?.endpointReports() ?? []
     }
 
     /// What the archive has; `nil` without one.
@@ -157,8 +166,14 @@ final class BrokerConsole: Sendable {
         var turn = 0
         // A page that subscribes while the broker stops begins a feed behind the cancellation.
         while !Task.isCancelled, isServed, isStarted, await isSubscribed(shards) {
+            await closeEndedPages()
             if turn % Self.interval.sample == 0, let sample = await sample() {
-                await send("load", samples.live(sample, limits: limitHits.counts), to: shards)
+                let load = samples.live(
+                    sample,
+                    limits: limitHits.counts,
+                    deadLetterCount: webhookCounters().dead
+                )
+                await send("load", load, to: shards)
             }
             if let batch = feed.takeBatch() { await send("events", batch, to: shards) }
             turn += 1

@@ -13,7 +13,7 @@ extension BrokerConsole {
 
     /// The connections that a page asks for, as JSON.
     ///
-    /// - Parameter parameters: `app`, `user`, `socket`, `address` and `client`, all of which a connection has to fit.
+    /// - Parameter parameters: `app`, `user`, `socket`, `address`, `client` and `channel`, all of which a connection has to fit.
     /// - Returns: The connections, the number of all that fit, and of all there are.
     func connections(_ parameters: QueryParameters) async -> Response {
         func text(_ name: String) -> String? { parameters[name].flatMap { $0.isEmpty ? nil : $0 } }
@@ -23,6 +23,7 @@ extension BrokerConsole {
             socketID: text("socket"),
             address: text("address"),
             library: text("client"),
+            channel: text("channel").flatMap { try? ChannelName($0) },
             isBehind: text("behind") != nil,
             channelsMax: Self.channelsMax.each
         )
@@ -58,6 +59,13 @@ extension BrokerConsole {
         writer.endArray()
         writer.endObject()
         return .json(writer.bytes)
+    }
+
+    /// Closes the pages of sessions that have ended.
+    func closeEndedPages() async {
+        for page in sessions?.takeEndedPages() ?? [] {
+            for shard in shards where await shard.close(page) { break }
+        }
     }
 
     /// Closes a connection, whose client reconnects at once.

@@ -39,7 +39,7 @@ final class ConsoleRequest: HTTPContentReceiver {
     func respond(to head: RequestHead, body: Span<UInt8>, on exchange: HTTPExchange) {
         let form = FormURLEncoded(decoding: body)
         switch purpose {
-        case .authorize: exchange.respond(authorize(form))
+        case .authorize: exchange.respond(authorize(form, head))
         case .signIn: exchange.respond(signIn(form, head, exchange))
         case .replay, .delete: change(form, head, exchange)
         }
@@ -54,14 +54,17 @@ final class ConsoleRequest: HTTPContentReceiver {
         default: return exchange.respond(.text("id is missing, or no number\n", status: 400))
         }
         let actor = console.actor(of: head, on: exchange.stream)
-        answers.answer(exchange) { [console] in console.change(change, by: actor) }
+        answers.answer(exchange) { [console] in
+            await console.withFile { console.change(change, by: actor) }
+        }
     }
 
-    private func authorize(_ form: FormURLEncoded?) -> Response {
+    private func authorize(_ form: FormURLEncoded?, _ head: RequestHead) -> Response {
         guard let socketID = form?["socket_id"].flatMap(SocketID.init),
             let channel = form?["channel_name"],
             let answer = console.authorization(of: channel, for: socketID)
         else { return .text("Only the console's channel is signed here\n", status: 403) }
+        console.sessions?.opens(socketID, head)
         return .json(answer)
     }
 

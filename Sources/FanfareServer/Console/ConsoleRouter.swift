@@ -63,7 +63,10 @@ final class ConsoleRouter {
             let actor = console.actor(of: head, on: stream)
             console.log.info("console: signed out", metadata: actor.metadata)
             console.sessions?.signOut(head)
-            return .answer(.text("Signed out\n"))
+            return later {
+                await $0.closeEndedPages()
+                return .text("Signed out\n")
+            }
         case (.get, "/console/connections"):
             let parameters = head.withQuery { QueryParameters(parsing: $0) }
             return later { await $0.connections(parameters) }
@@ -73,7 +76,11 @@ final class ConsoleRouter {
             }
             let actor = console.actor(of: head, on: stream)
             return later { await $0.close(socketID, by: actor) }
-        case (.get, "/console/webhooks"): return later { $0.webhooks(registry) }
+        case (.get, "/console/webhooks"):
+            return later { console in
+                let reports = await console.endpointReports()
+                return await console.withFile { console.webhooks(registry, reports) }
+            }
         case (.post, "/console/webhooks/replay"):
             return .accept(ConsoleRequest(.replay, console, answers))
         case (.post, "/console/webhooks/delete"):
@@ -209,7 +216,7 @@ final class ConsoleResponder: HTTPResponder {
 
     init(_ console: BrokerConsole, _ core: ShardCore, draining: DrainingStreams) {
         router = ConsoleRouter(console, core)
-        gateway = Gateway(core: core, draining: draining)
+        gateway = Gateway(core: core, draining: draining, isOfConsole: true)
         let prefix = core.context.settings.pathPrefix
         browserFiles = BrowserFiles(pathPrefix: prefix)
         socketPath = "\(prefix)/app/\(console.app.key)"

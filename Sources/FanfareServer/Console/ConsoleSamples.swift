@@ -1,5 +1,6 @@
 import Broker
 import Glibc
+import Net
 import PusherProtocol
 import Synchronization
 
@@ -57,6 +58,7 @@ final class ConsoleSamples: Sendable {
         }
     }
 
+    private let start = MonotonicTime.current
     private let samples = Mutex<(ring: [Sample], start: Int)>(([], 0))
 
     /// Adds a sample, in place of the oldest one of an hour.
@@ -81,12 +83,20 @@ final class ConsoleSamples: Sendable {
         return writer.bytes
     }
 
-    /// The present load as JSON, with the limits that were met since the start.
-    func live(_ sample: Sample, limits: [(limit: Limit, count: Int)]) -> [UInt8] {
+    /// The present load as JSON, with the limits that were met, and the webhooks that became dead letters, since the start.
+    func live(
+        _ sample: Sample,
+        limits: [(limit: Limit, count: Int)],
+        deadLetterCount: Int
+    ) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("sample")
         sample.write(to: &writer)
+        writer.members([
+            ("uptime", Int(start.duration(to: .current) / .seconds(1))),
+            ("deadLetters", deadLetterCount),
+        ])
         writer.name("limits")
         writer.beginArray()
         for (limit, count) in limits {

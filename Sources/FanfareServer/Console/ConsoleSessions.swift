@@ -15,14 +15,22 @@ final class ConsoleSessions: Sendable {
     }
 
     private struct State {
-        /// The end and the number of each session, by its token.
-        var sessions: [String: (end: MonotonicTime, number: Int)] = [:]
+        /// The sessions by their tokens.
+        var sessions: [String: Session] = [:]
         var lastNumber = 0
+        /// The pages of sessions that have ended.
+        var endedPages: [SocketID] = []
         /// The failures of each address in this minute.
         var failures: [ClientAddress?: Int] = [:]
-        var failureCount = 0
         /// The end of this minute.
         var minuteEnd = MonotonicTime.current
+    }
+
+    private struct Session {
+        let end: MonotonicTime
+        let number: Int
+        /// The connections of its pages, the newest last.
+        var pages: [SocketID] = []
     }
 
     /// The name of the cookie.
@@ -31,8 +39,13 @@ final class ConsoleSessions: Sendable {
     static let lifetime = 12 * 3_600
     /// The maximum number of sessions; one more ends the oldest.
     private static let sessionsMax = 100
-    /// The maximum number of failures in a minute, of one address and of all.
-    private static let failuresMax = (each: 5, all: 60)
+    /// The maximum number of pages of a session; one more ends the oldest.
+    private static let pagesMax = 50
+    /// The maximum number of failures of an address in a minute, and of the addresses that are counted.
+    ///
+    /// There is none for all addresses together: anybody could lock out everybody. Further addresses are not counted, since
+    /// the password has at least twelve characters.
+    private static let failuresMax = (each: 5, addresses: 4_096)
     private static let message = "password"
 
     private let state = Mutex(State())
@@ -64,27 +77,27 @@ final class ConsoleSessions: Sendable {
         let isRight = isPassword(password)
         return state.withLock { state in
             if now >= state.minuteEnd {
-                (state.failures, state.failureCount) = ([:], 0)
+                state.failures = [:]
                 state.minuteEnd = now.advanced(by: .seconds(60))
             }
-            guard state.failureCount < Self.failuresMax.all,
-                state.failures[address, default: 0] < Self.failuresMax.each
-            else { return .tooManyFailures }
+            let count = state.failures[address] ?? 0
+            guard count < Self.failuresMax.each else { return .tooManyFailures }
             guard isRight else {
-                state.failures[address, default: 0] += 1
-                state.failureCount += 1
+                if count > 0 || state.failures.count < Self.failuresMax.addresses {
+                    state.failures[address] = count + 1
+                }
                 return .wrongPassword
             }
-            state.sessions = state.sessions.filter { $0.value.end > now }
+            Self.removeExpired(&state, at: now)
             if state.sessions.count >= Self.sessionsMax,
                 let oldest = state.sessions.min(by: { $0.value.end < $1.value.end })
             {
-                state.sessions[oldest.key] = nil
+                Self.end(oldest.key, &state)
             }
             let token = BrokerConsole.token(length: 64)
             state.lastNumber += 1
             let end = now.advanced(by: .seconds(Self.lifetime))
-            state.sessions[token] = (end, state.lastNumber)
+            state.sessions[token] = Session(end: end, number: state.lastNumber)
             return .accepted(token: token, number: state.lastNumber)
         }
     }
@@ -92,7 +105,38 @@ final class ConsoleSessions: Sendable {
     /// Ends the session of a request.
     func signOut(_ head: RequestHead) {
         guard let token = Self.token(of: head) else { return }
-        state.withLock { $0.sessions[token] = nil }
+        state.withLock { Self.end(token, &$0) }
+    }
+
+    /// Records that a page of a request's session connects, whose connection ends with the session.
+    func opens(_ page: SocketID, _ head: RequestHead) {
+        guard let token = Self.token(of: head) else { return }
+        state.withLock { state in
+            guard var session = state.sessions[token] else { return }
+            if session.pages.count >= Self.pagesMax {
+                state.endedPages.append(session.pages.removeFirst())
+            }
+            session.pages.append(page)
+            state.sessions[token] = session
+        }
+    }
+
+    /// Returns the connections of pages whose sessions have ended since the last call, to be closed.
+    func takeEndedPages(at now: MonotonicTime = .current) -> [SocketID] {
+        state.withLock { state in
+            Self.removeExpired(&state, at: now)
+            defer { state.endedPages = [] }
+            return state.endedPages
+        }
+    }
+
+    private static func removeExpired(_ state: inout State, at now: MonotonicTime) {
+        for (token, session) in state.sessions where session.end <= now { end(token, &state) }
+    }
+
+    private static func end(_ token: String, _ state: inout State) {
+        guard let session = state.sessions.removeValue(forKey: token) else { return }
+        state.endedPages += session.pages
     }
 
     /// Whether a request belongs to a session.

@@ -1,23 +1,53 @@
 import Broker
+import Dispatch
 import HTTP1
 import Logging
 import PusherProtocol
+import Synchronization
 import Webhooks
 
 /// The webhooks that the console shows, and the dead letters that it sends again.
 extension BrokerConsole {
     /// The maximum number of dead letters in a list, and of the characters of each one's events.
     private static let lettersMax = (count: 50, length: 2_048)
+    /// The maximum number of requests that wait for the file; one more is answered with 503.
+    private static let fileRequestsMax = 4
+
+    /// Makes an answer that may wait for the disk, or for another process that writes to the file.
+    ///
+    /// One at a time and on a thread of its own: the threads of the runtime must not wait.
+    ///
+    /// - Parameter make: Makes the answer.
+    /// - Returns: The answer; 503 if others wait already.
+    func withFile(_ make: @escaping @Sendable () -> Response) async -> Response {
+        guard fileRequests.add(1, ordering: .relaxed).newValue <= Self.fileRequestsMax else {
+            fileRequests.subtract(1, ordering: .relaxed)
+            let message = "Other requests wait for the file of webhooks.database: try again\n"
+            return .text(message, status: 503)
+        }
+        defer { fileRequests.subtract(1, ordering: .relaxed) }
+        return await withCheckedContinuation { continuation in
+            fileQueue.async { continuation.resume(returning: make()) }
+        }
+    }
 
     /// The endpoints, the counters and the last dead letters, as JSON.
-    func webhooks(_ registry: AppRegistry) -> Response {
+    func webhooks(_ registry: AppRegistry, _ reports: [EndpointReport]) -> Response {
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("endpoints")
         writer.beginArray()
         let apps = registry.webhookEndpoints.sorted { $0.key.text < $1.key.text }
         for (app, endpoints) in apps {
-            for endpoint in endpoints { writer.write(endpoint, of: app) }
+            var ordinals: [String: Int] = [:]
+            for endpoint in endpoints {
+                let ordinal = ordinals[endpoint.url, default: 0]
+                ordinals[endpoint.url] = ordinal + 1
+                let report = reports.first {
+                    $0.app == app && $0.url == endpoint.url && $0.ordinal == ordinal
+                }
+                writer.write(endpoint, of: app, report)
+            }
         }
         writer.endArray()
         let counters = webhookCounters()
@@ -107,7 +137,11 @@ enum DeadLetterChange: Sendable, Equatable {
 }
 
 extension JSONWriter {
-    fileprivate mutating func write(_ endpoint: WebhookEndpoint, of app: AppID) {
+    fileprivate mutating func write(
+        _ endpoint: WebhookEndpoint,
+        of app: AppID,
+        _ report: EndpointReport?
+    ) {
         beginObject()
         name("app")
         string(app.text)
@@ -124,6 +158,16 @@ extension JSONWriter {
         endArray()
         name("batching")
         boolean(endpoint.isBatched)
+        if let report {
+            name("isFailing")
+            boolean(report.isFailing)
+            members([
+                ("delivered", report.counts.delivered), ("failed", report.counts.failedAttempts),
+                ("dead", report.counts.dead), ("queued", report.queued),
+                ("lastErrorTime", report.counts.lastErrorTime.map { Int($0) }),
+            ])
+            members([("lastError", report.counts.lastError)])
+        }
         endObject()
     }
 

@@ -14,9 +14,12 @@ final class Gateway {
     private let handshake: ServerHandshake
     /// The streams of clients that were refused.
     private let draining: DrainingStreams
+    /// Whether it is at the console's own listener.
+    private let isOfConsole: Bool
 
-    init(core: ShardCore, draining: DrainingStreams) {
+    init(core: ShardCore, draining: DrainingStreams, isOfConsole: Bool = false) {
         self.core = core
+        self.isOfConsole = isOfConsole
         self.draining = draining
         handshake = ServerHandshake(
             subprotocols: ["pusher-channels-protocol-7"],
@@ -115,13 +118,18 @@ final class Gateway {
         _ stream: Stream
     ) throws(ConnectionRefusal) -> (App, ClientAddress?) {
         guard core.stage != .draining else { throw ConnectionRefusal(.reconnectImmediately) }
-        guard core.context.settings.cluster?.status.isClosed != true else {
+        let found = try app(head, stream)
+        let isPage = found != nil && found === core.context.registry.consoleApp
+        // The page shows this node alone, and is needed most while the others are away.
+        guard isPage || core.context.settings.cluster?.status.isClosed != true else {
             throw ConnectionRefusal(
                 .overCapacity,
                 "The broker cannot reach the other nodes at present"
             )
         }
-        guard let app = try app(head, stream) else { throw ConnectionRefusal(.appDoesNotExist) }
+        guard let app = found, !isPage || isOfConsole || core.context.console?.isOpen == true else {
+            throw ConnectionRefusal(.appDoesNotExist)
+        }
         guard stream.isSecure || !app.isTLSOnly else { throw ConnectionRefusal(.appOnlyTLS) }
         guard app.isEnabled else { throw ConnectionRefusal(.appDisabled) }
         try checkOrigin(head, app)

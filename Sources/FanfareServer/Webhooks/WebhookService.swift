@@ -29,6 +29,11 @@ actor WebhookService {
     /// The counters of webhooks.
     nonisolated var counters: WebhookCounters { webhooks.counters }
 
+    /// What became of each endpoint's webhooks.
+    nonisolated func endpointReports() async -> [EndpointReport] {
+        await webhooks.endpointReports()
+    }
+
     /// Starts sending, if an app has webhooks.
     ///
     /// - Throws: The error that prevents sending, such as another broker that uses the same file.

@@ -143,6 +143,82 @@ import Testing
         }
     }
 
+    @Test("Wrong passwords from other addresses lock out nobody")
+    func otherAddressesLockOutNobody() throws {
+        var configuration = Configuration()
+        configuration.console.password = Self.password
+        let sessions = ConsoleSessions(configuration)
+        let start = MonotonicTime.current
+        func address(_ number: Int) throws -> ClientAddress {
+            let ip = "10.\(number >> 16).\(number >> 8 & 255).\(number & 255)"
+            let socket = try #require(SocketAddress(ip: ip, port: 1))
+            return try #require(ClientAddress(socket))
+        }
+        // More than the addresses that are counted.
+        for number in 1...5_000 {
+            #expect(sessions.signIn("", from: try address(number), at: start) == .wrongPassword)
+        }
+        guard case .accepted = sessions.signIn(Self.password, from: try address(0), at: start)
+        else {
+            Issue.record("the right password is refused")
+            return
+        }
+    }
+
+    private func signedIn(_ console: ConsoleClient) async throws -> ConsoleClient {
+        let answer = try await signIn(console, Self.password)
+        let match = try #require(answer.head.firstMatch(of: /fanfare_console=([0-9a-f]{64});/))
+        var console = console
+        console.cookie = String(match.1)
+        return console
+    }
+
+    @Test("The feed ends with the session: the page's connection is closed")
+    func theFeedEndsWithTheSession() async throws {
+        try await run { broker, console in
+            let console = try await signedIn(console)
+            let other = try await signedIn(console)
+            let page = try await console.subscribed()
+            let kept = try await other.subscribed()
+            #expect(try await console.request("POST", "/console/logout").status == 200)
+            var frame = try await page.next()
+            while frame.closeCode == nil { frame = try await page.next() }
+            #expect(frame.closeCode == 4200)
+            _ = try await kept.nextText()
+        }
+    }
+
+    @Test("The key of the page is of no use at the port of clients")
+    func theKeyIsOfTheListenerAlone() async throws {
+        try await run { broker, console in
+            let key = try await signedIn(console).session().key
+            let client = try await WebSocketWire(
+                port: broker.port,
+                target: "/app/\(key)?protocol=7"
+            )
+            #expect(try await client.nextText().contains(#""code":4001"#))
+            #expect(try await client.next().closeCode == 4001)
+        }
+    }
+
+    @Test(
+        "Without console.payloads no request of the console shows the data of events",
+        arguments: [
+            ("GET", "channels/cache-x?info=cache"), ("GET", "channels?info=cache"),
+            ("GET", "channels/x/history"), ("POST", "traces"), ("GET", "traces/1"),
+        ]
+    )
+    func hidesData(method: String, path: String) async throws {
+        try await run { _, console in
+            let console = try await signedIn(console)
+            let answer = try await console.request(method, "/console/apps/7/\(path)")
+            #expect(answer.status == 403)
+            #expect(answer.body.contains("console.payloads"))
+            let state = try await console.request("GET", "/console/apps/7/channels/cache-x")
+            #expect(state.status == 200)
+        }
+    }
+
     @Test(arguments: ["", "fanfare_console=", "fanfare_console=0000", "other=1"])
     func aForgedCookieIsRefused(cookie: String) async throws {
         try await run { _, console in

@@ -14,6 +14,8 @@ struct ConnectionQuery: Sendable {
     var address: String?
     /// A part of the name and version of the client's library.
     var library: String?
+    /// A channel that it is subscribed to.
+    var channel: ChannelName?
     /// Whether only those with queued data are selected: they read more slowly than they are sent to.
     var isBehind = false
     /// The maximum number of channels that each connection names.
@@ -83,6 +85,9 @@ extension Connections {
         }
         if let app = query.app, connection.app.id != app { return false }
         if query.isBehind, connection.stream.queuedByteCount == 0 { return false }
+        if let channel = query.channel, !connection.session.subscriptions.contains(channel) {
+            return false
+        }
         if let prefix = query.user, connection.user?.text.hasPrefix(prefix) != true { return false }
         if let prefix = query.socketID, !"\(connection.socketID)".hasPrefix(prefix) { return false }
         if let part = query.library, !library(of: connection).contains(part) { return false }

@@ -1,0 +1,47 @@
+public import Broker
+
+/// What became of the webhooks of one endpoint since the broker's start.
+public struct EndpointReport: Sendable, Equatable {
+    /// The app.
+    public let app: AppID
+    /// The endpoint's URL.
+    public let url: String
+    /// The index among the app's endpoints of the same URL, from zero.
+    public let ordinal: Int
+    /// The statistics.
+    public var counts: EndpointCounts
+    /// Webhooks queued now, those in flight included.
+    public var queued: Int
+    /// Whether the last attempt failed.
+    public var isFailing: Bool
+}
+
+/// The statistics of one endpoint.
+public struct EndpointCounts: Sendable, Equatable {
+    /// Requests answered with a 2xx.
+    public var delivered = 0
+    /// Failed requests.
+    public var failedAttempts = 0
+    /// Webhooks that became dead letters.
+    public var dead = 0
+    /// Why the last failed request failed; `nil` if none has.
+    public var lastError: String?
+    /// The time of that failure, in milliseconds since 1970.
+    public var lastErrorTime: Int64?
+}
+
+extension Dispatcher {
+    /// What became of each endpoint's webhooks, in no particular order.
+    var endpointReports: [EndpointReport] {
+        states.map { key, state in
+            EndpointReport(
+                app: key.app,
+                url: key.url,
+                ordinal: key.ordinal,
+                counts: state.counts,
+                queued: state.backlog.count,
+                isFailing: state.isFailing
+            )
+        }
+    }
+}
