@@ -1,4 +1,5 @@
 package import Broker
+import Primitives
 import PusherProtocol
 import Webhooks
 
@@ -117,7 +118,9 @@ package final class AppRegistry: Sendable {
     /// Whether a text is the secret of an app.
     func isSecret(_ text: String) -> Bool {
         entries.values.contains { entry in
-            entry.configuration.allCredentials.contains { $0.secret == text }
+            entry.configuration.allCredentials.contains {
+                $0.secret.utf8.elementsEqual(text.utf8)
+            }
         }
     }
 
@@ -126,7 +129,7 @@ package final class AppRegistry: Sendable {
         guard let credentials = app.flatMap({ entries[$0] })?.configuration.allCredentials else {
             return text
         }
-        return credentials.reduce(text) { $0.replacing($1.secret, with: "(secret)") }
+        return credentials.reduce(text) { $0.replacing(bytesOf: $1.secret, with: "(secret)") }
     }
 
     /// The differences from an earlier registry.

@@ -39,14 +39,16 @@ public struct FormURLEncoded: Sendable, Hashable {
     /// The first value of a name; nil if there is none.
     ///
     /// - Parameter name: The decoded name, case-sensitive.
-    public subscript(_ name: String) -> String? { pairs.first { $0.name == name }?.value }
+    public subscript(_ name: String) -> String? {
+        pairs.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+    }
 
     /// Returns all values of a name.
     ///
     /// - Parameter name: The decoded name, case-sensitive.
     /// - Returns: The values in order.
     public func all(_ name: String) -> [String] {
-        pairs.filter { $0.name == name }.map(\.value)
+        pairs.filter { $0.name.utf8.elementsEqual(name.utf8) }.map(\.value)
     }
 
     /// Encodes the form.

@@ -17,6 +17,10 @@ public struct Query: Sendable, Hashable {
 
         /// The decoded value; nil if it is malformed.
         public var value: String? { PercentEncoding.decode(rawValue) }
+
+        fileprivate func isNamed(_ name: String) -> Bool {
+            self.name?.utf8.elementsEqual(name.utf8) == true
+        }
     }
 
     /// The parts in order, without empty ones.
@@ -42,7 +46,7 @@ public struct Query: Sendable, Hashable {
     ///
     /// - Parameter name: The decoded name, case-sensitive.
     public subscript(_ name: String) -> String? {
-        items.first { $0.name == name }?.value
+        items.first { $0.isNamed(name) }?.value
     }
 
     /// Returns the decoded values of all parts with this name.
@@ -50,6 +54,6 @@ public struct Query: Sendable, Hashable {
     /// - Parameter name: The decoded name, case-sensitive.
     /// - Returns: The values in order, without malformed ones.
     public func all(_ name: String) -> [String] {
-        items.compactMap { $0.name == name ? $0.value : nil }
+        items.compactMap { $0.isNamed(name) ? $0.value : nil }
     }
 }

@@ -94,7 +94,9 @@ public struct ProtocolLimits: Equatable, Sendable {
     func dataLength(of channel: String) -> DataLengthLimit {
         // Nearly always there are none.
         guard !dataRules.isEmpty,
-            let rule = dataRules.first(where: { channel.hasPrefix($0.channelPrefix) })
+            let rule = dataRules.first(where: {
+                channel.utf8.starts(with: $0.channelPrefix.utf8)
+            })
         else { return DataLengthLimit(max: dataLengthMax, key: "event_data_length_max") }
         return DataLengthLimit(max: rule.lengthMax, key: "event_data_rules")
     }

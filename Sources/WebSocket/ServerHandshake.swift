@@ -153,7 +153,11 @@ public struct ServerHandshake: Sendable {
     private func check(_ given: [String]) throws(HandshakeRefusal) {
         guard let origins else { return }
         for origin in given {
-            guard origins.contains(where: { $0.lowercased() == origin.lowercased() }) else {
+            guard
+                origins.contains(where: {
+                    $0.lowercased().utf8.elementsEqual(origin.lowercased().utf8)
+                })
+            else {
                 throw .origin(origin)
             }
         }

@@ -132,7 +132,7 @@ actor Dispatcher {
         }
         turn()
         phase = .stopping
-        for key in states.keys { closeBatch(of: key) }
+        for key in Array(states.keys) { closeBatch(of: key) }
         turn()
         let deadline = Task { [clock, due = clock.uptime + limit.wholeMilliseconds] in
             guard (try? await clock.sleep(until: due)) != nil else { return }
@@ -162,7 +162,7 @@ actor Dispatcher {
 
     func replace(apps: [WebhookApp]) {
         let kept = Set(apps.flatMap { app in app.keyedEndpoints.map { $0.0 } })
-        for key in states.keys where !kept.contains(key) { closeBatch(of: key) }
+        for key in Array(states.keys) where !kept.contains(key) { closeBatch(of: key) }
         let former = states
         (self.apps, states, endpointsOfApp) = Self.tables(of: apps, keeping: former, settings)
         for (key, var state) in former where states[key] == nil {
@@ -216,7 +216,8 @@ actor Dispatcher {
         for (key, state) in states where state.batch.map({ $0.due <= now }) == true {
             closeBatch(of: key)
         }
-        for key in states.keys { sendReady(of: key, at: now) }
+        // A copy of the keys: the dictionary's own would share its storage, and the first change copy each backlog.
+        for key in Array(states.keys) { sendReady(of: key, at: now) }
         save()
         let backlogs = states.values.map(\.backlog)
         let queued = backlogs.reduce(0) { $0 + $1.count }

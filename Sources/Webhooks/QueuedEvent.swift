@@ -148,7 +148,7 @@ extension Dispatcher {
 
     private func withdraw(_ queues: Set<Int>) {
         withdrawnQueues.formUnion(queues)
-        for key in states.keys {
+        for key in Array(states.keys) {
             for delivery in states[key]?.backlog.removeWaiting(where: isWithdrawn) ?? [] {
                 forget(delivery.origins)
             }

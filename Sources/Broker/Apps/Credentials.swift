@@ -52,6 +52,6 @@ public struct Credentials: Sendable {
 
     /// The secret of a key; `nil` if the key is not one of the app's.
     public func secret(of key: String) -> AppSecret? {
-        key == self.key ? secret : others.first { $0.key == key }?.secret
+        key.withUTF8Bytes { secret(of: $0) }
     }
 }

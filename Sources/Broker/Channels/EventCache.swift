@@ -125,9 +125,12 @@ public struct EventCache: Sendable {
         at now: Int64,
         missesMax: Int
     ) -> Bool {
-        let misses = stores[address.app]?.misses ?? [:]
-        if let last = misses[address.name], now - last < EventCache.missInterval { return false }
-        if misses.count < missesMax {
+        if let last = stores[address.app]?.misses[address.name],
+            now - last < EventCache.missInterval
+        {
+            return false
+        }
+        if stores[address.app]?.misses.count ?? 0 < missesMax {
             stores[address.app, default: Store()].misses[address.name] = now
         }
         return true
@@ -135,7 +138,7 @@ public struct EventCache: Sendable {
 
     /// Removes expired events and misses.
     public mutating func expire(at now: Int64) {
-        for app in stores.keys {
+        for app in Array(stores.keys) {
             guard var store = stores.removeValue(forKey: app) else { continue }
             while store.lineStart < store.line.count, store.line[store.lineStart].expiry <= now {
                 store.dropFirst()

@@ -70,7 +70,7 @@ public struct PublishedKeys: Sendable {
         on address: ChannelAddress,
         at now: Int64
     ) -> Verdict {
-        expire(at: now)
+        expire(address.app, at: now)
         let place = Place(channel: address.name, key: key)
         guard let known = stores[address.app]?.events[place] else { return .new }
         return known.digest == digest ? .repeated(known.position) : .conflicting
@@ -142,9 +142,14 @@ public struct PublishedKeys: Sendable {
 
     /// Removes expired keys.
     mutating func expire(at now: Int64) {
-        for app in stores.keys {
-            while let expiry = stores[app]?.first, expiry <= now { stores[app]?.dropFirst() }
-            if stores[app]?.first == nil { stores[app] = nil }
-        }
+        // A copy of the keys: the dictionary's own would share its storage, and the first change copy every store.
+        for app in Array(stores.keys) { expire(app, at: now) }
+    }
+
+    /// Removes the expired keys of an app.
+    private mutating func expire(_ app: AppID, at now: Int64) {
+        guard let first = stores[app]?.first, first <= now else { return }
+        while let expiry = stores[app]?.first, expiry <= now { stores[app]?.dropFirst() }
+        if stores[app]?.first == nil { stores[app] = nil }
     }
 }

@@ -80,7 +80,8 @@ extension Streams {
 
     /// Drops messages that are too old, and forgets channels that have been vacant for a day.
     public mutating func removeExpired(at now: Int64) {
-        for key in queues.keys {
+        // A copy of the keys: the dictionary's own would share its storage, and the first change copy each queue.
+        for key in Array(queues.keys) {
             while let first = queues[key]?.first,
                 (first.second + 1 + Int64(key.ageMax)) * 1_000 <= now
             {

@@ -25,7 +25,9 @@ enum Admission {
         case .public, .cache: return nil
         case .private, .privateCache, .encrypted, .encryptedCache, .presence, .presenceCache: break
         case .serverToUser:
-            guard let user, user.id.text == channel.userID else { throw .notTheUser(channel) }
+            guard let user, user.id == channel.userID.map(UserID.init) else {
+                throw .notTheUser(channel)
+            }
             return nil
         }
         guard let auth, !auth.isEmpty else {

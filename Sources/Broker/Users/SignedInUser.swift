@@ -84,7 +84,10 @@ public struct SignedInUser: Equatable, Sendable {
         var seen: Set<UserID> = []
         var count = 0
         while let element = try? scanner.nextElement(in: text) {
-            guard element.kind == .string else { throw .invalidWatchlist }
+            // A longer one is no user's. In UTF-8 a character has at most four bytes.
+            guard element.kind == .string,
+                element.decodedLength <= 4 * limits.texts.userIDLengthMax
+            else { throw .invalidWatchlist }
             count += 1
             guard users.count < limits.watchlistMax else { continue }
             let user = UserID(element.string(in: text))

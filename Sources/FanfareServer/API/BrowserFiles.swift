@@ -93,11 +93,15 @@ extension BrowserFiles.Resource {
 
     /// Whether a list of entity tags has this one (RFC 9110 §13.1.2, weak comparison).
     private static func list(_ field: String, has entityTag: String) -> Bool {
-        field.split(separator: ",").contains { element in
-            let tag = element.drop { $0 == " " || $0 == "\t" }
-            let opaque = tag.hasPrefix("W/") ? tag.dropFirst(2) : tag
-            let text = opaque.prefix { $0 != " " && $0 != "\t" }
-            return text == entityTag || text == "*"
+        field.utf8.split(separator: UInt8(ascii: ",")).contains { element in
+            let tag = element.drop(while: Self.isBlank)
+            let opaque = tag.starts(with: "W/".utf8) ? tag.dropFirst(2) : tag
+            let text = opaque.prefix { !Self.isBlank($0) }
+            return text.elementsEqual(entityTag.utf8) || text.elementsEqual("*".utf8)
         }
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
     }
 }

@@ -37,6 +37,8 @@ final class ConsoleSessions: Sendable {
     static let cookie = "fanfare_console"
     /// The lifetime of a session, in seconds.
     static let lifetime = 12 * 3_600
+    /// The length of a session's token, in bytes.
+    private static let tokenLength = 64
     /// The maximum number of sessions; one more ends the oldest.
     private static let sessionsMax = 100
     /// The maximum number of pages of a session; one more ends the oldest.
@@ -94,7 +96,7 @@ final class ConsoleSessions: Sendable {
             {
                 Self.end(oldest.key, &state)
             }
-            let token = BrokerConsole.token(length: 64)
+            let token = BrokerConsole.token(length: Self.tokenLength)
             state.lastNumber += 1
             let end = now.advanced(by: .seconds(Self.lifetime))
             state.sessions[token] = Session(end: end, number: state.lastNumber)
@@ -164,9 +166,11 @@ final class ConsoleSessions: Sendable {
 
     private static func token(of head: RequestHead) -> String? {
         for field in head.fields("cookie") {
-            for part in field.split(separator: ";") {
-                let pair = part.drop { $0 == " " }
-                if pair.hasPrefix(cookie + "=") { return String(pair.dropFirst(cookie.count + 1)) }
+            for part in field.utf8.split(separator: UInt8(ascii: ";")) {
+                let pair = part.drop { $0 == UInt8(ascii: " ") }
+                guard pair.starts(with: "\(cookie)=".utf8) else { continue }
+                let token = pair.dropFirst(cookie.utf8.count + 1)
+                return token.count == tokenLength ? String(Substring(token)) : nil
             }
         }
         return nil

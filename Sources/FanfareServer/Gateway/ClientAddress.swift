@@ -44,7 +44,8 @@ struct TrustedProxies: Sendable {
     func address(of peer: SocketAddress?, _ head: RequestHead) -> SocketAddress? {
         guard let peer else { return nil }
         guard isTrusted(peer) else { return peer }
-        let entries = head.fields("x-forwarded-for").joined(separator: ",").split(separator: ",")
+        let entries = head.fields("x-forwarded-for").joined(separator: ",").utf8
+            .split(separator: UInt8(ascii: ","))
         for text in entries.reversed() {
             guard let address = Self.address(text) else { return nil }
             if !isTrusted(address) { return address }
@@ -57,13 +58,17 @@ struct TrustedProxies: Sendable {
     }
 
     /// Parses an entry of the field: an address, to which some proxies append a port.
-    private static func address(_ text: Substring) -> SocketAddress? {
-        let text = text.drop { $0 == " " || $0 == "\t" }
-        let end = text.lastIndex { $0 != " " && $0 != "\t" }
+    private static func address(_ text: Substring.UTF8View) -> SocketAddress? {
+        let text = text.drop(while: isBlank)
+        let end = text.lastIndex { !isBlank($0) }
         guard let end else { return nil }
-        let entry = text[...end]
+        let entry = Substring(text[...end])
         if let address = SocketAddress(ip: String(entry), port: 0) { return address }
-        guard let colon = entry.lastIndex(of: ":") else { return nil }
+        guard let colon = entry.utf8.lastIndex(of: UInt8(ascii: ":")) else { return nil }
         return SocketAddress(ip: String(entry[..<colon]), port: 0)
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
     }
 }

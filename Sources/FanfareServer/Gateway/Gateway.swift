@@ -191,7 +191,7 @@ final class Gateway {
         guard !app.allowedOrigins.isEmpty,
             head.withField("origin", { app.admits(origin: $0) }) == false
         else { return }
-        let origin = (head.field("origin") ?? "").prefix(200)
+        let origin = String((head.field("origin") ?? "").unicodeScalars.prefix(200))
         throw ConnectionRefusal(
             .unauthorized,
             "The origin \"\(origin)\" may not connect: it is not among the app's allowed origins"

@@ -79,7 +79,8 @@ final class ActivityLog: BrokerObserver {
         }
         if let key = refusal.unknownKey {
             let isSecret = registry.isSecret(key)
-            metadata["key"] = isSecret ? "(the secret of an app)" : "\(key.prefix(100))"
+            let shown = String(key.unicodeScalars.prefix(100))
+            metadata["key"] = isSecret ? "(the secret of an app)" : "\(shown)"
         }
         log.info("\(refusal.subject.rawValue) refused", metadata: metadata)
     }

@@ -1,4 +1,5 @@
 internal import Logging
+import Primitives
 
 /// The format of a log line.
 public enum LogFormat: String, Sendable, Hashable, CaseIterable {
@@ -46,8 +47,8 @@ struct TextLogFormatter: LogFormatter {
         if !record.fields.isEmpty { line += " " }
         for (name, value) in record.fields {
             let text = "\(value)".printable
-            let needsQuotes = text.isEmpty || text.contains { $0 == " " || $0 == "\"" || $0 == "=" }
-            let shown = needsQuotes ? "\"\(text.replacing("\"", with: "\\\""))\"" : text
+            let needsQuotes = text.isEmpty || text.utf8.contains { " \"=".utf8.contains($0) }
+            let shown = needsQuotes ? "\"\(text.replacing(bytesOf: "\"", with: "\\\""))\"" : text
             line += " \(color("2"))\(name.printable)=\(color("0"))\(shown)"
         }
         bytes += line.utf8

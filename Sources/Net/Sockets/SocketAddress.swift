@@ -20,8 +20,10 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     ///   - ip: `127.0.0.1`, `::1`, or `[::1]`; not a host name.
     ///   - port: The port; 0 lets the kernel choose one when listening.
     public init?(ip: String, port: UInt16) {
-        let isBracketed = ip.hasPrefix("[") && ip.hasSuffix("]")
-        let text = isBracketed ? String(ip.dropFirst().dropLast()) : ip
+        // By bytes: a proxy passes on what its client has sent.
+        let isBracketed =
+            ip.utf8.first == UInt8(ascii: "[") && ip.utf8.last == UInt8(ascii: "]")
+        let text = isBracketed ? String(Substring(ip.utf8.dropFirst().dropLast())) : ip
         guard !text.utf8.contains(0) else { return nil }
         var bytes = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET6, text, &bytes) == 1 {

@@ -91,9 +91,12 @@ extension QueryParameters {
     ///
     /// - Throws: 400 with the names of the other parameters.
     public func refuseAllButSignature() throws(APIError) {
-        let extraneous = names.filter { $0 != "body_md5" && !$0.hasPrefix("auth_") }
+        let extraneous = names.filter {
+            !$0.utf8.elementsEqual("body_md5".utf8) && !$0.utf8.starts(with: "auth_".utf8)
+        }
         guard extraneous.isEmpty else {
-            let list = extraneous.prefix(8).map { String($0.prefix(64)) }.joined(separator: ", ")
+            let list = extraneous.prefix(8).map { String($0.unicodeScalars.prefix(64)) }
+                .joined(separator: ", ")
             let shown = String(
                 decoding: JSONWriter.token(list).dropFirst().dropLast(),
                 as: UTF8.self

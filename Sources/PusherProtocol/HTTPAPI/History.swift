@@ -33,13 +33,13 @@ public struct HistoryQuery: Equatable, Sendable {
         since = try Self.number("since", parameters, 0...Int64(1) << 53)
         until = try Self.number("until", parameters, 0...Int64(1) << 53)
         limit = try Self.number("limit", parameters, 1...Self.limitMax) ?? limit
-        switch parameters["order"] {
-        case nil, "oldest": break
-        case "newest": isNewestFirst = true
-        case let order?:
-            throw .badRequest(
-                "Invalid order: \(APIError.quote(order, lengthMax: 64)) (it is oldest or newest)"
-            )
+        if let order = parameters["order"] {
+            isNewestFirst = order.utf8.elementsEqual("newest".utf8)
+            guard isNewestFirst || order.utf8.elementsEqual("oldest".utf8) else {
+                throw .badRequest(
+                    "Invalid order: \(APIError.quote(order, lengthMax: 64)) (it is oldest or newest)"
+                )
+            }
         }
         guard let text = parameters["stream"] else { return }
         guard let stream = StreamID(text) else {

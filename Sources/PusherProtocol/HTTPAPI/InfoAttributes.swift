@@ -1,3 +1,5 @@
+import Primitives
+
 /// The attributes of channels that a request to the HTTP API asks for.
 public struct InfoAttributes: OptionSet, Hashable, Sendable {
     /// One bit for each attribute.
@@ -21,15 +23,16 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
     /// - Throws: 400 for an attribute that does not exist.
     public init(_ list: String) throws(APIError) {
         var attributes: InfoAttributes = []
-        for name in list.split(separator: ",") {
-            switch name.filter({ $0 != " " }) {
-            case "user_count": attributes.insert(.userCount)
-            case "subscription_count": attributes.insert(.subscriptionCount)
-            case "cache": attributes.insert(.cache)
-            case "position": attributes.insert(.position)
+        for name in list.utf8.split(separator: UInt8(ascii: ",")) {
+            let word = name.filter { $0 != UInt8(ascii: " ") }
+            switch true {
+            case word.span.equals("user_count"): attributes.insert(.userCount)
+            case word.span.equals("subscription_count"): attributes.insert(.subscriptionCount)
+            case word.span.equals("cache"): attributes.insert(.cache)
+            case word.span.equals("position"): attributes.insert(.position)
             default:
                 throw .badRequest(
-                    "Unknown info attribute: \(APIError.quote(String(name), lengthMax: 64)) "
+                    "Unknown info attribute: \(APIError.quote(String(Substring(name)), lengthMax: 64)) "
                         + "(known are user_count, subscription_count, cache and position)"
                 )
             }

@@ -65,11 +65,9 @@ public enum ClientMessage: Equatable, Sendable {
                 )
             }
         default:
-            let name = event.string(in: text)
-            guard name.hasPrefix("pusher") || members.channel == nil else {
-                throw .notPrefixed
-            }
-            return .unsupported(event: name)
+            guard EventName.starts(event, with: "pusher", in: text) || members.channel == nil
+            else { throw .notPrefixed }
+            return .unsupported(event: event.string(in: text))
         }
     }
 

@@ -22,7 +22,7 @@ extension ServerMessage {
             userID: string(members.userID),
             serial: members.serial(in: text)
         )
-        guard event.name.hasPrefix("pusher") else { return .event(event) }
+        guard event.name.utf8.starts(with: "pusher".utf8) else { return .event(event) }
         if event.name == "pusher_internal:position", let channel = event.channel {
             return .position(channel: channel, serial: event.serial, key: string(members.key))
         }

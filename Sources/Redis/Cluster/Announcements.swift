@@ -95,9 +95,9 @@ extension ChannelAnnouncement.Content {
             guard let count = Int(body.string()) else { return nil }
             self = .count(count)
         case UInt8(ascii: "!"):
-            let parts = body.string().split(separator: " ", omittingEmptySubsequences: false)
-            guard parts.count == 2, let id = UInt64(parts[0]),
-                let reason = ChannelAnnouncement.Beginning(rawValue: String(parts[1]))
+            let parts = splitAtSpaces(body.copy()[...])
+            guard parts.count == 2, let id = UInt64(text(parts[0])),
+                let reason = ChannelAnnouncement.Beginning(rawValue: text(parts[1]))
             else { return nil }
             self = .stream(id, reason)
         default: return nil
@@ -116,9 +116,9 @@ public enum UserAnnouncement: Hashable, Sendable {
 
     /// Parses an announcement; nil for another form.
     public init?(_ bytes: [UInt8]) {
-        let words = text(bytes[...]).split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 2, let time = Int64(words[1]) else { return nil }
-        switch words[0] {
+        let words = splitAtSpaces(bytes[...])
+        guard words.count == 2, let time = Int64(text(words[1])) else { return nil }
+        switch text(words[0]) {
         case "online": self = .online(at: time)
         case "offline": self = .offline(at: time)
         case "terminate": self = .terminate(at: time)
@@ -156,9 +156,9 @@ public struct InboxMessage: Hashable, Sendable {
             omittingEmptySubsequences: false
         )
         guard words.count >= 3 else { return nil }
-        let session = text(words[1]).split(separator: ":", maxSplits: 1)
+        let session = words[1].split(separator: UInt8(ascii: ":"), maxSplits: 1)
         guard session.count == 2 else { return nil }
-        self.session = ClusterSession(app: String(session[0]), token: String(session[1]))
+        self.session = ClusterSession(app: text(session[0]), token: text(session[1]))
         socketID = text(words[2])
         switch (text(words[0]), words.count) {
         case ("yield", 4):
@@ -185,6 +185,10 @@ extension UInt64 {
             self = sum
         }
     }
+}
+
+private func splitAtSpaces(_ bytes: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+    bytes.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
 }
 
 private func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }

@@ -130,9 +130,8 @@ public struct ClusterChannel: Hashable, Sendable {
 
     /// Parses ``id``; nil for another form.
     init?(id: some StringProtocol) {
-        let parts = id.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { return nil }
-        self.init(app: String(parts[0]), name: String(parts[1]))
+        guard let parts = halves(of: String(id)) else { return nil }
+        self.init(app: parts.app, name: parts.rest)
     }
 }
 
@@ -154,10 +153,15 @@ public struct ClusterUser: Hashable, Sendable {
 
     /// Parses ``text``; nil for another form.
     init?(text: some StringProtocol) {
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { return nil }
-        self.init(app: String(parts[0]), id: String(parts[1]))
+        guard let parts = halves(of: String(text)) else { return nil }
+        self.init(app: parts.app, id: parts.rest)
     }
+}
+
+/// Splits a text at its first colon, by bytes: a peer may have chosen what follows; nil without a colon.
+private func halves(of text: String) -> (app: String, rest: String)? {
+    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    return (String(text[..<colon]), String(text[text.utf8.index(after: colon)...]))
 }
 
 /// A key of Redis, or the name of a pub/sub channel.

@@ -125,9 +125,10 @@ public enum NodeItem: Hashable, Sendable {
 
     /// Parses a member of a node's items; nil for another form, and for `.`, which stands for the node itself.
     public init?(_ text: String) {
-        if text.hasPrefix("c:"), let channel = ClusterChannel(id: text.dropFirst(2)) {
+        let rest = Substring(text.utf8.dropFirst(2))
+        if text.utf8.starts(with: "c:".utf8), let channel = ClusterChannel(id: rest) {
             self = .channel(channel)
-        } else if text.hasPrefix("u:"), let user = ClusterUser(text: text.dropFirst(2)) {
+        } else if text.utf8.starts(with: "u:".utf8), let user = ClusterUser(text: rest) {
             self = .user(user)
         } else {
             return nil

@@ -14,8 +14,8 @@ public struct DueWork: Hashable, Sendable {
 
         /// Parses an entry; nil for another form.
         init?(_ text: String) {
-            let rest = text.dropFirst(2)
-            switch text.prefix(2) {
+            let rest = Substring(text.utf8.dropFirst(2))
+            switch String(Substring(text.utf8.prefix(2))) {
             case "#:":
                 guard let channel = ClusterChannel(id: rest) else { return nil }
                 self = .count(channel)

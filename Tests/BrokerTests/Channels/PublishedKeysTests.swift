@@ -1,3 +1,4 @@
+import Glibc
 import PusherProtocol
 import Testing
 
@@ -55,6 +56,29 @@ import Testing
         #expect(try check(&keys, "b", at: 1_499) == .repeated(nil))
         keys.expire(at: 5_000)
         #expect(keys.isEmpty)
+    }
+
+    /// A copy of the table takes a hundred times as long with a hundred times as many keys.
+    @Test("Each event costs the same, however many keys are remembered")
+    func expireOneByOne() throws {
+        func time(with count: Int64) throws -> Int {
+            var keys = PublishedKeys()
+            for number in 0..<count {
+                _ = try check(&keys, "\(number)", at: min(number, 500), keysMax: .max)
+            }
+            let start = Self.threadTime
+            // Each of these expires one.
+            for time in 1_000..<1_200 { _ = try check(&keys, "499", at: Int64(time)) }
+            return Self.threadTime - start
+        }
+        let few = try time(with: 500)
+        #expect(try time(with: 50_000) < 20 * few)
+    }
+
+    private static var threadTime: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
     @Test func giveWayToNewerOnes() throws {

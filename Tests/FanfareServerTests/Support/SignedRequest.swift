@@ -10,6 +10,8 @@ struct SignedRequest: Sendable {
     var key = "app-key"
     var secret = "app-secret"
     var timestamp = Int(time(nil))
+    /// Whether the values of `parameters` are percent-encoded; as always, what is signed is not.
+    var escapesValues = false
 
     /// The bytes of the request.
     var text: String { head(["Content-Length: \(body.utf8.count)"]) + body }
@@ -24,12 +26,23 @@ struct SignedRequest: Sendable {
             query.append(("body_md5", Hex.encode(Digest.md5(bytes.span))))
         }
         query += parameters
-        let signed = query.sorted { $0.0 < $1.0 }.map { "\($0)=\($1)" }.joined(separator: "&")
+        query.sort { $0.0 < $1.0 }
+        let signed = query.map { "\($0)=\($1)" }.joined(separator: "&")
+        let sent =
+            escapesValues
+            ? query.map { "\($0)=\(Self.escaped($1))" }.joined(separator: "&") : signed
         let message = Array("\(method)\n\(path)\n\(signed)".utf8)
         let secretBytes = Array(secret.utf8)
         let signature = Hex.encode(HMACSHA256(key: secretBytes.span).code(for: message.span))
-        return "\(method) \(path)?\(signed)&auth_signature=\(signature) HTTP/1.1\r\n"
+        return "\(method) \(path)?\(sent)&auth_signature=\(signature) HTTP/1.1\r\n"
             + "Host: localhost\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"
+    }
+
+    /// A text with each byte percent-encoded.
+    private static func escaped(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let bytes = text.utf8.flatMap { [0x25, digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -74,7 +74,9 @@ struct SortedNames {
         while block < blocks.count {
             while index < blocks[block].count {
                 let name = blocks[block][index]
-                guard prefix.isEmpty || name.text.hasPrefix(prefix) else { return (names, true) }
+                guard prefix.isEmpty || name.text.utf8.starts(with: prefix.utf8) else {
+                    return (names, true)
+                }
                 guard names.count < limit else { return (names, false) }
                 if names.isEmpty { names.reserveCapacity(min(limit, count)) }
                 names.append(name)

@@ -1,5 +1,6 @@
 import Broker
 import Net
+import Primitives
 import PusherProtocol
 
 /// Which connections a list has; what is `nil` selects all.
@@ -88,10 +89,20 @@ extension Connections {
         if let channel = query.channel, !connection.session.subscriptions.contains(channel) {
             return false
         }
-        if let prefix = query.user, connection.user?.text.hasPrefix(prefix) != true { return false }
-        if let prefix = query.socketID, !"\(connection.socketID)".hasPrefix(prefix) { return false }
-        if let part = query.library, !library(of: connection).contains(part) { return false }
-        if let part = query.address, address(of: connection)?.contains(part) != true {
+        if let prefix = query.user,
+            connection.user?.text.utf8.starts(with: prefix.utf8) != true
+        {
+            return false
+        }
+        if let prefix = query.socketID,
+            !"\(connection.socketID)".utf8.starts(with: prefix.utf8)
+        {
+            return false
+        }
+        if let part = query.library, !library(of: connection).contains(bytesOf: part) {
+            return false
+        }
+        if let part = query.address, address(of: connection)?.contains(bytesOf: part) != true {
             return false
         }
         return true

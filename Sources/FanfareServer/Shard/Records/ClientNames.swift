@@ -28,7 +28,7 @@ struct ClientNames {
         guard entries.count < Self.countMax else { return 0 }
         let parameters = QueryParameters(parsing: query)
         let words = [parameters["client"], parameters["version"]].compactMap(\.self)
-        let name = words.joined(separator: " ").prefix(Self.lengthMax)
+        let name = words.joined(separator: " ").unicodeScalars.prefix(Self.lengthMax)
         entries.append((query.withUnsafeBufferPointer { Array($0) }, String(name)))
         return UInt16(entries.count - 1)
     }

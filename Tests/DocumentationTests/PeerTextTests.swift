@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+
+/// Checks how the broker searches texts: what a peer may have sent is searched by bytes.
+///
+/// Swift's operations on `String` go by characters, and take a time quadratic in the combining marks of one.
+@Suite("Texts of peers are searched by bytes") struct PeerTextTests {
+    /// The modules that read what peers send.
+    private static let modules = [
+        "Archive", "Broker", "FanfareServer", "HTTP1", "HTTPServer", "Net", "Primitives",
+        "PusherProtocol", "RESP", "Redis", "WebSocket", "Webhooks",
+    ]
+
+    /// Files whose texts are the operator's, the program's or of a checked form, and why.
+    private static let exceptions = [
+        "Archive/BootID.swift": "a file of the kernel",
+        "Archive/Spool.swift": "a path of the operator's",
+        "Broker/Apps/AppUsage.swift": "written by a node of the cluster",
+        "Broker/Apps/RecoverySettings.swift": "a channel name, which is ASCII",
+        "Broker/History/JoinedStream.swift": "a stream ID, which is ASCII",
+        "FanfareServer/Cluster/Operation/StoreAssessment.swift": "the settings of Redis",
+        "FanfareServer/Configuration/": "the operator's",
+        "FanfareServer/Console/ConsoleLimits.swift": "the names of limits",
+        "FanfareServer/Console/ConsoleRequest.swift": "a page of the program",
+        "FanfareServer/Console/ConsoleRouter.swift": "a path and an authority, which are ASCII",
+        "FanfareServer/Limits/LimitTable.swift": "the keys of limits",
+        "FanfareServer/Metrics/PrometheusRegistry.swift": "the labels of metrics",
+        "FanfareServer/ServerSettings.swift": "files of the kernel",
+        "Net/Sockets/AddressRange.swift": "the operator's",
+        "Net/TLS/DevelopmentCertificate.swift": "the operator's",
+        "Redis/Address/RedisURL.swift": "the operator's",
+        "Redis/Cluster/PartitionKeys.swift": "the operator's prefix of keys",
+        "Redis/Connection/RedisError.swift": "at most 500 bytes",
+        "Redis/Connection/RedisServer.swift": "the INFO of Redis",
+        "Redis/RedisCluster/Redirection.swift": "at most 500 bytes",
+        "Webhooks/WebhookEndpoint.swift": "the operator's",
+        "Webhooks/WebhookQueueSchema.swift": "channel names, which are ASCII",
+    ]
+
+    /// Operations that search by characters, as they are written.
+    private static var searches: [Regex<Substring>] {
+        [
+            #/\.(?:hasPrefix|hasSuffix|replacing|replacingOccurrences|trimmingCharacters)\((?!bytesOf)/#,
+            #/\.split\((?:whereSeparator|separator: ")/#,
+            #/\.(?:firstRange|ranges)\(of: /#,
+            #/\.(?:contains|firstIndex|lastIndex)\((?:of: |with: )?"[^"]*"\)/#,
+            #/\.(?:contains|drop|filter|prefix|firstIndex|lastIndex) ?[({] ?\$0 [!=]= "/#,
+        ]
+    }
+
+    private static func findings(in swift: String) -> [String] {
+        swift.split(separator: "\n").map { $0.drop { $0 == " " } }
+            .filter { line in
+                !line.hasPrefix("//") && searches.contains { line.contains($0) }
+            }
+            .map(String.init)
+    }
+
+    @Test(arguments: modules) func goByBytes(module: String) throws {
+        let sources = ProgramsTests.root.appending(path: "Sources")
+        let files = FileManager.default.enumerator(atPath: sources.appending(path: module).path)
+        var count = 0
+        while let file = files?.nextObject() as? String {
+            guard file.hasSuffix(".swift") else { continue }
+            count += 1
+            let path = "\(module)/\(file)"
+            if Self.exceptions.keys.contains(where: { path.hasPrefix($0) }) { continue }
+            let swift = try String(contentsOf: sources.appending(path: path), encoding: .utf8)
+            #expect(Self.findings(in: swift) == [], "\(path): use utf8, or Primitives/TextSearch")
+        }
+        #expect(count > 0)
+    }
+
+    @Test("Each exception is one")
+    func exceptionsAreNeeded() throws {
+        let sources = ProgramsTests.root.appending(path: "Sources")
+        for file in Self.exceptions.keys where file.hasSuffix(".swift") {
+            let swift = try String(contentsOf: sources.appending(path: file), encoding: .utf8)
+            #expect(!Self.findings(in: swift).isEmpty, "\(file) searches nothing any more")
+        }
+    }
+
+    @Test(
+        "A search by characters is found",
+        arguments: [
+            (#"if name.hasPrefix("a") {}"#, true), (#"name.utf8.starts(with: "a".utf8)"#, false),
+            (#"text.split(separator: ",")"#, true),
+            (#"text.utf8.split(separator: UInt8(ascii: ","))"#, false),
+            (#"text.replacing("a", with: "b")"#, true),
+            (#"t.replacing(bytesOf: "a", with: "")"#, false),
+            (#"text.contains("a")"#, true), (#"text.contains { $0 == " " }"#, true),
+            (#"text.firstIndex(of: ":")"#, true), (#"// text.contains("a")"#, false),
+        ]
+    )
+    func isFound(swift: String, isSearch: Bool) {
+        #expect(Self.findings(in: swift).isEmpty != isSearch)
+    }
+}
