@@ -30,10 +30,8 @@ extension ClusterHome {
 
     /// The number of subscriptions of the node's connections, the waiting ones included.
     func subscriptionCount(of remote: RemoteChannel) -> Int {
-        let replaying = replays.isEmpty ? 0 : replays.values.count { $0.0 === remote }
-        return (channels.table[remote.address]?.home.subscribers.total ?? 0) + remote.waiting.count
-            + replaying
-            + (remote.joining.isEmpty ? 0 : remote.joining.values.reduce(0) { $0 + $1.count })
+        (channels.table[remote.address]?.home.subscribers.total ?? 0)
+            + remote.waiting.count + remote.joining.count + remote.replaying.count
     }
 
     /// Attaches the node to a channel whose subscriptions wait, unless a call is on its way that serves them too.
@@ -45,7 +43,7 @@ extension ClusterHome {
 
     /// What the subscriptions that wait need to know of their channel.
     func interestsOfWaiting(on remote: RemoteChannel) -> PartitionCalls.Interests {
-        remote.waiting.reduce(into: []) { $0.formUnion(interests(of: $1, on: remote)) }
+        remote.waiting.inOrder.reduce(into: []) { $0.formUnion(interests(of: $1, on: remote)) }
     }
 
     /// Attaches the node to the channels of a store for which Redis has refused it, or a subscription to them.

@@ -78,11 +78,7 @@ extension ClusterHome {
             from: "(\(reading.continuation.position)",
             to: reading.end.description
         ) { .replay(number: lastReplay, countMax: $0) }
-        if isSent {
-            replays[lastReplay] = (remote, subscription)
-        } else {
-            remote.waiting.append(subscription)
-        }
+        wait(subscription, on: remote, for: isSent ? lastReplay : nil)
     }
 
     /// Goes on with a subscription for which sealed streams were read.

@@ -90,8 +90,8 @@ final class ClusterHome: SharedHome {
     var remotes: [ChannelAddress: RemoteChannel] = [:]
     /// The same by the names of their pub/sub channels.
     var topics: [String: RemoteChannel] = [:]
-    /// The subscriptions that wait for messages which are no longer in memory.
-    var replays: [UInt64: (RemoteChannel, RemoteChannel.PendingSubscription)] = [:]
+    /// The channel and the connection of each read of messages that are no longer in memory, by its number.
+    var replays: [UInt64: (RemoteChannel, SocketID)] = [:]
     var lastReplay: UInt64 = 0
     /// The channels whose number of subscriptions is to be counted.
     var uncounted: Set<ChannelAddress> = []
@@ -273,8 +273,8 @@ final class ClusterHome: SharedHome {
     func giveUp(_ call: Call) {
         switch call {
         case .replay(let number, _):
-            guard let (remote, subscription) = replays.removeValue(forKey: number) else { return }
-            remote.waiting.append(subscription)
+            guard let (remote, subscription) = takeReplay(number) else { return }
+            wait(subscription, on: remote, for: nil)
         case .query(let query, _, let attempt) where attempt == query.attempt:
             query.isWaiting = true
         case .list(let listing, let attempt) where attempt == listing.attempt:

@@ -16,10 +16,7 @@ extension ClusterHome {
         guard let member = subscription.member, !remote.joined.contains(member.id) else {
             return false
         }
-        if remote.joining[member.id] != nil {
-            remote.joining[member.id]?.append(subscription)
-        } else {
-            remote.joining[member.id] = [subscription]
+        if remote.join(subscription, as: member.id) {
             let call = arrival(of: member, on: remote, membersMax: membersMax(of: remote))
             send(call, to: remote.partition, as: .join(remote, member))
         }
@@ -48,13 +45,13 @@ extension ClusterHome {
         guard remotes[remote.address] === remote else { return }
         guard let arrival = MemberArrival(reply) else {
             // Redis has taken the node for dead, or has no memory: it is attached again first.
-            remote.waiting += remote.joining.removeValue(forKey: member.id) ?? []
+            remote.waiting.append(contentsOf: remote.takeJoining(member.id) ?? [])
             guard [.fenced, .detached].contains(RedisError(reply)?.code) else { return }
             return lookForMissed(on: remote)
         }
         switch arrival {
         case .refused:
-            for subscription in remote.joining.removeValue(forKey: member.id) ?? [] {
+            for subscription in remote.takeJoining(member.id) ?? [] {
                 channels.sendRefusal(
                     of: subscription.request,
                     at: remote.address,
@@ -77,10 +74,10 @@ extension ClusterHome {
     /// Grants the subscriptions of a user who is a member now.
     private func grantJoined(_ user: UserID, _ remote: RemoteChannel) {
         remote.announced.remove(user)
-        guard let subscriptions = remote.joining.removeValue(forKey: user) else { return }
+        guard let subscriptions = remote.takeJoining(user) else { return }
         remote.joined.insert(user)
         guard remote.isCurrent else {
-            remote.waiting += subscriptions
+            remote.waiting.append(contentsOf: subscriptions)
             return
         }
         grant(subscriptions, on: remote)
@@ -102,9 +99,7 @@ extension ClusterHome {
     /// Whether a user has a connection of this node on a channel, or one that waits to be granted.
     func isPresent(_ user: UserID, on remote: RemoteChannel) -> Bool {
         channels.table[remote.address]?.home.presence.contains(user) == true
-            || remote.waiting.contains { $0.member?.id == user }
-            || remote.joining[user] != nil
-            || replays.values.contains { $0.0 === remote && $0.1.member?.id == user }
+            || remote.hasPending(user)
     }
 
     func left(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ user: UserID) {

@@ -73,16 +73,29 @@ extension ClusterHome {
             from: "\(last.stream)-\(serial)",
             to: last.description
         ) { .replay(number: lastReplay, countMax: $0) }
-        if isSent {
-            replays[lastReplay] = (remote, subscription)
-        } else {
-            remote.waiting.append(subscription)
-        }
+        wait(subscription, on: remote, for: isSent ? lastReplay : nil)
+    }
+
+    /// Lets a subscription wait for a read, or without one as those do for which Redis has not answered.
+    func wait(_ subscription: PendingSubscription, on remote: RemoteChannel, for replay: UInt64?) {
+        var subscription = subscription
+        subscription.replay = replay
+        guard let replay else { return remote.waiting.append(subscription) }
+        replays[replay] = (remote, subscription.request.socketID)
+        remote.replaying.append(subscription)
+    }
+
+    /// Ends the wait for a read; `nil` if the client has left meanwhile.
+    func takeReplay(_ number: UInt64) -> (RemoteChannel, PendingSubscription)? {
+        guard let (remote, id) = replays.removeValue(forKey: number),
+            let subscription = remote.replaying.remove(id)
+        else { return nil }
+        return (remote, subscription)
     }
 
     /// Continues a subscription with what it has missed.
     func readReplay(_ reply: borrowing RESPView, _ number: UInt64, countMax: Int) {
-        guard let (remote, pending) = replays.removeValue(forKey: number) else { return }
+        guard let (remote, pending) = takeReplay(number) else { return }
         guard var missed = pending.missed else {
             if let former = pending.former {
                 readFormer(reply, former, pending, on: remote, countMax: countMax)

@@ -8,8 +8,6 @@ import Redis
 // The grant of a subscription follows the reply to `attach`. What is published before that reply belongs to what it says,
 // and what is published behind it is received behind it: nothing is missed, and nothing buffered.
 extension ClusterHome {
-    typealias PendingSubscription = RemoteChannel.PendingSubscription
-
     /// Whether a subscription waits: for the node to be attached to the channel, or for messages that are no longer in
     /// memory.
     ///
@@ -48,24 +46,13 @@ extension ClusterHome {
     /// - Returns: Whether it waited.
     func withdraw(_ id: SocketID, from address: ChannelAddress) -> Bool {
         guard let remote = remotes[address] else { return false }
-        if let index = remote.waiting.firstIndex(where: { $0.request.socketID == id }) {
-            let subscription = remote.waiting.remove(at: index)
-            if let user = subscription.member?.id { leaveIfAbsent(user, remote) }
-            countChanged(at: address)
-            return true
+        // The call is on its way: when it is answered, the user leaves.
+        if remote.joining.remove(id) != nil { return true }
+        guard let subscription = remote.waiting.remove(id) ?? remote.replaying.remove(id) else {
+            return false
         }
-        for (user, subscriptions) in remote.joining {
-            guard let index = subscriptions.firstIndex(where: { $0.request.socketID == id }) else {
-                continue
-            }
-            // The call is on its way: its answer finds nobody, and the user leaves.
-            remote.joining[user]?.remove(at: index)
-            return true
-        }
-        let replay = replays.first { $0.value.0 === remote && $0.value.1.request.socketID == id }
-        guard let replay else { return false }
-        replays[replay.key] = nil
-        if let user = replay.value.1.member?.id { leaveIfAbsent(user, remote) }
+        if let replay = subscription.replay { replays[replay] = nil }
+        if let user = subscription.member?.id { leaveIfAbsent(user, remote) }
         countChanged(at: address)
         return true
     }
@@ -136,20 +123,18 @@ extension ClusterHome {
     ///   - answered: What Redis has just read.
     func grantWaiting(on remote: RemoteChannel, _ answered: PartitionCalls.Interests) {
         var granted: [PendingSubscription] = []
-        var rest: [PendingSubscription] = []
-        for subscription in remote.waiting {
+        for subscription in remote.waiting.removeAll() {
             var needed = interests(of: subscription, on: remote)
             if knowsStream(of: subscription, on: remote) { needed.remove(.stream) }
             if needed.isSubset(of: answered) {
                 granted.append(subscription)
             } else {
-                rest.append(subscription)
+                remote.waiting.append(subscription)
             }
         }
-        remote.waiting = rest
         grant(granted, on: remote)
         deliverEarly(on: remote)
-        if !rest.isEmpty { attach(remote) }
+        if !remote.waiting.isEmpty { attach(remote) }
         // Redis has announced it ahead of the grants, or while the node was behind.
         tellTotal(remote)
         countChanged(at: remote.address)

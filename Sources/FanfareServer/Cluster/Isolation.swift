@@ -68,7 +68,7 @@ extension ClusterHome {
         for remote in remotes(in: store) {
             endSubscriptions(to: remote, nil)
             // They wait until their connections have ended: each withdraws its own.
-            for subscription in remote.waiting { close(subscription.request) }
+            for subscription in remote.waiting.inOrder { close(subscription.request) }
         }
         closeClaimants(of: store)
     }

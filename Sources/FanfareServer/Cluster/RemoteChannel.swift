@@ -5,20 +5,6 @@ import Redis
 
 /// A channel of this node in Redis: what the node has told Redis of its subscribers, and what it has received.
 final class RemoteChannel {
-    /// A subscription that waits for Redis.
-    struct PendingSubscription {
-        let request: SubscriptionRequest
-        let member: Member?
-        /// `nil` for a client that does not track the channel.
-        let position: PositionRequest?
-        /// The number of attempts to read what the client has missed: the stream may go on meanwhile.
-        var attempts = 0
-        /// What is read at present, and the last message that is wanted.
-        var missed: (messages: [StoredMessage], byteCount: Int, last: StreamPosition)?
-        /// What is read of streams that were sealed.
-        var former: FormerReading?
-    }
-
     let address: ChannelAddress
     let channel: ClusterChannel
     /// The index of its partition among those of the shard.
@@ -57,7 +43,9 @@ final class RemoteChannel {
     /// The number that all subscribers of this node were told last; `nil` if one of them was told none.
     var toldTotal: Int?
     /// The subscriptions that wait for `attach`.
-    var waiting: [PendingSubscription] = []
+    var waiting = PendingSubscriptions()
+    /// The subscriptions that wait for messages that are no longer in memory.
+    var replaying = PendingSubscriptions()
     /// The cached event, as of the last `attach`.
     var cached: CachedEvent?
     /// The members on all nodes, of a presence channel.
@@ -65,7 +53,11 @@ final class RemoteChannel {
     /// The users that this node has made members.
     var joined: Set<UserID> = []
     /// The subscriptions that wait for their users to become members.
-    var joining: [UserID: [PendingSubscription]] = [:]
+    var joining = PendingSubscriptions()
+    /// The users of whom Redis was told, and who are not members yet.
+    ///
+    /// A user whose connections have all left meanwhile is one of them until Redis has answered.
+    private var arriving: Set<UserID> = []
     /// The new members whose arrival is about to be announced.
     var announced: Set<UserID> = []
     /// Whether Redis has refused to detach the node, since a user of it was a member still.
@@ -99,14 +91,33 @@ final class RemoteChannel {
         (isReading, hasGap, hasJoinedAgain) = (false, false, false)
     }
 
+    /// Adds a subscription that waits for its user to become a member.
+    ///
+    /// - Returns: Whether Redis has to be told of the user.
+    func join(_ subscription: PendingSubscription, as user: UserID) -> Bool {
+        joining.append(subscription)
+        return arriving.insert(user).inserted
+    }
+
+    /// Removes the subscriptions that wait for a user to become a member, in their order; `nil` if Redis was not told.
+    func takeJoining(_ user: UserID) -> [PendingSubscription]? {
+        guard arriving.remove(user) != nil else { return nil }
+        return joining.removeAll(of: user)
+    }
+
+    /// Whether a user is about to become a member, or has a connection that waits for something else.
+    func hasPending(_ user: UserID) -> Bool {
+        arriving.contains(user) || waiting.contains(user) || replaying.contains(user)
+    }
+
     /// Called when the connection is lost, or when something was not received.
     ///
     /// - Parameter counter: The number of its partition's counter, as of the last heartbeat.
     func fellBehind(at counter: Int64) {
         if isCurrent { (isBehind, self.counter) = (true, counter) }
         (isCurrent, isReading, hasJoinedAgain) = (false, false, false)
-        waiting += joining.values.flatMap(\.self)
-        (joining, announced) = ([:], [])
+        waiting.append(contentsOf: joining.removeAll())
+        (arriving, announced) = ([], [])
         // Who has no connection on the channel yet joins when it is granted.
         joined = []
     }

@@ -1,0 +1,76 @@
+import Broker
+import PusherProtocol
+import Redis
+
+/// A subscription that waits for Redis.
+struct PendingSubscription {
+    let request: SubscriptionRequest
+    let member: Member?
+    /// `nil` for a client that does not track the channel.
+    let position: PositionRequest?
+    /// The number of attempts to read what the client has missed: the stream may go on meanwhile.
+    var attempts = 0
+    /// What is read at present, and the last message that is wanted.
+    var missed: (messages: [StoredMessage], byteCount: Int, last: StreamPosition)?
+    /// What is read of streams that were sealed.
+    var former: FormerReading?
+    /// The number of the read that it waits for; see ``ClusterHome/replays``.
+    var replay: UInt64?
+}
+
+/// Subscriptions of one channel that wait, in the order of their arrival; a connection has at most one.
+///
+/// Each is found by its connection and by its user in constant time: while Redis is away, 100,000 clients may wait on one
+/// channel, and each that leaves withdraws its own.
+struct PendingSubscriptions {
+    private var entries: [SocketID: (ordinal: UInt64, subscription: PendingSubscription)] = [:]
+    private var connections: [UserID: Set<SocketID>] = [:]
+    private var lastOrdinal: UInt64 = 0
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    var count: Int { entries.count }
+
+    /// The subscriptions, in their order.
+    var inOrder: [PendingSubscription] {
+        entries.values.sorted { $0.ordinal < $1.ordinal }.map(\.subscription)
+    }
+
+    /// Whether a subscription of a user waits.
+    func contains(_ user: UserID) -> Bool { connections[user] != nil }
+
+    mutating func append(_ subscription: PendingSubscription) {
+        let id = subscription.request.socketID
+        assert(entries[id] == nil, "a connection subscribes once to a channel")
+        lastOrdinal += 1
+        entries[id] = (lastOrdinal, subscription)
+        if let user = subscription.member?.id { connections[user, default: []].insert(id) }
+    }
+
+    mutating func append(contentsOf subscriptions: [PendingSubscription]) {
+        for subscription in subscriptions { append(subscription) }
+    }
+
+    /// Removes the subscription of a connection.
+    mutating func remove(_ id: SocketID) -> PendingSubscription? {
+        guard let subscription = entries.removeValue(forKey: id)?.subscription else { return nil }
+        if let user = subscription.member?.id {
+            connections[user]?.remove(id)
+            if connections[user]?.isEmpty == true { connections[user] = nil }
+        }
+        return subscription
+    }
+
+    /// Removes the subscriptions of a user, in their order.
+    mutating func removeAll(of user: UserID) -> [PendingSubscription] {
+        let removed = connections.removeValue(forKey: user)?
+            .compactMap { entries.removeValue(forKey: $0) }
+        return (removed ?? []).sorted { $0.ordinal < $1.ordinal }.map(\.subscription)
+    }
+
+    /// Removes all subscriptions, in their order.
+    mutating func removeAll() -> [PendingSubscription] {
+        defer { (entries, connections) = ([:], [:]) }
+        return inOrder
+    }
+}
