@@ -311,13 +311,13 @@ extension ArchiveFile: ArchiveStorage {
     package func messages(_ query: ArchiveQuery) throws -> ArchivePage {
         let page = query.page
         var found = ArchivePage()
-        let first = max(page.after.map { $0 + 1 } ?? 1, 1)
-        let last = min(page.before ?? .max, UInt64(Int64.max)) - 1
+        // The serials ahead of `end`; none for 0.
+        let first = min(page.after ?? 0, ChannelPosition.serialMax) + 1
+        let end = min(page.before ?? .max, ChannelPosition.serialMax + 1)
         let statement = page.isNewestFirst ? statements.newest : statements.oldest
         var byteCount = 0
-        guard first <= last else { return found }
         try statement.forEachRow([
-            .integer(query.row), .integer(Int64(first)), .integer(Int64(last)),
+            .integer(query.row), .integer(Int64(first)), .integer(Int64(end) - 1),
             .integer(page.since ?? .min), .integer(page.until ?? .max),
             .integer(Int64(page.limit) + 1),
         ]) { row throws(SQLiteError) in

@@ -1,4 +1,5 @@
 package import Broker
+internal import Primitives
 internal import PusherProtocol
 
 /// How a session is written in a row of a file: its record, besides its key and the time at which it was parked.
@@ -138,7 +139,8 @@ package enum SessionCoding {
         }
 
         mutating func cursor() -> SessionCursor? {
-            guard let name = text(), let stream = text(), let serial: UInt64 = number(),
+            guard let name = text(), let stream = text(), let stored: UInt64 = number(),
+                let serial = UInt64(safe: stored),
                 let flags: UInt8 = number(), let id = StreamID(stream),
                 let channel = try? ChannelName(name, limits: ArchiveFile.names)
             else { return nil }

@@ -139,6 +139,14 @@ public struct RESPView: ~Copyable {
         }
     }
 
+    /// An integer from 0 to 2^53 − 1, also one in a string; nil for anything else.
+    ///
+    /// A script's numbers are in this range, so another one is the sign of damaged data; see `SafeInteger`.
+    public var safeInteger: Int64? { integer.flatMap { Int64(safe: $0) } }
+
+    /// A count, also one in a string: the nearest integer from 0 to 2^53 − 1; nil for what is no integer.
+    public var clampedCount: Int64? { integer.map { min(max(0, $0), SafeInteger.max) } }
+
     /// A number, also one in a string; nil for anything else.
     public var double: Double? {
         switch kind {

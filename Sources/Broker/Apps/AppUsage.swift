@@ -1,3 +1,5 @@
+import Primitives
+
 /// What one node of a cluster uses of an app's limits.
 public struct AppUsage: Hashable, Sendable {
     /// The number of connections.
@@ -14,11 +16,11 @@ public struct AppUsage: Hashable, Sendable {
     /// Whether nothing is used.
     public var isEmpty: Bool { connections == 0 && demands.allSatisfy { $0 == 0 } }
 
-    /// Adds the usage of another node.
+    /// Adds the usage of another node; a sum ends at 2^53 − 1, however many nodes claim to be there.
     public mutating func add(_ other: AppUsage) {
-        connections += other.connections
+        connections = min(connections + other.connections, Int(SafeInteger.max))
         for (index, demand) in other.demands.enumerated() where index < demands.count {
-            demands[index] += demand
+            demands[index] = min(demands[index] + demand, Int(SafeInteger.max))
         }
     }
 }
@@ -48,7 +50,8 @@ public struct NodeUsage: Hashable, Sendable {
     /// Reads a text; `nil` for another form.
     public init?(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard let first = lines.first, let time = Int64(first) else { return nil }
+        guard let first = lines.first, let time = Int64(safe: Array(first.utf8).span)
+        else { return nil }
         var apps: [AppID: AppUsage] = [:]
         for line in lines.dropFirst() {
             let words = line.split(
@@ -56,10 +59,12 @@ public struct NodeUsage: Hashable, Sendable {
                 maxSplits: Self.numberCount,
                 omittingEmptySubsequences: false
             )
-            let numbers = words.prefix(Self.numberCount).compactMap { Int($0) }
-            guard words.count == Self.numberCount + 1, numbers.count == Self.numberCount,
-                numbers.allSatisfy({ $0 >= 0 })
-            else { return nil }
+            let numbers = words.prefix(Self.numberCount).compactMap {
+                Int(safe: Array($0.utf8).span)
+            }
+            guard words.count == Self.numberCount + 1, numbers.count == Self.numberCount else {
+                return nil
+            }
             apps[AppID(String(words[Self.numberCount]))] = AppUsage(
                 connections: numbers[0],
                 demands: Array(numbers.dropFirst())

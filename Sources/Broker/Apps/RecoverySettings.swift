@@ -149,8 +149,9 @@ extension RecoveryRule {
     func opening(for request: PositionRequest?) -> Opening {
         guard allowsRewind, let rewind = request?.rewind else { return opening }
         switch rewind {
-        case .count(let count): return .replay(count: count)
-        case .seconds(let seconds): return .replay(seconds: seconds)
+        case .count(let count): return .replay(count: max(0, count))
+        // Older messages are not kept, so more seconds give the same messages.
+        case .seconds(let seconds): return .replay(seconds: min(max(0, seconds), ageMax))
         }
     }
 }

@@ -127,7 +127,8 @@ extension ChannelStream {
 
     /// The query for a page of history, if the messages in memory do not have all of it.
     public func archiveQuery(for query: HistoryQuery) -> ArchiveQuery? {
-        guard isStored, ring.firstSerial > (query.after ?? 0) + 1 else { return nil }
+        // Also for messages that memory has all of: the file alone knows the oldest one.
+        guard isStored, ring.firstSerial > 1 else { return nil }
         var page = query
         // What is not released is not told.
         page.before = min(query.before ?? .max, lastSerial + 1)

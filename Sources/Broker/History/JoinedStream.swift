@@ -1,3 +1,4 @@
+import Primitives
 public import PusherProtocol
 
 /// The stream of a client that may have nothing from before it joined, as part of its positions: `ID.SERIAL.MAC`.
@@ -25,7 +26,7 @@ public struct JoinedStream: Equatable, Sendable {
     ///   - secret: The app's secret.
     public init?(_ id: StreamID, on channel: ChannelName, secret: AppSecret) {
         let parts = id.text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count >= 3, let serial = UInt64(parts[parts.count - 2]),
+        guard parts.count >= 3, let serial = UInt64(safe: Array(parts[parts.count - 2].utf8).span),
             let stream = StreamID(parts.dropLast(2).joined(separator: "."))
         else { return nil }
         self.init(at: ChannelPosition(stream: stream, serial: serial))

@@ -98,7 +98,9 @@ extension ClusterHome {
     ) {
         let attachments = ChannelAttachment.all(reply)
         guard let attachments, attachments.count == requests.count else {
-            return refused(requests, RedisError(reply), by: store)
+            let error = RedisError(reply)
+            if error == nil { refused("the reply of attach.lua", by: store) }
+            return refused(requests, error, by: store)
         }
         for (request, attachment) in zip(requests, attachments) {
             // What one channel has missed may end the connection, or take the partition from it.

@@ -1,3 +1,4 @@
+import Primitives
 import Redis
 
 /// What a shard counts of its cluster.
@@ -16,12 +17,19 @@ struct ClusterCounts: Sendable {
     var movedPartitions = 0
     /// Webhooks that were dropped from the queues of partitions that this shard leads, since they were full.
     var droppedWebhooks = 0
+    /// Replies and messages of Redis that were refused: of another form, or with a number outside its range.
+    var refusals = 0
 
     private static var numbers: [WritableKeyPath<ClusterCounts, Int>] {
         [
             \.caughtUp, \.gaps, \.divergences, \.reapedNodes, \.reapedMembers, \.movedPartitions,
-            \.droppedWebhooks,
+            \.droppedWebhooks, \.refusals,
         ]
+    }
+
+    /// Adds a number that Redis names; the count ends at 2^53 − 1.
+    mutating func add(_ number: Int, to count: WritableKeyPath<ClusterCounts, Int>) {
+        self[keyPath: count] = min(self[keyPath: count] + number, Int(SafeInteger.max))
     }
 
     /// Replaces each count by a later one.

@@ -28,9 +28,12 @@ extension ClusterHome {
         switch query.query {
         case .history(_, let page):
             first = page.after.map { $0 + 1 } ?? 1
-            last = min(newest.serial, page.before.map { $0 &- 1 } ?? .max)
+            if page.before == 0 { return }
+            last = min(newest.serial, page.before.map { $0 - 1 } ?? .max)
             isReversed = page.isNewestFirst
             if let known {
+                // A reply that does not go on would be asked for again and again.
+                guard known.serial > 0, first...max(first, last) ~= known.serial else { return }
                 if isReversed { last = known.serial - 1 } else { first = known.serial + 1 }
             }
             // Times are not in the order of the index: any number of messages may be outside of them.

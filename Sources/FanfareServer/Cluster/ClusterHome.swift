@@ -319,12 +319,28 @@ final class ClusterHome: SharedHome {
     /// Receives a published message.
     func received(_ message: borrowing RESPView, at topic: String) {
         guard let remote = topics[topic] else {
-            if sessions.inboxes[topic] != nil { return receive(InboxMessage(message.copy())) }
+            if let partition = sessions.inboxes[topic] {
+                guard let message = InboxMessage(message.copy()) else {
+                    return refused(topic, by: partitions[partition].store)
+                }
+                return receive(message)
+            }
             if !users.isEmpty { receive(UserAnnouncement(message.copy()), at: topic) }
             return
         }
-        let announcement = message.withBytes { ChannelAnnouncement($0) }
-        if let announcement { receive(announcement, on: remote) }
+        guard let announcement = message.withBytes({ ChannelAnnouncement($0) }) else {
+            refused(topic, by: store(of: remote))
+            // It may have been an event: Redis has it, or the subscribers are told of a gap.
+            if remote.isCurrent { attachAgain(remote) }
+            return
+        }
+        receive(announcement, on: remote)
+    }
+
+    /// Counts a message or reply that is damaged.
+    func refused(_ what: String, by store: ClusterStore) {
+        counts.refusals += 1
+        store.status.refused(what)
     }
 
     // MARK: - Timers

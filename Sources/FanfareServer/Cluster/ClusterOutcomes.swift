@@ -20,6 +20,7 @@ extension ClusterHome {
                 if let outcome = PublishOutcome(element) {
                     settle(messages[index], outcome, on: store)
                 } else {
+                    refused("the reply to a publication", by: store)
                     refuse(messages[index], .unanswered)
                 }
                 index += 1

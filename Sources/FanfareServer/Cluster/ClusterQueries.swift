@@ -199,9 +199,9 @@ extension ClusterHome {
         switch part {
         case .subscriptions(let index):
             var count = 0
-            reply.forEach { count += Int($0.integer ?? 0) }
+            reply.forEach { count = min(count + Int($0.clampedCount ?? 0), Int(SafeInteger.max)) }
             query.counts[index].subscriptionCount = count
-        case .members(let index): query.counts[index].userCount = Int(reply.integer ?? 0)
+        case .members(let index): query.counts[index].userCount = Int(reply.clampedCount ?? 0)
         case .users:
             var users: [UserID] = []
             reply.forEach { users.append(UserID($0.text)) }
@@ -212,7 +212,7 @@ extension ClusterHome {
         case .cachedExpiry:
             let rest = (reply.double ?? 0) - Double(context.reactor.unixMilliseconds)
             guard let data = query.cachedData, rest > 0 else { return }
-            let seconds = Int((rest / 1_000).rounded(.up))
+            let seconds = Int(min(rest / 1_000, Double(SafeInteger.max)).rounded(.up))
             query.counts[0].cache = .event(dataToken: data, secondsLeft: seconds)
         case .oldest: query.oldest = StreamPosition(reply[0][0])
         case .position:

@@ -79,7 +79,7 @@ extension ClusterHome {
             return
         }
         if case .channel = item, let reaping = Reaping(reply) {
-            counts.reapedMembers += Int(reaping.memberCount)
+            counts.add(Int(reaping.memberCount), to: \.reapedMembers)
             if reaping.hasMore { reap(item, of: node) }
         }
         if reapings[node] == 0 { condemn(node) }

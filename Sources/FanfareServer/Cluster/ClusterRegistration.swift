@@ -158,7 +158,7 @@ extension ClusterHome {
 
     func receiveNumber(_ reply: borrowing RESPView, from store: ClusterStore) {
         let former = settings.status.number.load(ordering: .relaxed)
-        guard let number = reply.integer, number > 0 else {
+        guard let number = reply.integer, (1...1_023).contains(number) else {
             store.status.failed(RedisError(reply)?.text ?? "there are 1,023 nodes already")
             return
         }

@@ -1,6 +1,7 @@
 import Archive
 import Broker
 import Net
+import Primitives
 import PusherProtocol
 import Redis
 
@@ -111,7 +112,7 @@ struct SessionState {
     /// Reads a state; `nil` if it is empty, damaged or of another version.
     init?(_ bytes: [UInt8], of address: SessionAddress) {
         guard let space = bytes.firstIndex(of: UInt8(ascii: " ")),
-            let since = UInt64(String(decoding: bytes[..<space], as: UTF8.self)),
+            let since = UInt64(safe: Array(bytes[..<space]).span),
             let session = SessionCoding.session(
                 address,
                 parkedAt: nil,

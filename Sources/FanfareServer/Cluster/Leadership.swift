@@ -99,7 +99,7 @@ extension ClusterHome {
             return
         }
         if let former = leadership.droppedCount, work.droppedCount > former {
-            counts.droppedWebhooks += Int(work.droppedCount - former)
+            counts.add(Int(work.droppedCount - former), to: \.droppedWebhooks)
         }
         leadership.droppedCount = work.droppedCount
         leadership.waitingCount = Int(work.waitingCount)

@@ -1,5 +1,6 @@
 import Broker
 import Net
+import Primitives
 import PusherProtocol
 import Redis
 
@@ -134,7 +135,7 @@ extension ChannelPosition {
 extension StreamPosition {
     /// A client's position; `nil` if it is none of a stream of Redis.
     init?(_ position: ChannelPosition) {
-        guard let stream = UInt64(position.stream.text) else { return nil }
+        guard let stream = UInt64(safe: Array(position.stream.text.utf8).span) else { return nil }
         self.init(stream: stream, serial: position.serial)
     }
 }

@@ -13,6 +13,10 @@ extension ClusterHome {
     private static var yieldTimeout: Duration { .seconds(2) }
     /// The time between two looks at claims that wait.
     private static var retryInterval: Duration { .milliseconds(250) }
+    /// The most forgotten sessions of one claim that are counted as such.
+    private static var reportedSessionsMax: Int64 { 1_000 }
+    /// The longest time for which a connection counts as open, in milliseconds: a year.
+    private static var openForMax: Int64 { 366 * 24 * 3_600_000 }
     /// How late another node may know of a claim, in nanoseconds: twice the time in which Redis has to answer.
     private static var yieldDelayMax: Int64 { 6_000_000_000 }
 
@@ -55,7 +59,9 @@ extension ClusterHome {
             sessions.claims[id]?.refusedAt = context.reactor.now
             return startTimer(.claims, after: Self.retryInterval)
         }
-        for _ in 0..<answer.forgottenCount { context.limitMet(.recoverySessions) }
+        for _ in 0..<min(answer.forgottenCount, Self.reportedSessionsMax) {
+            context.limitMet(.recoverySessions)
+        }
         switch answer.outcome {
         case .new:
             let mayLackCursors = !isNew(claim, answer, app)
@@ -143,8 +149,8 @@ extension ClusterHome {
         subscribe(to: [topic], in: index)
     }
 
-    func receive(_ message: InboxMessage?) {
-        guard let message, let address = SessionAddress(message.session),
+    func receive(_ message: InboxMessage) {
+        guard let address = SessionAddress(message.session),
             let id = SocketID(message.socketID)
         else { return }
         switch message.content {
@@ -177,7 +183,8 @@ extension ClusterHome {
         let own = sessions.claims.values.filter { $0.claim.address == address }
         let openedAt =
             own.map(\.claim.openedAt).max()
-            ?? context.reactor.now.nanoseconds - openFor * 1_000_000 - Self.yieldDelayMax
+            ?? context.reactor.now.nanoseconds - min(openFor, Self.openForMax) * 1_000_000
+            - Self.yieldDelayMax
         sessions.send(.yield(address, from: id, openedAt: openedAt), id)
     }
 

@@ -15,6 +15,8 @@ final class StoreStatus: Sendable {
     private let closedCount = Atomic(0)
     /// Why it cannot be used at all; `nil` if it can.
     private let fault = Mutex<String?>(nil)
+    /// Whether a damaged message or reply was logged.
+    private let hasLoggedDamage = Atomic(false)
     private let log: Logger
 
     init(_ address: String, _ log: Logger) {
@@ -42,6 +44,15 @@ final class StoreStatus: Sendable {
     func found() {
         guard lostCount.subtract(1, ordering: .relaxed).newValue == 0 else { return }
         log.notice("Redis is back", metadata: ["server": "\(address)"])
+    }
+
+    /// Called when a message or reply is refused as damaged; the first one is logged.
+    func refused(_ what: String) {
+        guard !hasLoggedDamage.exchange(true, ordering: .relaxed) else { return }
+        log.error(
+            "Redis has sent damaged data, which is refused; see fanfare_cluster_refused_replies_total",
+            metadata: ["server": "\(address)", "data": "\(what)"]
+        )
     }
 
     /// Called when a shard has been without Redis for longer, or is with it again.

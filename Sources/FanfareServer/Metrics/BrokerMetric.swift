@@ -39,6 +39,7 @@ enum BrokerMetric: String, CaseIterable {
     case clusterCaughtUp = "fanfare_cluster_caught_up_messages_total"
     case clusterGaps = "fanfare_cluster_gaps_reported_total"
     case clusterDivergences = "fanfare_cluster_divergences_total"
+    case clusterRefusals = "fanfare_cluster_refused_replies_total"
     case clusterNodesReaped = "fanfare_cluster_nodes_reaped_total"
     case clusterMembersReaped = "fanfare_cluster_members_reaped_total"
     case clusterPartitionsMoved = "fanfare_cluster_partitions_moved_total"
@@ -92,6 +93,8 @@ enum BrokerMetric: String, CaseIterable {
         case .clusterGaps: "Channels whose clients were told of a gap behind a lost connection."
         case .clusterDivergences:
             "Channels whose position differed from that in Redis; must stay 0."
+        case .clusterRefusals:
+            "Messages and replies of Redis that were refused as damaged; must stay 0."
         case .clusterNodesReaped: "Dead nodes that this one has removed from Redis."
         case .clusterMembersReaped: "Members of dead nodes that this one has removed from Redis."
         case .clusterPartitionsMoved:

@@ -94,7 +94,7 @@ actor Gauges {
             (.clusterDivergences, \.divergences), (.clusterNodesReaped, \.reapedNodes),
             (.clusterMembersReaped, \.reapedMembers),
             (.clusterPartitionsMoved, \.movedPartitions),
-            (.clusterWebhooksDropped, \.droppedWebhooks),
+            (.clusterWebhooksDropped, \.droppedWebhooks), (.clusterRefusals, \.refusals),
         ] {
             let growth = cluster.counts[keyPath: count] - former[keyPath: count]
             self.count(metric, by: growth)

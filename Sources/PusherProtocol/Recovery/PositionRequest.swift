@@ -19,6 +19,9 @@ public struct PositionRequest: Equatable, Sendable {
         case count(Int)
         /// The messages of the last seconds.
         case seconds(Int)
+
+        /// The numbers that a request may have.
+        public static let range = 1...Int(SafeInteger.max)
     }
 
     /// Creates a request.
@@ -84,7 +87,7 @@ public enum PositionError: Error, Equatable, Sendable {
     case serial
     /// The former socket ID is not a socket ID.
     case socket
-    /// The rewind has neither `count` nor `seconds`, both, or one that is not a positive integer.
+    /// The rewind has neither `count` nor `seconds`, both, or one that is not an integer from 1 to 2^53 − 1.
     case rewind
 }
 
@@ -99,7 +102,8 @@ extension PositionError: CustomStringConvertible {
         case .serial:
             "'position' must have a 'serial', an integer from 0 to \(ChannelPosition.serialMax)"
         case .socket: "the 'socket' of a 'position' must be a socket ID"
-        case .rewind: "'rewind' must have either 'count' or 'seconds', an integer from 1"
+        case .rewind:
+            "'rewind' must have either 'count' or 'seconds', an integer from 1 to \(SafeInteger.max)"
         }
     }
 }
@@ -127,8 +131,10 @@ extension PositionRequest {
         guard let rewind, rewind.kind != .null else { return request }
         let span = try object(rewind, "rewind", in: text)
         switch (span.integer("count"), span.integer("seconds")) {
-        case (let count?, nil) where count > 0: request.rewind = .count(count)
-        case (nil, let seconds?) where seconds > 0: request.rewind = .seconds(seconds)
+        case (let count?, nil) where Rewind.range.contains(count):
+            request.rewind = .count(count)
+        case (nil, let seconds?) where Rewind.range.contains(seconds):
+            request.rewind = .seconds(seconds)
         default: throw .rewind
         }
         return request

@@ -61,9 +61,8 @@ public struct ChannelAnnouncement: Hashable, Sendable {
         }
         guard let serial = nextWord(), let kind = nextWord(), let except = nextWord(),
             let time = nextWord(), kind.count == 1,
-            let serial = UInt64(decimal: bytes.extracting(serial)),
-            let time = UInt64(decimal: bytes.extracting(time)),
-            let time = Int64(exactly: time),
+            let serial = UInt64(safe: bytes.extracting(serial)),
+            let time = Int64(safe: bytes.extracting(time)),
             let content = Content(kind: bytes[kind.lowerBound], bytes.extracting((end + 1)...))
         else { return nil }
         self.serial = serial
@@ -82,7 +81,7 @@ extension ChannelAnnouncement.Content {
         case UInt8(ascii: "+"):
             // LENGTH USERINFO
             guard let space = body.firstIndex(of: UInt8(ascii: " ")),
-                let length = UInt64(decimal: body.extracting(..<space)),
+                let length = UInt64(safe: body.extracting(..<space)),
                 length < UInt64(body.count - space)
             else { return nil }
             let end = space + 1 + Int(length)
@@ -92,12 +91,14 @@ extension ChannelAnnouncement.Content {
             )
         case UInt8(ascii: "-"): self = .memberRemoved(user: body.string())
         case UInt8(ascii: "#"):
-            guard let count = Int(body.string()) else { return nil }
+            guard let count = Int(safe: body) else { return nil }
             self = .count(count)
         case UInt8(ascii: "!"):
-            let parts = splitAtSpaces(body.copy()[...])
-            guard parts.count == 2, let id = UInt64(text(parts[0])),
-                let reason = ChannelAnnouncement.Beginning(rawValue: text(parts[1]))
+            guard let space = body.firstIndex(of: UInt8(ascii: " ")),
+                let id = UInt64(safe: body.extracting(..<space)),
+                let reason = ChannelAnnouncement.Beginning(
+                    rawValue: body.extracting((space + 1)...).string()
+                )
             else { return nil }
             self = .stream(id, reason)
         default: return nil
@@ -117,7 +118,9 @@ public enum UserAnnouncement: Hashable, Sendable {
     /// Parses an announcement; nil for another form.
     public init?(_ bytes: [UInt8]) {
         let words = splitAtSpaces(bytes[...])
-        guard words.count == 2, let time = Int64(text(words[1])) else { return nil }
+        guard words.count == 2 else { return nil }
+        let digits = words[1]
+        guard let time = Int64(safe: digits.span) else { return nil }
         switch text(words[0]) {
         case "online": self = .online(at: time)
         case "offline": self = .offline(at: time)
@@ -162,27 +165,12 @@ public struct InboxMessage: Hashable, Sendable {
         socketID = text(words[2])
         switch (text(words[0]), words.count) {
         case ("yield", 4):
-            guard let time = Int64(text(words[3])), time >= 0 else { return nil }
+            guard let time = Int64(safe: Array(words[3]).span) else { return nil }
             content = .yield(openFor: time)
         case ("yielded", 4): content = .yielded(Array(words[3]))
         case ("superseded", 3): content = .superseded
         case ("shared", 3): content = .shared
         default: return nil
-        }
-    }
-}
-
-extension UInt64 {
-    /// Parses decimal digits; nil for any other text, or a larger number.
-    init?(decimal text: Span<UInt8>) {
-        guard !text.isEmpty else { return nil }
-        self = 0
-        for index in text.indices {
-            let digit = text[index] &- UInt8(ascii: "0")
-            let (product, overflow) = multipliedReportingOverflow(by: 10)
-            let (sum, carry) = product.addingReportingOverflow(UInt64(digit))
-            guard digit < 10, !overflow, !carry else { return nil }
-            self = sum
         }
     }
 }

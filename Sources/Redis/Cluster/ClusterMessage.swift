@@ -17,8 +17,8 @@ public struct StreamPosition: Hashable, Sendable, CustomStringConvertible {
     /// Parses the ID of a stream's entry; nil for another form.
     init?(_ text: Span<UInt8>) {
         guard let dash = text.firstIndex(of: UInt8(ascii: "-")),
-            let stream = UInt64(decimal: text.extracting(..<dash)),
-            let serial = UInt64(decimal: text.extracting((dash + 1)...))
+            let stream = UInt64(safe: text.extracting(..<dash)),
+            let serial = UInt64(safe: text.extracting((dash + 1)...))
         else { return nil }
         self.init(stream: stream, serial: serial)
     }
@@ -188,8 +188,8 @@ public enum PublishOutcome: Hashable, Sendable {
         } else if element.kind == .array {
             let position = element[0].withBytes { StreamPosition($0) }
             self = element.count == 2 ? .outdated(position) : .repeated(position)
-        } else if element.kind == .integer, let serial = element.integer {
-            self = serial == 0 ? .counted : .numbered(serial: UInt64(clamping: serial))
+        } else if element.kind == .integer, let serial = element.safeInteger {
+            self = serial == 0 ? .counted : .numbered(serial: UInt64(serial))
         } else if let position = element.withBytes({ StreamPosition($0) }) {
             self = .placed(position)
         } else {

@@ -20,7 +20,7 @@ public struct Epoch: Hashable, Sendable {
     /// Reads two numbers; nil for another form.
     fileprivate init?(_ since: Int64?, _ isClean: Int64?) {
         guard let since, let isClean else { return nil }
-        self.since = UInt64(clamping: since)
+        self.since = UInt64(since)
         self.isClean = isClean == 1
     }
 }
@@ -40,12 +40,12 @@ public struct Registration: Hashable, Sendable {
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        guard let epoch = Epoch(reply[0].integer, reply[1].integer),
-            let wasRegistered = reply[2].integer, let counter = reply[3].integer,
-            let time = reply[4].integer, let base = reply[5].integer
+        guard let epoch = Epoch(reply[0].safeInteger, reply[1].safeInteger),
+            let wasRegistered = reply[2].safeInteger, let counter = reply[3].safeInteger,
+            let time = reply[4].safeInteger, let base = reply[5].safeInteger
         else { return nil }
         self.epoch = epoch
-        self.base = UInt64(clamping: base)
+        self.base = UInt64(base)
         self.wasRegistered = wasRegistered == 1
         self.counter = counter
         self.time = time
@@ -69,9 +69,9 @@ public struct Heartbeat: Hashable, Sendable {
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        guard let epoch = Epoch(reply[0].integer, reply[1].integer),
-            let isRegistered = reply[2].integer, let counter = reply[3].integer,
-            let leads = reply[4].integer, let time = reply[5].integer
+        guard let epoch = Epoch(reply[0].safeInteger, reply[1].safeInteger),
+            let isRegistered = reply[2].safeInteger, let counter = reply[3].safeInteger,
+            let leads = reply[4].safeInteger, let time = reply[5].safeInteger
         else { return nil }
         self.epoch = epoch
         self.isRegistered = isRegistered == 1
@@ -99,7 +99,7 @@ public enum Condemnation: Hashable, Sendable {
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        switch reply[0].integer {
+        switch reply[0].safeInteger {
         case 0: self = .alive
         case 1: self = .handledElsewhere
         case 2:
@@ -145,8 +145,8 @@ public struct StreamPositions: Hashable, Sendable {
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        guard let since = reply[0].integer else { return nil }
-        self.since = UInt64(clamping: since)
+        guard let since = reply[0].safeInteger else { return nil }
+        self.since = UInt64(since)
         var newest: [StreamPosition?] = []
         reply.forEach { newest.append(StreamPosition($0)) }
         self.newest = Array(newest.dropFirst())

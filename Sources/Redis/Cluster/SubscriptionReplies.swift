@@ -27,7 +27,7 @@ public struct ChannelAttachment: Hashable, Sendable {
 
     /// Reads a reply: what was read of each channel of the call, in their order; nil for another form.
     public static func all(_ reply: borrowing RESPView) -> [ChannelAttachment]? {
-        guard let counter = reply[1].integer else { return nil }
+        guard let counter = reply[1].safeInteger else { return nil }
         var attachments: [ChannelAttachment] = []
         attachments.reserveCapacity(reply[0].count)
         reply[0].forEach { element in
@@ -39,7 +39,7 @@ public struct ChannelAttachment: Hashable, Sendable {
     }
 
     private init?(_ element: borrowing RESPView, _ counter: Int64) {
-        guard let count = element[0].integer, let wasVacant = element[1].integer else {
+        guard let count = element[0].clampedCount, let wasVacant = element[1].safeInteger else {
             return nil
         }
         subscriptionCount = count
@@ -70,7 +70,9 @@ public struct ChannelDetachment: Hashable, Sendable {
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        guard let count = reply[0].integer, let becameVacant = reply[1].integer else { return nil }
+        guard let count = reply[0].clampedCount, let becameVacant = reply[1].safeInteger else {
+            return nil
+        }
         subscriptionCount = count
         self.becameVacant = becameVacant == 1
     }
@@ -87,8 +89,8 @@ public enum MemberArrival: Hashable, Sendable {
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        guard let count = reply[1].integer else { return nil }
-        switch reply[0].integer {
+        guard let count = reply[1].clampedCount else { return nil }
+        switch reply[0].safeInteger {
         case 0: self = .refused(memberCount: count)
         case 1: self = .newMember(memberCount: count)
         case 2: self = .knownMember(memberCount: count)
@@ -108,7 +110,7 @@ public enum MemberDeparture: Hashable, Sendable {
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        switch reply[0].integer {
+        switch reply[0].safeInteger {
         case 0: self = .unknown
         case 1: self = .memberLeft
         case 2: self = .memberStays
@@ -126,7 +128,9 @@ public struct Reaping: Hashable, Sendable {
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        guard let count = reply[0].integer, let hasMore = reply[1].integer else { return nil }
+        guard let count = reply[0].clampedCount, let hasMore = reply[1].safeInteger else {
+            return nil
+        }
         memberCount = count
         self.hasMore = hasMore == 1
     }

@@ -41,7 +41,9 @@ public struct DueWork: Hashable, Sendable {
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        guard let waiting = reply[2].integer, let dropped = reply[3].integer else { return nil }
+        guard let waiting = reply[2].clampedCount, let dropped = reply[3].clampedCount else {
+            return nil
+        }
         (waitingCount, droppedCount) = (waiting, dropped)
         var items: [Item] = []
         reply[0].forEach { element in
@@ -106,7 +108,7 @@ public struct WebhookRecord: Hashable, Sendable {
         )
         guard words.count >= 3,
             let kind = Kind(rawValue: String(decoding: words[0], as: UTF8.self)),
-            let time = Int64(String(decoding: words[1], as: UTF8.self)),
+            let time = Int64(safe: Array(words[1]).span),
             let channel = ClusterChannel(id: String(decoding: words[2], as: UTF8.self))
         else { return nil }
         self.id = id

@@ -9,7 +9,7 @@ public struct UserConnections: Hashable, Sendable {
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        guard let count = reply[0].integer, let time = reply[1].integer else { return nil }
+        guard let count = reply[0].clampedCount, let time = reply[1].safeInteger else { return nil }
         self.count = count
         terminatedAt = time == 0 ? nil : time
     }
@@ -48,8 +48,8 @@ public struct ClaimedSession: Hashable, Sendable {
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        guard let outcome = Outcome(rawValue: reply[0].text), let count = reply[2].integer,
-            let time = reply[3].integer
+        guard let outcome = Outcome(rawValue: reply[0].text), let count = reply[2].safeInteger,
+            let time = reply[3].safeInteger
         else { return nil }
         self.outcome = outcome
         state = reply[1].copy()
@@ -71,7 +71,9 @@ public enum SessionParking: Int64, Sendable {
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
-        guard let number = reply.integer, let outcome = Self(rawValue: number) else { return nil }
+        guard let number = reply.safeInteger, let outcome = Self(rawValue: number) else {
+            return nil
+        }
         self = outcome
     }
 }

@@ -1,0 +1,139 @@
+import TestRedis
+import Testing
+
+@testable import FanfareServer
+
+extension RedisProcess {
+    /// Runs a command for each key that matches a pattern, with `KEY` for the key.
+    func each(_ pattern: String, _ arguments: String...) throws {
+        let script = """
+            for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
+                local command = {}
+                for index = 2, #ARGV do command[index - 1] = ARGV[index] == 'KEY' and key or ARGV[index] end
+                redis.pcall(unpack(command))
+            end
+            """
+        _ = try command(["EVAL", script, "0", pattern] + arguments)
+    }
+
+    /// Publishes a message on each channel that matches a pattern.
+    func publish(_ pattern: String, _ message: String) throws {
+        let script = """
+            for _, name in ipairs(redis.call('PUBSUB', 'CHANNELS', ARGV[1])) do
+                redis.call('PUBLISH', name, ARGV[2])
+            end
+            """
+        try command("EVAL", script, "0", pattern, message)
+    }
+}
+
+@Suite("Cluster: numbers in Redis at their edges") struct ClusterNumberTests {
+    private static let numbers = EdgeNumber.all + ["inf", "-inf", "nan", "1e300", "", "x"]
+
+    private static func change(_ configuration: inout Configuration) {
+        var rule = RecoveryConfiguration.Rule()
+        rule.keep = .always
+        rule.allowsRewind = true
+        configuration.apps[0].recovery.rules = [rule]
+        configuration.apps[0].features.subscriptionCount = true
+    }
+
+    /// The node answers, and its channels go on.
+    private func expectLife(of node: TestBroker) async throws {
+        #expect(try await node.trigger("e", "1", on: "life").status == 200)
+    }
+
+    @Test("Subscriptions, members, expiries and terminations")
+    func counts() async throws {
+        try await TestCluster.run(nodes: 1, Self.change) { cluster in
+            let node = cluster.nodes[0]
+            let (client, _) = try await node.subscribed(to: "a")
+            _ = try await node.subscribed(to: "cache-c")
+            #expect(try await node.trigger("e", "1", on: "cache-c").status == 200)
+            for number in Self.numbers {
+                try cluster.redis.each("*}:n:1:*", "HSET", "KEY", "x", number, "y", number)
+                try cluster.redis.each("*}:l:1", "ZADD", "KEY", number, "cache-c")
+                for (channel, info) in [("a", "subscription_count"), ("cache-c", "cache")] {
+                    let answer = try await Wire(port: node.port).ask(
+                        SignedRequest(
+                            method: "GET",
+                            path: "/apps/1/channels/\(channel)",
+                            parameters: [("info", info)]
+                        )
+                    )
+                    #expect(answer.status == 200, "\(number): \(answer.body)")
+                    #expect(!answer.body.contains("-"), "\(number): \(answer.body)")
+                }
+                // Attaches the node again, and announces the number.
+                let (other, socketID) = try await node.connected()
+                try other.send(subscribeMessage(to: "a", socketID: socketID))
+                try cluster.redis.publish("*}:m:1:a", "0 # - 1 \(number)")
+                try await expectLife(of: node)
+            }
+            try cluster.redis.each("*}:n:1:*", "HDEL", "KEY", "x", "y")
+            try await expectLife(of: node)
+            withExtendedLifetime(client) {}
+        }
+    }
+
+    @Test("Serials of streams, and of what is published")
+    func serials() async throws {
+        try await TestCluster.run(nodes: 1, Self.change) { cluster in
+            let node = cluster.nodes[0]
+            let script = """
+                local key = redis.call('KEYS', '*}:h:1:' .. ARGV[1])[1]
+                local id = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1]
+                local stream = string.match(id, '^%d+')
+                return redis.pcall('XADD', key, string.gsub(ARGV[2], 'S', stream), 'e', ARGV[3])
+                """
+            let serials = [
+                "9007199254740990", "9007199254740991", "9007199254740992",
+                "9223372036854775806", "9223372036854775807", "9223372036854775808",
+                "18446744073709551614", "18446744073709551615",
+            ]
+            for (index, serial) in serials.enumerated() {
+                let channel = "s\(index)"
+                let device = try await TrackingWire(node, channel)
+                #expect(try await node.trigger("e", "1", on: channel).status == 200)
+                let body = #"e - 1 {"event":"e","channel":"\#(channel)","data":"2"}"#
+                try cluster.redis.command("EVAL", script, "0", channel, "S-\(serial)", body)
+                // Announced at its place, or behind it.
+                _ = try await node.trigger("e", "3", on: channel)
+                try cluster.redis.publish("*}:m:1:\(channel)", "\(serial) \(body)")
+                _ = try await node.history(channel)
+                _ = try await node.history(channel, [("order", "newest"), ("limit", "1")])
+                let resumed = try? await TrackingWire(node, channel, position: device.position)
+                try await expectLife(of: node)
+                withExtendedLifetime(resumed) {}
+            }
+        }
+    }
+
+    @Test("Announcements, and messages of the inbox")
+    func published() async throws {
+        try await TestCluster.run(nodes: 1, Self.change) { cluster in
+            let node = cluster.nodes[0]
+            let device = try await TrackingWire(node, "a")
+            let owner = try await StockWire(node, StockWire.token(in: 120))
+            _ = try await owner.subscribe(to: "a")
+            // The session's name is a digest of its token.
+            let script = "return redis.call('HKEYS', redis.call('KEYS', '*}:s:1')[1])[1]"
+            let token = try cluster.redis.command("EVAL", script, "0")
+            for number in Self.numbers {
+                for message in [
+                    "\(number) e - 1 {}", "1 e - \(number) {}", "0 ! - 1 \(number) epoch",
+                    "0 ! - 1 \(number) purge", "0 + - 1 \(number) u{}", "0 # - 1 \(number)",
+                    "\(number) c 1.\(number) \(number) {}",
+                ] {
+                    try cluster.redis.publish("*}:m:1:*", message)
+                }
+                try cluster.redis.publish(
+                    "*}:inbox:*",
+                    "yield 1:\(token) \(owner.socketID) \(number)"
+                )
+                try await expectLife(of: node)
+            }
+            withExtendedLifetime((device, owner)) {}
+        }
+    }
+}
