@@ -111,7 +111,8 @@ package final class ServerSettings: Sendable {
         httpTimeouts = HTTPTimeouts(
             head: .seconds(admission.requestHeadTimeout),
             body: .seconds(admission.requestBodyTimeout),
-            idle: .seconds(admission.requestIdleTimeout)
+            idle: .seconds(admission.requestIdleTimeout),
+            answer: .seconds(admission.answerTimeout)
         )
         streamLimits = StreamLimits(
             queuedBytesMax: configuration.queuedBytesMax,

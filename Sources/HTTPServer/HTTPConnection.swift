@@ -88,6 +88,8 @@ public final class HTTPConnection: StreamDelegate {
     /// Whether further requests are read; false after the last one or a refusal.
     private(set) var acceptsRequests = true
     private var isPaused = false
+    /// Whether the client has ended its side.
+    private(set) var hasClientEnded = false
     /// Whether the stream's queue has to be empty before another request is read.
     var awaitsDrain = false
     /// Whether bytes after the last request must not be read as HTTP before its outcome is known.
@@ -166,8 +168,16 @@ public final class HTTPConnection: StreamDelegate {
             .encode(for: AnswerFraming(), date: site.currentDate())
     }
 
-    /// Stops reading; requests under way are still answered.
-    public func streamReachedEnd(_ stream: Stream) { stopReading() }
+    /// Stops reading; requests under way are still answered, if that takes no longer than
+    /// ``HTTPTimeouts/closing``: the end of a client that reads the answer looks like that of one which has given up.
+    public func streamReachedEnd(_ stream: Stream) {
+        hasClientEnded = true
+        stopReading()
+        guard !hasAnsweredAll, !stream.isClosing else { return }
+        deadline = site.reactor.now
+        if let timer { site.reactor.cancel(timer) }
+        timer = site.reactor.schedule(after: site.timeouts.closing, self)
+    }
 
     /// Resumes reading requests.
     public func streamDrained(_ stream: Stream) { queueDrained() }
@@ -282,6 +292,7 @@ public final class HTTPConnection: StreamDelegate {
 
     private func enqueue(_ exchange: HTTPExchange) {
         isAnswering = false
+        exchange.waitsSince = site.watchAnswers()
         if let last { last.next = exchange } else { first = exchange }
         last = exchange
         unansweredCount += 1

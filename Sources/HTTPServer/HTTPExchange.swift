@@ -26,6 +26,9 @@ public final class HTTPExchange {
     /// The length of the request's content, in bytes.
     private(set) var contentLength = 0
 
+    /// When it began to wait for its answer.
+    var waitsSince: MonotonicTime?
+
     init() {}
 
     /// Sets up the exchange for a request.
@@ -33,6 +36,7 @@ public final class HTTPExchange {
         self.framing = framing
         self.contentLength = contentLength
         self.connection = connection
+        waitsSince = nil
     }
 
     /// The connection's stream; nil once the exchange is answered or the connection has ended.

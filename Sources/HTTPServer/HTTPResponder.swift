@@ -81,6 +81,9 @@ public protocol HTTPResponder: HTTPContentReceiver {
 
     /// Called when a connection is closed because it was idle for too long.
     func idleConnectionClosed()
+
+    /// Called when requests of a connection were refused with 503, because they were not answered in time.
+    func answerTimedOut()
 }
 
 extension HTTPResponder {
@@ -107,4 +110,7 @@ extension HTTPResponder {
 
     /// Does nothing.
     public func idleConnectionClosed() {}
+
+    /// Does nothing.
+    public func answerTimedOut() {}
 }

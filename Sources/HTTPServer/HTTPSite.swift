@@ -26,6 +26,10 @@ public final class HTTPSite {
     var spareExchange: HTTPExchange?
     /// Exclusive access is unchecked: it is changed by ``add(_:)`` and ``remove(_:)`` only, which make no callbacks.
     @exclusivity(unchecked) private var connections: [HTTPConnection] = []
+    /// Copied: answering changes the list.
+    var connectionList: [HTTPConnection] { connections }
+    /// The timeout of answers.
+    let answers = AnswerTimer()
     /// The timer of the earliest idle deadline; nil without idle connections.
     private var idleTimer: TimerID?
     private let idleNanoseconds: Int64

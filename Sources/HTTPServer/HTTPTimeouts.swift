@@ -13,7 +13,12 @@ public struct HTTPTimeouts: Hashable, Sendable {
     public var idle: Duration
 
     /// From the last answer to the client's end; then the descriptor is closed anyway.
+    ///
+    /// The same from the client's end to the last answer.
     public var closing: Duration
+
+    /// From a request's last byte to its answer; then the answer is 503.
+    public var answer: Duration
 
     /// Makes timeouts.
     ///
@@ -22,16 +27,19 @@ public struct HTTPTimeouts: Hashable, Sendable {
     ///   - body: For its content.
     ///   - idle: Between requests.
     ///   - closing: For the client's end.
+    ///   - answer: For the server's answer.
     public init(
         head: Duration = .seconds(10),
         body: Duration = .seconds(30),
         idle: Duration = .seconds(75),
-        closing: Duration = .seconds(5)
+        closing: Duration = .seconds(5),
+        answer: Duration = .seconds(60)
     ) {
         self.head = head
         self.body = body
         self.idle = idle
         self.closing = closing
+        self.answer = answer
     }
 }
 
@@ -95,6 +103,8 @@ extension HTTPConnection: TimerTarget {
     public func timerFired(tag: Int) {
         timer = nil
         guard tag == 0 else { return checkQueue(afterMilliseconds: tag) }
+        // The client has ended, and the server has not answered.
+        if hasClientEnded, stream?.isClosing == false { return close() }
         guard let stream, !stream.isClosing, wait != .nothing, wait != .idle else { return }
         let now = site.reactor.now
         guard now >= deadline else {

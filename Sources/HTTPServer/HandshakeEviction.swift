@@ -13,7 +13,8 @@ extension HTTPSite {
     /// If the site is full, refused connections that have not closed yet are aborted first, oldest first, since their
     /// clients have got the reason. Then those are evicted that have waited for their clients the longest, and for at
     /// least a second. So connections that send nothing block new ones for no longer than that, and active ones are not
-    /// closed; meanwhile new connections wait in the kernel's backlog.
+    /// closed; meanwhile new connections wait in the kernel's backlog. Only if there are none of these, requests are given
+    /// up that have waited for their answers for a second, oldest first: what they wait for must not make the server deaf.
     public func hasCapacity() -> Bool {
         while connectionCount >= connectionsMax, draining.abortOldest() {
             responder.connectionEvicted()
@@ -21,6 +22,7 @@ extension HTTPSite {
         guard connectionCount >= connectionsMax else { return true }
         let latest = reactor.now.advanced(by: .zero - Self.graceTime)
         var candidates = waitingConnections().filter { $0.since <= latest }
+        if candidates.isEmpty { candidates = unansweredConnections().filter { $0.since <= latest } }
         guard !candidates.isEmpty else { return false }
         candidates.sort { $0.since < $1.since }
         for (connection, _) in candidates.prefix(Self.evictedCountMax) {
@@ -42,12 +44,13 @@ extension HTTPConnection {
         case .idle, .head, .body, .queue:
             return deadline.advanced(by: .zero - limit(of: wait))
         case .nothing:
-            return stream.isOpen ? nil : deadline
+            return stream.isOpen && !hasClientEnded ? nil : deadline
         }
     }
 
     /// Closes the connection: silently between two requests, as HTTP allows (RFC 9112 §9.5), or with 503 during one.
     func evict() {
+        guard hasClientEnded || waitingSince != nil else { return refuseUnanswered() }
         let isAnswered = partialRequest?.reading.isDiscarding == true
         switch stream?.isOpen == true && !isAnswered ? wait : .nothing {
         case .head, .body:
@@ -61,7 +64,92 @@ extension HTTPConnection {
     }
 }
 
+// Requests that wait for their answers.
+extension HTTPConnection {
+    /// Since when the oldest request has waited for its answer; nil without any.
+    var unansweredSince: MonotonicTime? {
+        guard let stream, stream.isOpen, !stream.isClosing else { return nil }
+        return first?.waitsSince
+    }
+
+    /// Answers requests with 503 that have waited since a time, or for longer.
+    func refuseUnanswered(since latest: MonotonicTime) {
+        while let exchange = first, let since = exchange.waitsSince, since <= latest, stream != nil {
+            exchange.respond(.unanswered("The server has not answered in time"))
+        }
+    }
+
+    /// Answers all requests with 503, and closes the connection.
+    fileprivate func refuseUnanswered() {
+        stopReading()
+        while let exchange = first, stream != nil {
+            exchange.respond(.unanswered("The server has more connections than it can serve"))
+        }
+    }
+}
+
+extension HTTPSite {
+    /// Returns the connections with requests that wait for their answers, and since when.
+    private func unansweredConnections() -> [(connection: HTTPConnection, since: MonotonicTime)] {
+        connectionList.compactMap { connection in
+            connection.unansweredSince.map { (connection, $0) }
+        }
+    }
+
+    /// Schedules the timeout of a request that is not answered at once.
+    ///
+    /// - Returns: The current time.
+    func watchAnswers() -> MonotonicTime {
+        answers.watch(self)
+        return reactor.now
+    }
+}
+
+/// The timeout of the requests of one site that wait for their answers.
+final class AnswerTimer: TimerTarget {
+    private weak var site: HTTPSite?
+
+    /// Starts the timer, unless it is running.
+    func watch(_ site: HTTPSite) {
+        guard self.site == nil else { return }
+        self.site = site
+        site.reactor.schedule(after: site.timeouts.answer, self)
+    }
+
+    /// Answers the requests that have waited for too long.
+    ///
+    /// The next check is at the earliest remaining deadline, but not before 1/32 of the timeout has passed.
+    func timerFired(tag: Int) {
+        guard let site = site.take() else { return }
+        let now = site.reactor.now
+        let latest = now.advanced(by: .zero - site.timeouts.answer)
+        var oldest: MonotonicTime?
+        for connection in site.connectionList {
+            guard let since = connection.unansweredSince else { continue }
+            if since <= latest {
+                site.responder.answerTimedOut()
+                connection.refuseUnanswered(since: latest)
+            }
+            if let rest = connection.unansweredSince { oldest = min(oldest ?? rest, rest) }
+        }
+        guard let oldest else { return }
+        self.site = site
+        let rest = now.duration(to: oldest.advanced(by: site.timeouts.answer))
+        site.reactor.schedule(after: max(rest, site.timeouts.answer / 32), self)
+    }
+}
+
 extension Response {
+    /// Returns a 503 response with a Retry-After field, for a request that may have been executed.
+    fileprivate static func unanswered(_ reason: String) -> Response {
+        var response = Response.text(
+            reason + ": it is unknown whether the request is executed\n",
+            status: 503
+        )
+        response.fields.append(Field("Retry-After", "1"))
+        return response
+    }
+
     /// Returns a 503 response with a Retry-After field.
     static func tryAgain(_ reason: String) -> Response {
         var response = Response.text(reason + ": try again in a second\n", status: 503)

@@ -17,6 +17,7 @@ public enum Limit: String, CaseIterable, Sendable {
     case requestHeadTime = "request_head_time"
     case requestBodyTime = "request_body_time"
     case requestIdleTime = "request_idle_time"
+    case answerTime = "answer_time"
     case pongTime = "pong_time"
     case triggerTime = "trigger_time"
     case messageTime = "message_time"

@@ -11,7 +11,7 @@ import Testing
         let mailboxes = try (0..<3).map { _ in Mailbox<ShardMessage>(wakes: try EventLoop()) }
         var speaker = ShardLinks(of: 0, mailboxes: mailboxes)
         let hearer = ShardLinks(of: 2, mailboxes: mailboxes)
-        for query in 1...3 { speaker.send(.answer([], id: UInt64(query)), to: 2) }
+        for query in 1...3 { speaker.send(.answer(.success([]), id: UInt64(query)), to: 2) }
         #expect(hearer.read().isEmpty)
         speaker.dispatch()
         #expect(hearer.read().map(query) == [1, 2, 3])
@@ -57,7 +57,7 @@ import Testing
         let inbox = Mailbox<ShardMessage>(wakes: try EventLoop())
         var speaker = ShardLinks(of: 0, speakingInto: lines, hearing: lines[0])
         let hearer = ShardLinks(of: 1, speakingInto: lines, hearing: inbox)
-        speaker.send(.answer([], id: 1), to: 1)
+        speaker.send(.answer(.success([]), id: 1), to: 1)
         speaker.dispatch()
         #expect(hearer.read().isEmpty)
         #expect(lines[1].count == 1)

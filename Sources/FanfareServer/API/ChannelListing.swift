@@ -45,6 +45,8 @@ final class ChannelListing {
     /// The number of merged channels.
     private var count = 0
     private var last = ""
+    /// Whether a home cannot read its channels.
+    private var isUnreadable = false
 
     /// Creates the list of a query, of which `homeCount` homes have a part each.
     init(
@@ -65,7 +67,7 @@ final class ChannelListing {
 
     /// Whether ``merge(upTo:)`` would merge a channel or finish the list.
     var isReady: Bool {
-        !exchange.isOpen || sources.allSatisfy { $0.restCount > 0 || $0.isComplete }
+        !exchange.isOpen || isUnreadable || sources.allSatisfy { $0.restCount > 0 || $0.isComplete }
     }
 
     /// Returns the requests to send to homes now; each is sent before everything received from that home is merged.
@@ -95,6 +97,7 @@ final class ChannelListing {
 
     /// Adds the channels that a home has sent.
     func receive(_ portion: ChannelPortion, from home: Int) {
+        if portion.failure != nil { isUnreadable = true }
         sources[home].entries.removeFirst(sources[home].position)
         sources[home].position = 0
         sources[home].entries += portion.entries
@@ -110,6 +113,10 @@ final class ChannelListing {
     /// - Returns: The number of merged channels, and the progress.
     func merge(upTo limit: Int) -> (count: Int, Progress) {
         guard exchange.isOpen else { return (0, .isFinished) }
+        guard !isUnreadable else {
+            exchange.respond(Response(refusal: .redisUnreadable))
+            return (0, .isFinished)
+        }
         let start = count
         while isReady {
             guard let home = homeOfNextName() else { return (count - start, end(nextCursor: nil)) }

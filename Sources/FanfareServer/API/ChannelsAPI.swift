@@ -37,7 +37,8 @@ struct ChannelsAPI {
             countsSubscriptions: app.countsSubscriptions
         )
         let address = ChannelAddress(app: app.id, name: name)
-        let finish = { (answer: [ChannelCount]) in
+        let finish = { (answer: HomeAnswer) in
+            guard let answer = core.success(of: answer, app, exchange) else { return }
             let counts = ChannelCounts(answer)
             var attributes = counts.attributes(query.info, of: name)
             attributes.position = attributes.position.map { position in
@@ -63,7 +64,8 @@ struct ChannelsAPI {
     ) throws(APIError) {
         let name = try app.channelName(encodedName)
         try UsersQuery.check(parameters, kind: name.kind)
-        core.queries.users(of: ChannelAddress(app: app.id, name: name)) { users in
+        core.queries.users(of: ChannelAddress(app: app.id, name: name)) { answer in
+            guard let users = core.success(of: answer, app, exchange) else { return }
             exchange.respond(.json(APIAnswer.users(users.map(\.text))))
         }
     }
@@ -79,11 +81,7 @@ struct ChannelsAPI {
         try app.checkRecovery()
         let address = ChannelAddress(app: app.id, name: name)
         core.queries.history(query, of: address) { result in
-            let page: HistoryPage
-            switch result {
-            case .success(let found): page = found
-            case .failure(let failure): return exchange.respond(core.refusal(of: failure, app))
-            }
+            guard let page = core.success(of: result, app, exchange) else { return }
             let last = app.issuedPosition(page.position, on: name)
             let asked = query.stream.map { ChannelPosition(stream: $0, serial: .max) }
                 .map { app.position(issuedAs: $0, on: name).stream }
@@ -108,7 +106,8 @@ struct ChannelsAPI {
         try parameters.refuseAllButSignature()
         let name = try app.channelName(encodedName)
         try app.checkRecovery()
-        core.queries.purge(ChannelAddress(app: app.id, name: name)) { position in
+        core.queries.purge(ChannelAddress(app: app.id, name: name)) { answer in
+            guard let position = core.success(of: answer, app, exchange) else { return }
             let issued = position.map { app.issuedPosition($0, on: name) }
             exchange.respond(.json(APIAnswer.purged(issued)))
         }
@@ -118,8 +117,11 @@ struct ChannelsAPI {
 /// The counts that the homes of channels have answered with.
 struct ChannelCounts {
     private let channels: [ChannelName: ChannelCount]
+    /// Whether the homes have answered.
+    private let isKnown: Bool
 
-    init(_ counts: [ChannelCount]) {
+    init(_ counts: [ChannelCount], isKnown: Bool = true) {
+        self.isKnown = isKnown
         channels = Dictionary(counts.map { ($0.name, $0) }) { one, _ in one }
     }
 
@@ -130,6 +132,7 @@ struct ChannelCounts {
 
     /// The requested attributes that apply to the channel.
     func attributes(_ info: InfoAttributes, of channel: ChannelName) -> ChannelAttributes {
+        guard isKnown else { return ChannelAttributes() }
         let info = info.applying(to: channel.kind)
         let count = channels[channel]
         return ChannelAttributes(
@@ -173,7 +176,10 @@ struct UsersAPI {
         if let limit = core.channels.publishLimit { throw core.refusal(of: limit) }
         let user = UserAddress(app: app.id, id: UserID(id))
         guard core.channels.cluster == nil else {
-            return core.queries.terminate(user) { exchange.respond(.json(APIAnswer.empty)) }
+            return core.queries.terminate(user) { answer in
+                guard core.success(of: answer, app, exchange) != nil else { return }
+                exchange.respond(.json(APIAnswer.empty))
+            }
         }
         core.users.terminate(user)
         exchange.respond(.json(APIAnswer.empty))

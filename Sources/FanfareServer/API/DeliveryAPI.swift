@@ -33,11 +33,7 @@ struct DeliveryAPI {
         try app.checkRecovery()
         let address = ChannelAddress(app: app.id, name: name)
         core.queries.trace(serial, of: address) { result in
-            let message: TracedMessage?
-            switch result {
-            case .success(let found): message = found
-            case .failure(let failure): return exchange.respond(core.refusal(of: failure, app))
-            }
+            guard let message = core.success(of: result, app, exchange) else { return }
             let report = DeliveryReport(
                 subject: subject,
                 message: message,
@@ -92,6 +88,20 @@ extension App {
 }
 
 extension ShardCore {
+    /// Returns what a query was answered with; refuses the request, and returns `nil`, if no home can answer it.
+    func success<Value>(
+        of answer: Result<Value, QueryFailure>,
+        _ app: App,
+        _ exchange: HTTPExchange
+    ) -> Value? {
+        switch answer {
+        case .success(let value): return value
+        case .failure(let failure):
+            exchange.respond(refusal(of: failure, app))
+            return nil
+        }
+    }
+
     /// The response to a query for what a channel keeps that its home cannot answer.
     func refusal(of failure: QueryFailure, _ app: App) -> Response {
         switch failure {
@@ -99,12 +109,7 @@ extension ShardCore {
             Response(refusal: APIError(unknownApp: app.id.text))
         case .keepsNothing: Response(refusal: APIError(withoutRecovery: app.id))
         case .isUnreadable where channels.cluster != nil:
-            Response(
-                refusal: APIError(
-                    status: 503,
-                    message: "Redis cannot be read at present: try again in a second"
-                )
-            )
+            Response(refusal: .redisUnreadable)
         case .isUnreadable:
             Response(
                 refusal: APIError(
@@ -127,4 +132,14 @@ extension APIError {
 
     /// The error of a request with a wrong value.
     fileprivate init(invalid message: String) { self.init(status: 400, message: message) }
+}
+
+extension APIError {
+    /// The error of a query that a cluster's Redis does not answer.
+    static var redisUnreadable: APIError {
+        APIError(
+            status: 503,
+            message: "Redis cannot be read at present: try again in a second"
+        )
+    }
 }

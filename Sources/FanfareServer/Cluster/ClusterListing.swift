@@ -43,6 +43,7 @@ extension ClusterHome {
         let listing = ClusterListing(range, finish)
         lists[ObjectIdentifier(listing)] = listing
         ask(listing)
+        if listing.isWaiting, stores.contains(where: \.isOutOfPatience) { refuseWaitingQueries() }
     }
 
     /// Asks Redis, also again behind a loss of the connection.
@@ -64,6 +65,10 @@ extension ClusterHome {
 
     func receive(_ reply: borrowing RESPView, for listing: ClusterListing, attempt: Int) {
         guard attempt == listing.attempt else { return }
+        guard RedisError(reply) == nil else {
+            guard lists.removeValue(forKey: ObjectIdentifier(listing)) != nil else { return }
+            return listing.finish(.unreadable)
+        }
         listing.missing -= 1
         reply.forEach { listing.names.append($0.text) }
         if reply.count >= listing.range.limit { listing.hasMore = true }
@@ -88,7 +93,8 @@ extension ClusterHome {
             return listing.finish(portion(names.map { ChannelPortion.Entry(name: $0) }))
         }
         let addresses = names.map { ChannelAddress(app: range.app, name: $0) }
-        answer(.counts(addresses)) { counts in
+        answer(.counts(addresses)) { answer in
+            guard case .success(let counts) = answer else { return listing.finish(.unreadable) }
             let entries = counts.map { count in
                 ChannelPortion.Entry(
                     name: count.name,

@@ -8,7 +8,9 @@ import Redis
 /// A query of a backend for channels whose home is this shard, which Redis answers for all nodes.
 final class ClusterQuery {
     let query: ShardQuery
-    let finish: ([ChannelCount]) -> Void
+    let finish: (HomeAnswer) -> Void
+    /// Whether Redis has refused a part.
+    var isRefused = false
     /// The answer so far, one element for each channel.
     var counts: [ChannelCount] = []
     /// The number of unanswered calls.
@@ -28,7 +30,7 @@ final class ClusterQuery {
     /// Whether more messages fit than the page has.
     var hasMore = false
 
-    init(_ query: ShardQuery, _ finish: @escaping ([ChannelCount]) -> Void) {
+    init(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void) {
         (self.query, self.finish) = (query, finish)
     }
 
@@ -46,11 +48,38 @@ final class ClusterQuery {
 
 // Queries: any node answers for all, from Redis.
 extension ClusterHome {
-    /// Answers a query when Redis has answered; without Redis it waits.
-    func answer(_ query: ShardQuery, _ finish: @escaping ([ChannelCount]) -> Void) {
+    /// Answers a query when Redis has answered; without Redis it waits for ``ClusterSettings/patience``.
+    func answer(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void) {
         let query = ClusterQuery(query, finish)
         queries[ObjectIdentifier(query)] = query
         ask(query)
+        if query.isWaiting, stores.contains(where: \.isOutOfPatience) { refuseWaitingQueries() }
+    }
+
+    /// Refuses the queries and lists that wait for a store which has been out of reach for longer than messages wait.
+    func refuseWaitingQueries() {
+        for query in queries.values
+        where query.isWaiting && partitions(of: query).contains(where: isOutOfPatience) {
+            guard queries.removeValue(forKey: ObjectIdentifier(query)) != nil else { continue }
+            query.finish(.failure(.isUnreadable))
+        }
+        for listing in lists.values
+        where listing.isWaiting && partitions.indices.contains(where: isOutOfPatience) {
+            guard lists.removeValue(forKey: ObjectIdentifier(listing)) != nil else { continue }
+            listing.finish(.unreadable)
+        }
+    }
+
+    private func isOutOfPatience(_ partition: Int) -> Bool {
+        partitions[partition].store.isOutOfPatience
+    }
+
+    private func partitions(of query: ClusterQuery) -> [Int] {
+        switch query.query {
+        case .counts(let addresses): addresses.map { partition(of: $0) }
+        case .terminate(let user): [partition(of: user)]
+        default: query.query.address.map { [partition(of: $0)] } ?? []
+        }
     }
 
     /// Asks Redis, also again behind a loss of the connection.
@@ -61,12 +90,9 @@ extension ClusterHome {
             } else {
                 query.query.address.map { [$0] } ?? []
             }
-        query.isWaiting = !addresses.allSatisfy { isOpen(partition(of: $0)) }
-        if case .terminate(let user) = query.query, !isOpen(partition(of: user)) {
-            query.isWaiting = true
-        }
+        query.isWaiting = !partitions(of: query).allSatisfy(isOpen)
         guard !query.isWaiting else { return }
-        (query.counts, query.missing) = ([], 0)
+        (query.counts, query.missing, query.isRefused) = ([], 0, false)
         (query.messages, query.length, query.hasMore) = ([], 0, false)
         query.attempt += 1
         for (index, address) in addresses.enumerated() {
@@ -184,7 +210,7 @@ extension ClusterHome {
         guard attempt == query.attempt else { return }
         query.missing -= 1
         if RedisError(reply) != nil {
-            if !query.counts.isEmpty { query.counts[0].failure = .isUnreadable }
+            query.isRefused = true
         } else {
             read(reply, for: query, part)
         }
@@ -234,6 +260,7 @@ extension ClusterHome {
         guard query.missing == 0, !query.isWaiting,
             queries.removeValue(forKey: ObjectIdentifier(query)) != nil
         else { return }
+        guard !query.isRefused else { return query.finish(.failure(.isUnreadable)) }
         if let position = query.counts.first?.position {
             switch query.query {
             case .history: finishHistory(query, upTo: position)
@@ -241,7 +268,7 @@ extension ClusterHome {
             case .counts, .users, .cached, .state, .purge, .terminate: break
             }
         }
-        query.finish(query.counts)
+        query.finish(.success(query.counts))
     }
 }
 

@@ -39,10 +39,14 @@ extension ClusterStore {
         downSince.map { max(.zero, time - $0.duration(to: context.reactor.now)) }
     }
 
-    /// Refuses the messages that have waited for Redis, when none has come for long enough.
+    /// Whether the connection has been lost for so long that nothing waits for it any more.
+    var isOutOfPatience: Bool { !isOpen && rest(of: settings.patience) == .zero }
+
+    /// Refuses the messages and queries that have waited for Redis, when none has come for long enough.
     func refuseWaiting() {
         guard let rest = rest(of: settings.patience) else { return }
         guard rest == .zero else { return startTimer(.patience, after: rest) }
+        home.refuseWaitingQueries()
         let returned = transit?.returned ?? []
         transit?.returned = []
         for message in returned + outbox.removeAll() { home.refuse(message, .disconnected) }

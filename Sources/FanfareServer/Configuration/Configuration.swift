@@ -117,6 +117,8 @@ extension Configuration {
         public var requestBodyTimeout = 30
         /// The maximum idle time between two requests, in seconds.
         public var requestIdleTimeout = 75
+        /// The maximum time until a complete request is answered, in seconds.
+        public var answerTimeout = 30
 
         /// Creates the defaults.
         public init() {}

@@ -120,6 +120,7 @@ extension ConfigurationKey<Configuration> {
         Self("limits.request_head_timeout", \.admission.requestHeadTimeout, seconds),
         Self("limits.request_body_timeout", \.admission.requestBodyTimeout, seconds),
         Self("limits.request_idle_timeout", \.admission.requestIdleTimeout, seconds),
+        Self("limits.answer_timeout", \.admission.answerTimeout, seconds),
     ]
 
     /// The limits of lengths and queues.

@@ -47,6 +47,8 @@ final class RequestRouter: HTTPResponder {
 
     func contentRefused() { core.context.limitMet(.inboundBytes) }
 
+    func answerTimedOut() { core.context.limitMet(.answerTime) }
+
     func idleConnectionClosed() { core.context.limitMet(.requestIdleTime) }
 
     func decide(on head: RequestHead, of stream: Stream?) -> HTTPDecision {

@@ -24,7 +24,7 @@ extension Limit {
         case .recoveryPositions, .recoverySessions, .appRetainedBytes, .retainedBytesTotal,
             .databaseBytes:
             .returningClients
-        case .triggerTime, .requestBodyTime, .requestBodyLength, .eventDataLength,
+        case .answerTime, .triggerTime, .requestBodyTime, .requestBodyLength, .eventDataLength,
             .triggerChannels, .batchEvents, .requestRate, .triggerRate, .queryRate,
             .terminationRate, .idempotencyKeys, .inboundBytes, .relayedEvents, .unstoredBytes,
             .clusterQueuedBytes:

@@ -33,8 +33,8 @@ extension Limit {
         case .connections, .connectionsPerAddress, .newConnections, .newConnectionsPerAddress,
             .handshakes, .appConnections, .authorizationTime:
             admissionRule
-        case .tlsHandshakeTime, .requestHeadTime, .requestBodyTime, .requestIdleTime, .pongTime,
-            .triggerTime, .messageTime:
+        case .tlsHandshakeTime, .requestHeadTime, .requestBodyTime, .requestIdleTime, .answerTime,
+            .pongTime, .triggerTime, .messageTime:
             timeRule
         case .requestHeadLength, .requestBodyLength, .messageLength, .messageFragments,
             .channelNameLength, .eventDataLength, .userInfoLength, .triggerChannels, .batchEvents:
@@ -67,8 +67,8 @@ extension Limit {
             .process(
                 "handshakes_max",
                 "refused clients that have not closed are closed at once, then the connections idle "
-                    + "longest, for at least a second, with 503 and Retry-After in a request; new "
-                    + "connections wait"
+                    + "longest, for at least a second, with 503 and Retry-After in a request, then those "
+                    + "whose request has waited longest for its answer; new connections wait"
             )
         case .appConnections: .app("connections_max", "the client is closed with 4004")
         case .authorizationTime:
@@ -87,6 +87,11 @@ extension Limit {
         case .requestHeadTime: .process("request_head_timeout", "the request is refused with 408")
         case .requestBodyTime: .process("request_body_timeout", "the request is refused with 408")
         case .requestIdleTime: .process("request_idle_timeout", "the connection is closed")
+        case .answerTime:
+            .process(
+                "answer_timeout",
+                "the request is refused with 503 and Retry-After; it may have been executed"
+            )
         case .triggerTime:
             .process("trigger_timeout", "the trigger is refused with 503 and Retry-After")
         case .messageTime: .process("message_timeout", "the client is closed with 4100")

@@ -154,7 +154,7 @@ package final class ShardCore: TimerTarget {
         case .confirm(let address): channels.confirm(address)
         case .query(let query, let id, let asker):
             queries.answer(query, QueryReply(id: id, asker: asker))
-        case .answer(let counts, let id): queries.receive(counts, of: id)
+        case .answer(let answer, let id): queries.receive(answer, of: id)
         case .listing(let message): listings.receive(message)
         case .delivery(let message): deliveries.receive(message)
         case .users(let message): users.receive(message)

@@ -49,7 +49,7 @@ package enum ShardMessage: Sendable {
     /// To a home: answer a query to `asker`.
     case query(ShardQuery, id: QueryID, asker: Int)
     /// From a home: its part of the answer.
-    case answer([ChannelCount], id: QueryID)
+    indirect case answer(HomeAnswer, id: QueryID)
     /// About lists of channels, which are queried and answered a portion at a time.
     indirect case listing(ListingMessage)
     /// About the sessions of stock clients.

@@ -60,7 +60,7 @@ protocol SharedHome: AnyObject {
     func members(at address: ChannelAddress) -> [Member]?
 
     /// Answers a query, maybe later.
-    func answer(_ query: ShardQuery, _ finish: @escaping ([ChannelCount]) -> Void)
+    func answer(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void)
 
     /// Lists occupied channels, maybe later.
     func list(_ range: ChannelRange, _ finish: @escaping (ChannelPortion) -> Void)

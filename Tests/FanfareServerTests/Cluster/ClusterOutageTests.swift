@@ -41,6 +41,65 @@ import Testing
         }
     }
 
+    @Test(
+        "A query is refused when Redis stays away, and answered when it is back",
+        arguments: [
+            "channels", "channels/presence-a", "channels/presence-a/users",
+            "channels/presence-a/history", "channels/cache-a",
+        ]
+    )
+    func refusesQueries(path: String) async throws {
+        try await TestCluster.runRelayed {
+            $0.apps[0].recovery.isEnabled = true
+            $0.cluster.redis.patience = 1
+        } _: { cluster, relay in
+            let node = cluster.nodes[0]
+            let info = path == "channels/cache-a" ? [("info", "cache,position")] : []
+            let request = SignedRequest(method: "GET", path: "/apps/1/\(path)", parameters: info)
+            try await relay.set(.cut)
+            try await eventually { await node.metric("fanfare_cluster_connections") == 0 }
+            // The first waits, the second is refused at once.
+            for _ in 0..<2 {
+                let answer = try await Wire(port: node.port).ask(request)
+                #expect(answer.status == 503 && answer.head.contains("Retry-After: 1\r\n"))
+                #expect(answer.body.contains("Redis cannot be read"), "\(answer.body)")
+            }
+            try await relay.set(.open)
+            try await eventually {
+                try await Wire(port: node.port).ask(request).status == 200
+            }
+        }
+    }
+
+    @Test("Requests that wait for Redis do not keep others from the port", arguments: [true, false])
+    func waitingRequests(isGivenUp: Bool) async throws {
+        try await TestCluster.runRelayed(loops: 1) {
+            $0.cluster.redis.patience = 60
+            $0.admission.handshakesMax = 16
+        } _: { cluster, relay in
+            let node = cluster.nodes[0]
+            try await relay.set(.cut)
+            try await eventually { await node.metric("fanfare_cluster_connections") == 0 }
+            let request = SignedRequest(method: "GET", path: "/apps/1/channels/a")
+            let backends = try (0..<16).map { _ in try Wire(port: node.port) }
+            for backend in backends { try backend.send(request.text) }
+            if isGivenUp { for backend in backends { backend.endSending() } }
+            let wire = try Wire(port: node.port)
+            try wire.send("GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(try await wire.answer().status == 200)
+            if isGivenUp {
+                for backend in backends { #expect(try await backend.readToEnd().isEmpty) }
+                try await eventually {
+                    let sizes = await node.server.shards[0].usage
+                    return sizes.handshakes <= 1
+                }
+            } else {
+                let answer = try await backends[0].answer()
+                #expect(answer.status == 503 && answer.head.contains("Retry-After: 1\r\n"))
+            }
+        }
+    }
+
     @Test("Nobody claims that an event is not published which Redis may still read")
     func unknownOutcome() async throws {
         try await TestCluster.runRelayed { cluster, relay in

@@ -21,6 +21,7 @@ import Testing
         case .tlsHandshakeTime: ("Time", "ofATLSHandshake")
         case .requestHeadTime, .requestBodyTime: ("Time", "ofARequest")
         case .requestIdleTime: ("Time", "withoutARequest")
+        case .answerTime: ("Time", "ofAnAnswer")
         case .pongTime: ("Time", "toAnswerAPing")
         case .triggerTime: ("Time", "ofATriggerToACongestedChannel")
         case .messageTime: ("Time", "ofAMessage")

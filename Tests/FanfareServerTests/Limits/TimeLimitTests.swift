@@ -90,6 +90,27 @@ import Testing
         }
     }
 
+    @Test("Of an answer, also on a channel that stays congested: 503")
+    func ofAnAnswer() async throws {
+        try await TestBroker.run {
+            $0.triggerTimeout = 600
+            $0.admission.answerTimeout = 1
+            $0.queuedBytesMax = 128 << 20
+            $0.apps[0].eventDataLengthMax = 200_000
+        } _: { broker in
+            let (client, _) = try await broker.subscribed(to: "news")
+            let data = String(repeating: "x", count: 200_000)
+            var answer: Answer?
+            for number in 0..<640 where answer?.status ?? 200 == 200 {
+                answer = try await broker.trigger("e\(number)", data, on: "news")
+            }
+            #expect(answer?.status == 503 && answer?.head.contains("Retry-After: 1\r\n") == true)
+            #expect(answer?.body.contains("unknown whether the request is executed") == true)
+            #expect(await broker.hits(.answerTime) == 1)
+            withExtendedLifetime(client) {}
+        }
+    }
+
     @Test func withoutARequest() async throws {
         try await TestBroker.run {
             $0.admission.requestIdleTimeout = 1

@@ -53,6 +53,9 @@ package enum QueryFailure: Error {
     case isUnreadable
 }
 
+/// The answer of a home to a query.
+package typealias HomeAnswer = Result<[ChannelCount], QueryFailure>
+
 /// The answer of a home about one channel.
 package struct ChannelCount: Sendable {
     var name: ChannelName
@@ -115,4 +118,11 @@ package struct ChannelPortion: Sendable {
     var isComplete: Bool
     /// The number of all occupied channels of the app with their home there, regardless of the prefix.
     var occupiedCount: Int
+    /// Why the home cannot tell its channels; `nil` if it can.
+    var failure: QueryFailure?
+
+    /// The portion of a home that cannot read its channels in Redis.
+    static var unreadable: ChannelPortion {
+        ChannelPortion(entries: [], isComplete: true, occupiedCount: 0, failure: .isUnreadable)
+    }
 }

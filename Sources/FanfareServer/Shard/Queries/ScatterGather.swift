@@ -7,8 +7,10 @@ final class ScatterGather {
     private struct PendingQuery {
         var missingCount: Int
         var counts: [ChannelCount] = []
+        /// Why a home cannot answer.
+        var failure: QueryFailure?
         /// Called once, with all parts of the answer.
-        let finish: ([ChannelCount]) -> Void
+        let finish: (HomeAnswer) -> Void
     }
 
     private let context: ShardContext
@@ -19,7 +21,7 @@ final class ScatterGather {
     init(_ context: ShardContext, _ channels: ChannelService) {
         self.context = context
         self.channels = channels
-        channels.answerQuery = { [unowned self] in send($0, $1) }
+        channels.answerQuery = { [unowned self] in send(.success($0), $1) }
     }
 
     /// The number of queries that are not answered.
@@ -28,18 +30,18 @@ final class ScatterGather {
     // MARK: - Queries
 
     /// Queries the number of subscriptions and users of channels.
-    func counts(of addresses: [ChannelAddress], finish: @escaping ([ChannelCount]) -> Void) {
+    func counts(of addresses: [ChannelAddress], finish: @escaping (HomeAnswer) -> Void) {
         let byHome = Dictionary(grouping: addresses) { context.home(of: $0) }
         ask(byHome.map { ($0.key, .counts($0.value)) }, finish: finish)
     }
 
     /// Queries the counts of a cache channel, and its cached event.
-    func cache(of address: ChannelAddress, finish: @escaping ([ChannelCount]) -> Void) {
+    func cache(of address: ChannelAddress, finish: @escaping (HomeAnswer) -> Void) {
         ask([(context.home(of: address), .cached(address))], finish: finish)
     }
 
     /// Queries the counts of a channel, its cached event and its position.
-    func state(of address: ChannelAddress, finish: @escaping ([ChannelCount]) -> Void) {
+    func state(of address: ChannelAddress, finish: @escaping (HomeAnswer) -> Void) {
         ask([(context.home(of: address), .state(address))], finish: finish)
     }
 
@@ -68,31 +70,37 @@ final class ScatterGather {
         _ value: @escaping (ChannelCount) -> Value?,
         finish: @escaping (Result<Value, QueryFailure>) -> Void
     ) {
-        ask([(context.home(of: address), query)]) { answers in
-            let answer = answers.first
-            if answer?.failure == nil, let found = answer.flatMap(value) {
-                finish(.success(found))
-            } else {
-                finish(.failure(answer?.failure ?? .keepsNothing))
-            }
+        ask([(context.home(of: address), query)]) { answer in
+            finish(
+                answer.flatMap { counts in
+                    counts.first.flatMap(value).map { .success($0) } ?? .failure(.keepsNothing)
+                }
+            )
         }
     }
+
     /// Drops what a channel keeps, and queries the position of the stream that begins; `nil` in an app without recovery.
-    func purge(_ address: ChannelAddress, finish: @escaping (ChannelPosition?) -> Void) {
-        ask([(context.home(of: address), .purge(address))]) {
-            finish($0.first?.position)
+    func purge(
+        _ address: ChannelAddress,
+        finish: @escaping (Result<ChannelPosition?, QueryFailure>) -> Void
+    ) {
+        ask([(context.home(of: address), .purge(address))]) { answer in
+            finish(answer.map { $0.first?.position })
         }
     }
 
     /// In a cluster: closes the connections of a user on all nodes.
-    func terminate(_ user: UserAddress, finish: @escaping () -> Void) {
-        ask([(context.home(of: user), .terminate(user))]) { _ in finish() }
+    func terminate(_ user: UserAddress, finish: @escaping (HomeAnswer) -> Void) {
+        ask([(context.home(of: user), .terminate(user))], finish: finish)
     }
 
     /// Queries the users of a presence channel.
-    func users(of address: ChannelAddress, finish: @escaping ([UserID]) -> Void) {
-        ask([(context.home(of: address), .users(address))]) {
-            finish($0.flatMap(\.users))
+    func users(
+        of address: ChannelAddress,
+        finish: @escaping (Result<[UserID], QueryFailure>) -> Void
+    ) {
+        ask([(context.home(of: address), .users(address))]) { answer in
+            finish(answer.map { $0.flatMap(\.users) })
         }
     }
 
@@ -100,12 +108,12 @@ final class ScatterGather {
     ///
     /// - Parameters:
     ///   - queries: The queries, by shard; without any, `finish` is called at once.
-    ///   - finish: Receives all answers together.
+    ///   - finish: Receives all answers together, or why one of the homes cannot answer.
     func ask(
         _ queries: [(shard: Int, ShardQuery)],
-        finish: @escaping ([ChannelCount]) -> Void
+        finish: @escaping (HomeAnswer) -> Void
     ) {
-        guard !queries.isEmpty else { return finish([]) }
+        guard !queries.isEmpty else { return finish(.success([])) }
         last += 1
         let id = last
         pending[id] = PendingQuery(missingCount: queries.count, finish: finish)
@@ -128,21 +136,27 @@ final class ScatterGather {
             return cluster.answer(query) { [self] in send($0, reply) }
         }
         guard !channels.askArchive(query, reply) else { return }
-        send(channels.answer(query), reply)
+        send(.success(channels.answer(query)), reply)
     }
 
-    private func send(_ counts: [ChannelCount], _ reply: QueryReply) {
-        guard reply.asker != context.shard else { return receive(counts, of: reply.id) }
-        context.links.send(.answer(counts, id: reply.id), to: reply.asker)
+    private func send(_ answer: HomeAnswer, _ reply: QueryReply) {
+        guard reply.asker != context.shard else { return receive(answer, of: reply.id) }
+        context.links.send(.answer(answer, id: reply.id), to: reply.asker)
     }
 
     /// Receives one home's part of an answer.
-    func receive(_ counts: [ChannelCount], of id: QueryID) {
-        pending[id]?.counts += counts
+    func receive(_ answer: HomeAnswer, of id: QueryID) {
+        switch answer {
+        case .success(let counts):
+            pending[id]?.counts += counts
+            let failure = counts.lazy.compactMap(\.failure).first
+            if let failure { pending[id]?.failure = failure }
+        case .failure(let failure): pending[id]?.failure = failure
+        }
         pending[id]?.missingCount -= 1
         guard pending[id]?.missingCount == 0, let query = pending.removeValue(forKey: id) else {
             return
         }
-        query.finish(query.counts)
+        query.finish(query.failure.map { .failure($0) } ?? .success(query.counts))
     }
 }
