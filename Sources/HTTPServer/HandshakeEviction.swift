@@ -74,7 +74,8 @@ extension HTTPConnection {
 
     /// Answers requests with 503 that have waited since a time, or for longer.
     func refuseUnanswered(since latest: MonotonicTime) {
-        while let exchange = first, let since = exchange.waitsSince, since <= latest, stream != nil {
+        while let exchange = first, let since = exchange.waitsSince, since <= latest, stream != nil
+        {
             exchange.respond(.unanswered("The server has not answered in time"))
         }
     }

@@ -109,8 +109,12 @@ final class API {
     /// without Redis for some seconds.
     private var health: Response {
         guard core.stage == .serving else { return .status("stopping", status: 503) }
-        let isIsolated = core.context.settings.cluster?.status.isIsolated == true
-        return isIsolated ? .status("isolated", status: 503) : .status("ok")
+        guard let status = core.context.settings.cluster?.status, status.isIsolated else {
+            return .status("ok")
+        }
+        var response = Response.status("isolated", status: 503)
+        if let reason = status.lastFault { response.body += Array("\(reason)\n".utf8) }
+        return response
     }
 
     private func route(of path: Span<UInt8>) -> Route? {

@@ -213,9 +213,10 @@ struct EventsAPI {
         let counted = publications.lazy.filter { !$0.info.subtracting(.position).isEmpty }
         let channels = Set(counted.flatMap(\.channels))
         let addresses = channels.map { ChannelAddress(app: app.id, name: $0) }
-        core.queries.counts(of: addresses) { 
+        core.queries.counts(of: addresses) { answer in
             // The events are published, so a refusal would have them repeated: the counts are left out.
-            finish(ChannelCounts((try? $0.get()) ?? [], isKnown: (try? $0.get()) != nil))
+            let counts = try? answer.get()
+            finish(ChannelCounts(counts ?? [], isKnown: counts != nil))
         }
     }
 }

@@ -44,12 +44,9 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
             return connection.close()
         }
         (isOpen, openSince) = (true, context.reactor.now)
-        backoff.reset()
         replicas?.begin(at: server)
-        let isFirst = lastRun == nil
         registerAll(with: server)
-        if !isFirst { status.failed(nil) }
-        endIsolation()
+        if partitions.isEmpty { wasAccepted() }
         home.opened(self)
         // Also takes the leaderships that are vacant.
         sendHeartbeats()
@@ -78,14 +75,16 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         self.connection = nil
         let wasOpen = isOpen
         isOpen = false
-        if wasOpen { downSince = context.reactor.now }
+        // A server that accepts connections and refuses the rest is out of reach since the first of them.
+        if wasOpen, downSince == nil { downSince = context.reactor.now }
+        unregistered = []
         var unanswered = takeUnanswered()
         endings = [:]
         if let messages = replicas?.end(), !messages.isEmpty {
             unanswered.insert(.publish(messages), at: 0)
         }
         home.lost(self, unanswered)
-        if wasOpen { beginIsolation() }
+        if wasOpen, !isLost { beginIsolation() }
         startTimer(.connect, after: reconnectPause())
     }
 
@@ -102,6 +101,8 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
     func received(push: borrowing RESPView, on connection: RedisConnection) {
         if push[0].equals("message") || push[0].equals("smessage") {
             home.received(push[2], at: push[1].text)
+        } else if push[0].equals("subscribe") || push[0].equals("ssubscribe") {
+            wasSubscribed()
         } else if push[0].equals("sunsubscribe") {
             home.subscriptionEnded(to: push[1].text, at: self)
         }

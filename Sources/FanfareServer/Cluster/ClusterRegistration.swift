@@ -21,11 +21,15 @@ extension ClusterStore {
         if context.faults.contains(.keepsEpochs), let former { identity = former }
         let ignoresEpochs = context.faults.contains(.ignoresEpochs)
         if ignoresEpochs { identity = ServerIdentity(run: "always the same") }
+        unregistered = Set(partitions)
+        if refusesSubscriptions, let index = partitions.first { probeSubscribing(in: index) }
         for index in partitions {
             let isKnown = isSameRun || ignoresEpochs
             register(index, known: isKnown ? 0 : home.newestStream(in: index))
         }
-        if home.claimsNumber(at: self) { claimNumber() }
+        guard home.claimsNumber(at: self) else { return }
+        claimNumber()
+        if isolation != .none { home.sendReport() }
     }
 
     /// Ends the former connection at the server, which may not know yet that it has ended: what the node has sent over it must
@@ -66,15 +70,46 @@ extension ClusterStore {
 
     func registered(_ reply: borrowing RESPView, _ index: Int) {
         guard let registration = Registration(reply) else {
-            status.failed(RedisError(reply)?.text ?? "an unknown reply to register")
+            status.failed(reason(RedisError(reply)?.text ?? "an unknown reply to register"))
             connection?.close()
             return
         }
+        unregistered.remove(index)
+        endLossIfPossible()
         let store = home.partitions[index].store
         let isVouchedFor = store.transit?.vouchedRun != nil
         if store !== self { home.arrived(index, at: self) }
         home.registered(registration, index, at: identity?.run, isVouchedFor: isVouchedFor)
     }
+
+    /// Subscribes to a pub/sub channel of no use, to find out whether the server accepts that now.
+    private func probeSubscribing(in index: Int) {
+        let topic = home.partitions[index].calls.keys.report(of: settings.node)
+        _ = home.subscribe(to: ["\(topic)"], in: index)
+    }
+
+    /// Called when the server has accepted a subscription to a pub/sub channel.
+    func wasSubscribed() {
+        guard exchange(&refusesSubscriptions, with: false) else { return }
+        endLossIfPossible()
+    }
+
+    /// Ends the loss of the former connection, if the node is registered in all partitions, and subscriptions are accepted.
+    private func endLossIfPossible() {
+        guard isOpen, !refusesSubscriptions, downSince != nil else { return }
+        unregistered.formIntersection(partitions)
+        if unregistered.isEmpty { wasAccepted() }
+    }
+
+    /// Called when the server does what the node needs: the loss of the former connection has ended.
+    func wasAccepted() {
+        backoff.reset()
+        if home.isReady { status.failed(nil) }
+        endIsolation()
+    }
+
+    /// The reason of a fault, with the server.
+    func reason(_ text: String) -> String { "\(address.url): the server has refused: \(text)" }
 
     /// How long the number of a node is kept that does not renew it, in milliseconds.
     private static var numberLifetime: Int { 3_600_000 }
@@ -136,8 +171,9 @@ extension ClusterStore {
     func receiveHeartbeat(_ reply: borrowing RESPView, _ index: Int) {
         replicas?.announced()
         guard !home.isLeaving else { return }
-        // Without memory or replicas Redis still answers; anything else is answered by another connection.
+        // Without memory Redis still answers; anything else is answered by another connection.
         guard let heartbeat = Heartbeat(reply) else {
+            if let error = RedisError(reply) { status.failed(reason(error.text)) }
             connection?.close()
             return
         }
@@ -146,6 +182,8 @@ extension ClusterStore {
             connection?.close()
             return
         }
+        // A partition that was not registered may have moved.
+        endLossIfPossible()
         home.received(heartbeat, of: index)
     }
 }

@@ -149,6 +149,8 @@ extension ClusterHome: RedisClusterWatchDelegate {
     func subscriptionRefused(_ error: RedisError, by store: ClusterStore) {
         // The call behind it is redirected, too.
         guard slots != nil, error.isRedirection else {
+            store.refusesSubscriptions = true
+            store.status.failed(store.reason("SUBSCRIBE: \(error.text)"))
             store.connection?.close()
             return
         }

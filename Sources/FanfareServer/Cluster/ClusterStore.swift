@@ -75,8 +75,12 @@ final class ClusterStore {
     var lastHeartbeat: MonotonicTime?
     /// How far a loss of the connection has gone.
     var isolation = Isolation.none
-    /// Whether the connection was lost, and there is no other yet.
+    /// Whether the connection was lost, and there is no other yet over which the node is registered.
     var isLost = false
+    /// The partitions in which the node is not registered yet over the present connection.
+    var unregistered: Set<Int> = []
+    /// Whether the server has refused a subscription to a pub/sub channel, and accepted none since.
+    var refusesSubscriptions = false
     private var areTimersRunning: Set<Alarm> = []
 
     /// The purpose of a timer.

@@ -32,7 +32,17 @@ struct NodesText {
                     }
                 let line = cells.joined(separator: "  ").trimmingTrailingSpaces
                 return number == 0 ? line : colored(line, listing.nodes[number - 1].state)
+            } + reasons
+    }
+
+    /// Why nodes are isolated, as they say themselves.
+    private var reasons: [String] {
+        listing.nodes.compactMap { node in
+            guard node.state == .isolated, let reason = node.report?.reason, !reason.isEmpty else {
+                return nil
             }
+            return "\(node.name): \(reason)"
+        }
     }
 
     private func row(_ node: NodeListing.Node) -> [String] {

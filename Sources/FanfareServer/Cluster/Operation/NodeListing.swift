@@ -123,7 +123,7 @@ extension ClusterInspector {
         let state: NodeListing.Node.State =
             if ages.isEmpty {
                 .lost
-            } else if age >= NodeListing.isolationAge {
+            } else if age >= NodeListing.isolationAge || report?.state == .isolated {
                 .isolated
             } else if report?.state == .draining {
                 .draining

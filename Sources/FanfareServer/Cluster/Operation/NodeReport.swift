@@ -11,6 +11,8 @@ package struct NodeReport: Sendable, Hashable {
         case serving
         /// It stops, and sends its clients to other nodes.
         case draining
+        /// It lacks a server of Redis, or one that does what the node needs.
+        case isolated
     }
 
     /// The node's name for people.
@@ -27,6 +29,8 @@ package struct NodeReport: Sendable, Hashable {
     package var version: String
     /// The time of the report, in milliseconds since 1970 by Redis's clock.
     package var time: Int64
+    /// Why it is isolated; empty if it is not.
+    package var reason = ""
 
     /// How long a report outlives its node, so that one that has died is still listed, in milliseconds.
     static var lifetime: Int { 600_000 }
@@ -43,7 +47,7 @@ package struct NodeReport: Sendable, Hashable {
         [
             ("name", name), ("state", state.rawValue), ("clients", "\(clientCount)"),
             ("round_trip", "\(roundTripMicroseconds)"), ("apps", apps), ("version", version),
-            ("time", "\(time)"),
+            ("time", "\(time)"), ("reason", reason),
         ]
     }
 }
@@ -61,7 +65,8 @@ extension NodeReport {
             roundTripMicroseconds: fields["round_trip"].flatMap { Int($0) } ?? 0,
             apps: fields["apps"] ?? "",
             version: fields["version"] ?? "",
-            time: time
+            time: time,
+            reason: fields["reason"] ?? ""
         )
     }
 }
@@ -71,14 +76,18 @@ extension ClusterHome {
     ///
     /// Without a script: nothing is decided by it.
     func sendReport() {
+        let status = settings.status
+        let isIsolated = status.isIsolated
         let report = NodeReport(
             name: settings.displayName,
-            state: settings.status.isDraining.load(ordering: .relaxed) ? .draining : .serving,
+            state: status.isDraining.load(ordering: .relaxed)
+                ? .draining : isIsolated ? .isolated : .serving,
             clientCount: context.settings.admissionControl.clientCount,
             roundTripMicroseconds: reading.roundTripMicroseconds,
             apps: context.registry.fingerprint,
             version: BrokerServer.version,
-            time: partitions[0].lastTime
+            time: partitions[0].lastTime,
+            reason: isIsolated ? status.lastFault ?? "" : ""
         )
         let fields = report.fields.flatMap { [$0, $1] }
         send(["HSET", reportKey] + fields, to: 0, as: .unawaited)
