@@ -276,7 +276,8 @@ public struct Session {
         now: Int64
     ) -> Effects {
         var effects = Effects(.send(.error(code: code, message: message)))
-        if faults.recordSignature(at: now) > app.limits.faultsPerMinuteMax {
+        let limit = min(app.limits.faultsPerMinuteMax, FaultCount.signaturesMax - 1)
+        if faults.recordSignature(at: now) > limit {
             effects = effects + Effects(.slowDown)
         }
         effects.refusal = .message
@@ -300,10 +301,13 @@ public struct Session {
     }
 }
 
-/// The numbers of faulty messages and of refused signatures in the current minute, in ten bytes.
+/// The numbers of faulty messages and of refused signatures in the current minute, in eight bytes.
 struct FaultCount {
+    /// The maximum of ``signatures``, which goes no further.
+    static var signaturesMax: Int { Int(UInt16.max) }
+
     private var messages: UInt32 = 0
-    private var signatures: UInt32 = 0
+    private var signatures: UInt16 = 0
     private var minute: UInt16 = 0
 
     /// Increments the number of faulty messages, `now` in nanoseconds, and returns it.
@@ -316,7 +320,7 @@ struct FaultCount {
     /// Increments the number of refused signatures, `now` in nanoseconds, and returns it.
     mutating func recordSignature(at now: Int64) -> Int {
         startMinute(of: now)
-        signatures &+= 1
+        if signatures < .max { signatures += 1 }
         return Int(signatures)
     }
 
