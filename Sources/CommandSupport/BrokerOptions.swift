@@ -40,12 +40,26 @@ package struct BrokerOptions: ParsableArguments {
 
 /// The app's public key.
 package struct AppKey: ParsableArguments {
-    @Option(name: .customLong("key"), help: "The app's key (or FANFARE_KEY; default app-key).")
+    @Option(name: .customLong("key"), help: "The app's key (or FANFARE_APP_KEY; default app-key).")
     package var option: String?
 
     package init() {}
 
-    package var key: String { variable("FANFARE_KEY", over: option, default: "app-key") }
+    package var key: String {
+        variable(
+            "FANFARE_APP_KEY",
+            over: option,
+            default: variable("FANFARE_KEY", over: nil, default: "app-key")
+        )
+    }
+}
+
+/// The app's secret: of an option, or else of a variable, or else that of the development app.
+///
+/// `FANFARE_SECRET` is the variable's earlier name.
+package func appSecret(over option: String?) -> String {
+    let former = variable("FANFARE_SECRET", over: nil, default: "app-secret")
+    return variable("FANFARE_APP_SECRET", over: option, default: former)
 }
 
 /// The value of an option, or else of an environment variable, or else a default.

@@ -131,7 +131,8 @@ public final class BrokerServer: Sendable {
         let settings = ServerSettings(
             configuration,
             shardCount: shardCount,
-            cluster: cluster
+            cluster: cluster,
+            log: log
         )
         let connectionCounters = ConnectionCounters(metrics)
         let lossLog = LossLog(log)

@@ -2,6 +2,7 @@ import Broker
 import Glibc
 import HTTP1
 import HTTPServer
+package import Logging
 package import Net
 import WebSocket
 
@@ -65,7 +66,8 @@ package final class ServerSettings: Sendable {
         leaving: LeaveQueue.Settings = LeaveQueue.Settings(),
         confirmationPortions: ConfirmationPortions = ConfirmationPortions(),
         streamSeed: UInt64 = .random(in: .min ... .max),
-        cluster: ClusterSettings? = nil
+        cluster: ClusterSettings? = nil,
+        log: Logger? = nil
     ) {
         self.cluster = cluster
         self.shardCount = shardCount
@@ -91,7 +93,7 @@ package final class ServerSettings: Sendable {
             configuration.connectionRecords.scope == .all ? .all : .tracked,
             configuration.connectionRecords.closedMax
         )
-        admissionControl = AdmissionControl(configuration)
+        admissionControl = AdmissionControl(configuration, log: log)
         pathPrefix = configuration.pathPrefix
         requiresProtocolVersion = configuration.requiresProtocolVersion
         liveness = Liveness.Settings(
@@ -112,7 +114,8 @@ package final class ServerSettings: Sendable {
             head: .seconds(admission.requestHeadTimeout),
             body: .seconds(admission.requestBodyTimeout),
             idle: .seconds(admission.requestIdleTimeout),
-            answer: .seconds(admission.answerTimeout)
+            answer: .seconds(admission.answerTimeout),
+            grace: .seconds(min(15, max(2, admission.requestIdleTimeout / 5)))
         )
         streamLimits = StreamLimits(
             queuedBytesMax: configuration.queuedBytesMax,

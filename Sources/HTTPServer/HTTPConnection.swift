@@ -78,6 +78,11 @@ public final class HTTPConnection: StreamDelegate {
     /// Exclusive access is unchecked: the functions that append have no other access.
     @exclusivity(unchecked) private var output: [UInt8] = []
 
+    /// Whether a request was answered, so that the client may send another one at any time.
+    private(set) var isKept = false
+    /// Whether the request being read came after the idle timeout: its answer closes the connection.
+    private var isOverdue = false
+
     // What the connection waits for, and until when; see HTTPTimeouts.swift.
     var timer: TimerID?
     var wait = Wait.nothing
@@ -127,6 +132,7 @@ public final class HTTPConnection: StreamDelegate {
     /// Reads requests and passes them to their receivers.
     public func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
         guard acceptsRequests else { return bytes.count }
+        if isKept, wait == .idle { isOverdue = site.isOverdue(until: deadline) }
         var reading = partialRequest.take()?.reading ?? Reading(limits: site.limits)
         if bytes[0] == Self.tlsHandshake, reading.parser.isBetweenRequests {
             site.responder.mistookProtocol(.tlsOnPlainPort, on: stream)
@@ -345,8 +351,9 @@ public final class HTTPConnection: StreamDelegate {
             to: &output,
             for: framing,
             date: site.currentDate(),
-            serverFields: site.responseFields
+            serverFields: framing.keepAlive ? site.keptResponseFields : site.responseFields
         )
+        isKept = true
         if !framing.keepAlive { close() }
     }
 
@@ -356,15 +363,18 @@ public final class HTTPConnection: StreamDelegate {
             to: &output,
             for: framing,
             date: site.currentDate(),
-            serverFields: site.responseFields
+            serverFields: site.keptResponseFields
         )
+        isKept = true
     }
 
     /// Whether all requests are answered.
     var hasAnsweredAll: Bool { first == nil && !isAnswering }
 
     /// Whether the answer being sent is the connection's last.
-    private var isLast: Bool { first == nil && (site.isFinishing || !acceptsRequests) }
+    private var isLast: Bool {
+        first == nil && (site.isFinishing || isOverdue || !acceptsRequests)
+    }
 
     /// Sends 100 (Continue) if the client waits for it and all earlier requests are answered.
     private func offerContinue(_ reading: inout Reading) {

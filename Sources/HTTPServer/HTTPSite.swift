@@ -20,6 +20,8 @@ public final class HTTPSite {
     let draining: DrainingStreams
     /// The encoded fields of every response.
     let responseFields: [UInt8]
+    /// The same with `Keep-Alive`, for responses after which the connection is kept.
+    let keptResponseFields: [UInt8]
     /// The encoded date of the current second.
     private var date: (unixTime: Int64, bytes: [UInt8])
     /// An answered exchange without other references, for reuse by the next request.
@@ -33,6 +35,7 @@ public final class HTTPSite {
     /// The timer of the earliest idle deadline; nil without idle connections.
     private var idleTimer: TimerID?
     private let idleNanoseconds: Int64
+    private let keptNanoseconds: Int64
 
     /// Whether ``finish()`` has been called: each connection's next answer is its last.
     private(set) var isFinishing = false
@@ -65,9 +68,13 @@ public final class HTTPSite {
         self.connectionsMax = connectionsMax
         self.draining = draining
         self.responseFields = Response.encode(responseFields)
+        let announced = timeouts.announcedSeconds.map { Field("Keep-Alive", "timeout=\($0)") }
+        keptResponseFields = Response.encode(responseFields + (announced.map { [$0] } ?? []))
         self.unansweredMax = unansweredMax
         self.responder = responder
         idleNanoseconds = MonotonicTime(nanoseconds: 0).advanced(by: timeouts.idle).nanoseconds
+        keptNanoseconds =
+            MonotonicTime(nanoseconds: 0).advanced(by: timeouts.idle + timeouts.grace).nanoseconds
         date = (reactor.unixTime, HTTPDate.encode(unixTime: reactor.unixTime))
     }
 
@@ -100,12 +107,19 @@ public final class HTTPSite {
 
     /// Schedules the timeout of a connection that becomes idle now.
     ///
+    /// - Parameter isKept: Whether it has been used, so that the grace applies.
     /// - Returns: Its deadline; the connection is closed some time after it: see ``timerFired(tag:)``.
-    func watchIdle() -> MonotonicTime {
-        // The timeout is the same for all, so a timer that runs already has an earlier deadline.
+    func watchIdle(isKept: Bool) -> MonotonicTime {
+        // No connection has an earlier deadline than this timer.
         if idleTimer == nil { idleTimer = reactor.schedule(after: timeouts.idle, self) }
-        let (deadline, overflow) = reactor.now.nanoseconds.addingReportingOverflow(idleNanoseconds)
+        let (deadline, overflow) = reactor.now.nanoseconds
+            .addingReportingOverflow(isKept ? keptNanoseconds : idleNanoseconds)
         return MonotonicTime(nanoseconds: overflow ? .max : deadline)
+    }
+
+    /// Whether less than the grace is left until the deadline of a kept connection.
+    func isOverdue(until deadline: MonotonicTime) -> Bool {
+        timeouts.grace > .zero && reactor.now.advanced(by: timeouts.grace) >= deadline
     }
 
     /// Returns the connections that wait for their clients, and since when.

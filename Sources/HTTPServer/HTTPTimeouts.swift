@@ -20,6 +20,12 @@ public struct HTTPTimeouts: Hashable, Sendable {
     /// From a request's last byte to its answer; then the answer is 503.
     public var answer: Duration
 
+    /// How much longer than `idle` a kept connection waits; the answer to a request in that time closes it.
+    ///
+    /// A client that uses its connection just when the server ends it loses the request (RFC 9112 §9.5). So `idle` is
+    /// announced to it a little shorter, by `Keep-Alive: timeout=`, unless this is zero.
+    public var grace: Duration
+
     /// Makes timeouts.
     ///
     /// - Parameters:
@@ -28,18 +34,29 @@ public struct HTTPTimeouts: Hashable, Sendable {
     ///   - idle: Between requests.
     ///   - closing: For the client's end.
     ///   - answer: For the server's answer.
+    ///   - grace: For another request after `idle`.
     public init(
         head: Duration = .seconds(10),
         body: Duration = .seconds(30),
         idle: Duration = .seconds(75),
         closing: Duration = .seconds(5),
-        answer: Duration = .seconds(60)
+        answer: Duration = .seconds(60),
+        grace: Duration = .zero
     ) {
         self.head = head
         self.body = body
         self.idle = idle
         self.closing = closing
         self.answer = answer
+        self.grace = grace
+    }
+
+    /// The time that is announced to clients, in seconds; nil for none.
+    ///
+    /// A fifteenth shorter than `idle`, so that a client's clock and the way of its request matter less.
+    var announcedSeconds: Int64? {
+        let seconds = idle.components.seconds
+        return grace > .zero && seconds > 0 ? max(1, seconds - max(1, seconds / 15)) : nil
     }
 }
 
@@ -66,7 +83,7 @@ extension HTTPConnection: TimerTarget {
         switch next {
         case .nothing: return
         // Most connections are idle most of the time, so the site has one timer for all of them.
-        case .idle: deadline = site.watchIdle()
+        case .idle: deadline = site.watchIdle(isKept: isKept)
         // The timer that checks the queue is running; see below.
         case .queue: deadline = site.reactor.now.advanced(by: limit(of: next))
         case .head, .body:

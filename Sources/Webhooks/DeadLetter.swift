@@ -1,4 +1,5 @@
 public import Broker
+internal import Primitives
 
 /// An undelivered webhook, kept for inspection and replay.
 public struct DeadLetter: Sendable, Equatable {
@@ -22,6 +23,8 @@ public struct DeadLetter: Sendable, Equatable {
     public let app: AppID
     /// The URL of its endpoint.
     public let url: String
+    /// The URL to show: a user, values of the query and the fragment may be secrets, and are hidden.
+    public var shownURL: String { url.withoutURLSecrets }
     /// The index among the app's endpoints of the same URL, from zero.
     public let ordinal: Int
     /// Its `time_ms`: the time of its creation, in milliseconds since 1970.

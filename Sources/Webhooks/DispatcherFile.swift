@@ -1,5 +1,6 @@
 internal import Broker
 internal import Logging
+internal import Primitives
 internal import SQLite
 
 /// The actor's access to the file: one transaction at a time, concurrent to its turns, which never wait for it.
@@ -170,7 +171,7 @@ extension Dispatcher {
     /// The number of queued webhooks by endpoint, for the log: `app 1 https://a.test/hooks: 3, …`.
     private var waitingText: String {
         let texts = states.filter { $0.value.backlog.count > 0 }
-            .map { "app \($0.key.app) \($0.key.url): \($0.value.backlog.count)" }
+            .map { "app \($0.key.app) \($0.key.url.withoutURLSecrets): \($0.value.backlog.count)" }
             .sorted()
         let countMax = 20
         guard texts.count > countMax else { return texts.joined(separator: ", ") }

@@ -1,5 +1,6 @@
 internal import Broker
 internal import Logging
+internal import Primitives
 internal import PusherProtocol
 
 /// Sending, retries and giving up.
@@ -123,7 +124,8 @@ extension Dispatcher {
         log.error(
             "webhooks were given up, see `fanfare webhooks`",
             metadata: [
-                "app": "\(delivery.endpoint.app)", "url": "\(delivery.endpoint.url)",
+                "app": "\(delivery.endpoint.app)",
+                "url": "\(delivery.endpoint.url.withoutURLSecrets)",
                 "count": "\(count)", "last": "\(detail)",
             ]
         )
@@ -138,7 +140,8 @@ extension Dispatcher {
         log.warning(
             "a webhook endpoint fails; webhooks are retried",
             metadata: [
-                "app": "\(key.app)", "url": "\(key.url)", "reason": "\(outcome.complaint)",
+                "app": "\(key.app)", "url": "\(key.url.withoutURLSecrets)",
+                "reason": "\(outcome.complaint)",
             ]
         )
     }
@@ -148,7 +151,7 @@ extension Dispatcher {
         states[key]?.isFailing = false
         log.info(
             "a webhook endpoint works again",
-            metadata: ["app": "\(key.app)", "url": "\(key.url)"]
+            metadata: ["app": "\(key.app)", "url": "\(key.url.withoutURLSecrets)"]
         )
     }
 

@@ -1,5 +1,6 @@
 internal import HTTPClient
 internal import Net
+internal import Primitives
 
 /// Sends webhooks over HTTP/1.1, plain or with TLS, on persistent connections.
 ///
@@ -62,7 +63,9 @@ final class HTTPTransport: WebhookTransport {
 
     func send(_ request: WebhookRequest) async -> SendOutcome {
         guard let resource = HTTPResource(request.url, encodes: true) else {
-            return .failed("\(request.url) is no URL that a request can be sent to")
+            return .failed(
+                "\(request.url.withoutURLSecrets) is no URL that a request can be sent to"
+            )
         }
         let call = HTTPCall(
             method: "POST",

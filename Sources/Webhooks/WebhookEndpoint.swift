@@ -14,6 +14,8 @@ public struct WebhookEndpoint: Sendable, Equatable {
 
     /// The URL: `http` or `https`.
     public let url: String
+    /// The URL to show: a user, values of the query and the fragment may be secrets, and are hidden.
+    public var shownURL: String { url.withoutURLSecrets }
     /// The kinds of webhooks; official libraries fail on unknown kinds, so only these are sent.
     public let kinds: Set<WebhookKind>
     /// The prefix of its channels' names; empty for all.
@@ -86,7 +88,9 @@ public struct WebhookEndpoint: Sendable, Equatable {
             url[mark.upperBound...].prefix { !"/?#".contains($0) }
         }
         guard authority?.contains("@") != true else { throw .credentialsInURL }
-        guard HTTPResource(url, encodes: true) != nil else { throw .notAnHTTPURL(url) }
+        guard HTTPResource(url, encodes: true) != nil else {
+            throw .notAnHTTPURL(url.withoutURLSecrets)
+        }
     }
 
     private static func check(headers: [String: String]) throws(WebhookEndpointFault) {
@@ -125,7 +129,7 @@ public struct WebhookEndpoint: Sendable, Equatable {
 
 /// The reason why an endpoint's configuration is invalid.
 public enum WebhookEndpointFault: Error, Equatable, Sendable {
-    /// The URL is no absolute URL of `http` or `https`.
+    /// The URL, shown without its secrets, is no absolute URL of `http` or `https`.
     case notAnHTTPURL(String)
     /// The URL has more than `lengthMax` bytes.
     case urlTooLong(length: Int, lengthMax: Int)

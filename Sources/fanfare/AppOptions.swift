@@ -11,7 +11,7 @@ struct AppOptions: ParsableArguments {
     @Option(help: "The app's ID (or FANFARE_APP_ID; default 1).")
     var appID: String?
 
-    @Option(help: "The app's secret (or FANFARE_SECRET, which process listings do not show).")
+    @Option(help: "The app's secret (or FANFARE_APP_SECRET, which process listings do not show).")
     var secret: String?
 
     func validate() throws {
@@ -35,7 +35,7 @@ struct AppOptions: ParsableArguments {
         return try BrokerAPI(
             appID: variable("FANFARE_APP_ID", over: appID, default: "1"),
             key: key.key,
-            secret: variable("FANFARE_SECRET", over: secret, default: "app-secret"),
+            secret: appSecret(over: secret),
             url: broker.httpURL,
             settings: settings
         )

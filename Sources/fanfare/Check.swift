@@ -43,6 +43,9 @@ struct Check: AsyncParsableCommand {
             return
         }
         for line in ConfigurationSummary.lines(of: configuration) { Console.print("  \(line)") }
+        let warnings = configuration.warnings()
+        if !warnings.isEmpty { Console.print("") }
+        for warning in warnings { Console.print("  warning  \(warning)") }
         guard configuration.cluster.engine != nil, !offline else { return }
         if try await !checkServers(of: configuration.cluster) { throw ExitCode.failure }
     }
@@ -142,6 +145,7 @@ enum ConfigurationSummary {
             let place = webhooks.database ?? "memory, lost at a restart"
             lines.append(("webhooks", "queued in \(place)\(trust)"))
         }
+        lines += recovery(configuration.recovery)
         if configuration.cluster.engine != nil { lines.append(cluster(configuration.cluster)) }
         let shutdown = configuration.shutdown
         let notice = shutdown.notice > 0 ? "notice of \(shutdown.notice) s, " : ""
@@ -157,6 +161,23 @@ enum ConfigurationSummary {
         return lines.map { subject, text in
             subject + String(repeating: " ", count: width - subject.count) + text
         }
+    }
+
+    private static func recovery(_ recovery: Configuration.Recovery) -> [(String, String)] {
+        var lines: [(String, String)] = []
+        if let database = recovery.database {
+            lines.append(
+                (
+                    "recovery",
+                    "stored in \(database), up to \(bytes(recovery.databaseBytesMax)), surviving the "
+                        + (recovery.sync == .power ? "loss of power" : "end of the process")
+                )
+            )
+        }
+        if let spool = recovery.spool {
+            lines.append((lines.isEmpty ? "recovery" : "", "kept over a restart in \(spool)"))
+        }
+        return lines
     }
 
     private static func cluster(_ cluster: ClusterConfiguration) -> (String, String) {
@@ -210,6 +231,12 @@ enum AppSummary {
         guard app.isEnabled else { return ["key \(app.key), disabled"] }
         var lines = ["key \(app.key)\(credentials(of: app))\(limits(of: app))"]
         lines.append("features: " + features(of: app).joined(separator: ", "))
+        lines += app.recovery.rules.map { rule in
+            let age = rule.ageMax ?? app.recovery.ageMax
+            let count = rule.messagesMax ?? app.recovery.messagesMax
+            let store = rule.store == .sqlite ? "the file" : "memory"
+            return "keeps \(count) messages of \(rule.channelPrefix)… for \(age) s in \(store)"
+        }
         if app.isTLSOnly { lines.append("TLS only") }
         if !app.allowedOrigins.isEmpty {
             lines.append("origins " + app.allowedOrigins.joined(separator: ", "))
@@ -256,7 +283,7 @@ enum AppSummary {
     }
 
     private static func describe(_ webhook: WebhookConfiguration) -> String {
-        var text = webhook.url + ": " + webhook.events.map(\.rawValue).joined(separator: ", ")
+        var text = webhook.shownURL + ": " + webhook.events.map(\.rawValue).joined(separator: ", ")
         if !webhook.channelPrefix.isEmpty { text += ", channels \(webhook.channelPrefix)…" }
         if !webhook.channelSuffix.isEmpty { text += ", channels …\(webhook.channelSuffix)" }
         if webhook.isBatching { text += ", batched" }

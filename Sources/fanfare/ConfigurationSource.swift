@@ -23,21 +23,37 @@ struct ConfigurationSource: ParsableArguments {
 
     /// Reads the configuration.
     ///
-    /// - Parameter options: The command-line options, which override all else.
+    /// - Parameters:
+    ///   - options: The command-line options, which override all else.
+    ///   - sections: The top-level keys that the command uses; faults of others are not its concern.
     /// - Returns: The configuration.
-    /// - Throws: All faults of the configuration.
-    func read(_ options: ConfigurationOptions) throws(ConfigurationError) -> Configuration {
+    /// - Throws: All faults of the configuration, or of the sections.
+    func read(
+        _ options: ConfigurationOptions,
+        sections: Set<String>? = nil
+    ) throws(ConfigurationError) -> Configuration {
         try Configuration.load(
             file: path,
             environment: ProcessInfo.processInfo.environment,
-            options: options
+            options: options,
+            sections: sections
         )
     }
 
     /// Reads the configuration; otherwise prints all faults to standard error and exits with code 1.
-    func load(_ options: ConfigurationOptions = ConfigurationOptions()) throws -> Configuration {
+    ///
+    /// For all sections, it also prints the variables that stand for no key.
+    func load(
+        _ options: ConfigurationOptions = ConfigurationOptions(),
+        sections: Set<String>? = nil
+    ) throws -> Configuration {
+        if sections == nil {
+            for warning in Configuration.warnings(of: ProcessInfo.processInfo.environment) {
+                Console.printError("fanfare: ignored: \(warning)")
+            }
+        }
         do {
-            return try read(options)
+            return try read(options, sections: sections)
         } catch {
             let count = error.faults.count
             let faults = count == 1 ? "a fault" : "\(count) faults"

@@ -22,6 +22,7 @@ struct FanfareCommand: AsyncParsableCommand {
               fanfare nodes --config fanfare.yaml lists the nodes of a cluster
               fanfare top                         shows what a broker does, each second
               fanfare trace --user 42             shows what flows, as it happens
+              fanfare health                      tells whether a broker serves
               fanfare drain                       stops a broker gracefully
               fanfare webhooks                    lists webhooks that were not delivered
               fanfare bench fanout                load-tests a broker
@@ -31,7 +32,8 @@ struct FanfareCommand: AsyncParsableCommand {
         version: BrokerServer.version,
         subcommands: [
             Serve.self, Trigger.self, Listen.self, History.self, Why.self, Keys.self,
-            Check.self, Nodes.self, Top.self, Trace.self, Drain.self, WebhooksCommand.self,
+            Check.self, Nodes.self, Top.self, Trace.self, Drain.self, Health.self,
+            WebhooksCommand.self,
             BenchCommand.self,
         ]
     )

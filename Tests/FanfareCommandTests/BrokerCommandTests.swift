@@ -110,7 +110,7 @@ import Testing
         let lines = counts.output.split(separator: "\n")
         let pattern = /2 was published at \d\d:\d\d:\d\d\.\d\d\d and is kept\./
         #expect(lines.first?.wholeMatch(of: pattern) != nil, "\(counts.output)")
-        #expect(lines.last == "1 sent")
+        #expect(lines.last == "1 client: sent")
         let future = try await run("why", "news", "3")
         #expect(future.output == "3 was never published: the last message is 2.\n")
         let stranger = try await run("why", "news", "2", "--socket", "1.1")

@@ -93,6 +93,29 @@ import Testing
         #expect(!result.output.contains("hush"))
     }
 
+    @Test("Secrets in the URL of a webhook are not printed, neither of a valid one nor of others")
+    func secretsInURLs() async throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path("fanfare.yaml")
+        for (url, shown) in [
+            ("https://a.test/hook?token=hush&a=hush#hush", "https://a.test/hook?token=…&a=…#…"),
+            ("https://user:hush@a.test/hook", "https://…@a.test/hook"),
+            ("https://user:hush/hush@a.test/", "https://…"),
+            ("user:hush@a.test/", "…"),
+            ("https://a.test/?token=hush hush", "https://a.test/?token=…"),
+        ] {
+            try
+                "apps: [{id: 7, key: k, secret: a-long-secret-of-an-app, webhooks: [{url: '\(url)'}]}]"
+                .write(toFile: file, atomically: true, encoding: .utf8)
+            for command in ["check", "serve"] where command == "check" || !shown.hasSuffix("…#…") {
+                let result = try await Program.run([command, "--config", file])
+                let text = result.output + result.errors
+                #expect(text.contains(shown), "\(text)")
+                #expect(!text.contains("hush"), "\(text)")
+            }
+        }
+    }
+
     @Test func itListsEveryFaultAndFails() async throws {
         let directory = try TemporaryDirectory()
         let file = directory.path("fanfare.yaml")
@@ -109,13 +132,55 @@ import Testing
         #expect(result.output == "")
         #expect(
             result.errors == """
-                fanfare: the configuration has 3 faults:
+                fanfare: ignored: FANFARE_LOOP: stands for no key: did you mean FANFARE_LOOPS?
+                fanfare: the configuration has 2 faults:
                   \(file):1: loops must be a number of threads from 0 to 1024, not "many"
                   \(file):2: listen.prot is not a key: did you mean listen.port?
-                  FANFARE_LOOP: stands for no key: did you mean FANFARE_LOOPS?
 
                 """
         )
+    }
+
+    @Test("What a broker runs with and is not meant is a warning, and recovery is in the summary")
+    func warnings() async throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path("fanfare.yaml")
+        try """
+        apps:
+          - id: 1
+            key: app-key
+            secret: app-secret
+            recovery: {rules: [{channel_prefix: chat-, store: sqlite, age_max: 60}]}
+          - {id: 2, key: k, secret: s}
+        recovery: {database: /nonexistent/a/history.sqlite, spool: /tmp/spool}
+        """.write(toFile: file, atomically: true, encoding: .utf8)
+        let result = try await Program.run(
+            ["check", "--config", file],
+            environment: ["FANFARE_CONSOLE_PASSWORD": "a-long-password"]
+        )
+        #expect(result.code == 0, "\(result.errors)")
+        for text in [
+            "recovery     stored in /nonexistent/a/history.sqlite, up to 1024 MiB, surviving the end",
+            "kept over a restart in /tmp/spool",
+            "keeps 1000 messages of chat-… for 60 s in the file",
+            "warning  apps.1.secret has 1 characters", "the folder /nonexistent/a does not exist",
+            "warning  console.password is of no use without console.port",
+        ] { #expect(result.output.contains(text), "\(result.output)") }
+        let beside = try await Program.run(["check", "--config", file])
+        #expect(beside.output.contains("there is no console at /"), "\(beside.output)")
+    }
+
+    @Test func aSecretThatIsAVariableOfAShell() async throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path("fanfare.yaml")
+        try "apps: [{id: 1, key: k, secret: '${APP_SECRET}'}]"
+            .write(toFile: file, atomically: true, encoding: .utf8)
+        let result = try await Program.run(["check", "--config", file])
+        #expect(result.code == 1)
+        #expect(result.errors.contains("FANFARE_APPS_0_SECRET"), "\(result.errors)")
+        // Tools that need no secret do not ask for one.
+        let webhooks = try await Program.run(["webhooks", "--config", file])
+        #expect(webhooks.errors.contains("webhooks.database is none"), "\(webhooks.errors)")
     }
 
     @Test func aMissingFile() async throws {
@@ -142,6 +207,17 @@ import Testing
         let result = try await Program.run(arguments)
         #expect(result.code == 64)
         #expect(result.errors.contains("Usage: fanfare"))
+    }
+
+    @Test(
+        "A malformed --app is not printed: it may be a secret",
+        arguments: ["1:hush", "hush", "::hush"]
+    )
+    func theSecretOfAMalformedApp(argument: String) async throws {
+        let result = try await Program.run(["serve", "--app", argument])
+        #expect(result.code == 64)
+        #expect(result.errors.contains("--app must be ID:KEY:SECRET"))
+        #expect(!result.errors.contains("hush"), "\(result.errors)")
     }
 
     @Test(arguments: [

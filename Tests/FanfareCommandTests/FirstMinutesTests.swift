@@ -59,7 +59,7 @@ import Testing
         )
         #expect(result.code == 1)
         #expect(result.errors.components(separatedBy: "Invalid signature").count == 2)
-        #expect(result.errors.contains("Check --secret (or FANFARE_SECRET) and --key."))
+        #expect(result.errors.contains("Check --secret (or FANFARE_APP_SECRET) and --key."))
         // The broker's log says it, too: at its default level.
         let line = await broker.program.errors.first(containing: "subscription refused")
         #expect(line?.contains("private-x") == true)

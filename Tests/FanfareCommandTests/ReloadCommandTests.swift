@@ -89,7 +89,7 @@ import Testing
         let fault = await errors.first(containing: "the configuration has a fault")
         #expect(fault?.contains(#""level":"error""#) == true)
         #expect(fault?.contains("\(setting.file):3: apps.1.secret is missing") == true)
-        #expect(await errors.first(containing: "is not reloaded: nothing has changed") != nil)
+        #expect(await errors.first(containing: "is not reloaded: the broker continues") != nil)
         try await setting.expectConnected()
         #expect(try await setting.trigger(second: "second") == 1)
         // A fixed file is applied.

@@ -30,8 +30,14 @@ import Testing
             ("10.0.0.1", ["192.0.2.7", "192.0.2.1 , 10.1.2.3"], "192.0.2.1"),
             ("::1", ["2001:db8::5"], "2001:db8::5"), ("::1", ["[2001:db8::5]:80"], "2001:db8::5"),
             ("10.0.0.1", ["192.0.2.1:1234"], "192.0.2.1"), ("10.0.0.1", [], nil),
-            ("10.0.0.1", ["unknown"], nil), ("10.0.0.1", ["192.0.2.1, nonsense"], nil),
-            ("10.0.0.1", ["10.0.0.2"], nil), ("10.0.0.1", [""], nil),
+            ("10.0.0.1", ["unknown"], "unreadable"),
+            ("10.0.0.1", ["192.0.2.1, nonsense"], "unreadable"),
+            ("10.0.0.1", ["unknown, 10.0.0.2"], "unreadable"),
+            ("10.0.0.1", ["10.0.0.2"], nil), ("10.0.0.1", [""], "unreadable"),
+            ("10.0.0.1", [" , "], "unreadable"), ("10.0.0.1", ["192.0.2.1, ,"], "192.0.2.1"),
+            ("10.0.0.1", [#""192.0.2.1""#], "192.0.2.1"),
+            ("10.0.0.1", [#""[2001:db8::5]:4711""#], "2001:db8::5"),
+            ("10.0.0.1", ["::ffff:192.0.2.1, ::ffff:10.9.9.9"], "192.0.2.1"),
         ] as [(String, [String], String?)]
     )
     func proxies(peer: String, fields: [String], client: String?) throws {
@@ -45,7 +51,7 @@ import Testing
             return
         }
         let found = proxies.client(of: SocketAddress(ip: peer, port: 1), head)
-        #expect(try found == client.map { try address($0) })
+        #expect(try found == client.map { $0 == "unreadable" ? .unreadable : try address($0) })
     }
 }
 

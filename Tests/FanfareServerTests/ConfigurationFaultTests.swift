@@ -61,7 +61,6 @@ func faults(
                 "f.yaml:16: loops must be a number of threads from 0 to 1024, not \"many\"",
                 "f.yaml:18: limits.queued_bytes_max must be a number of bytes from 64 KiB to "
                     + "1024 MiB, as 16384 or 16 KiB, not \"1 KiB\"",
-                "FANFARE_LOOP: stands for no key: did you mean FANFARE_LOOPS?",
             ]
         )
     }

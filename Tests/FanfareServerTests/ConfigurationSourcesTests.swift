@@ -99,13 +99,22 @@ import Testing
         ),
         ("FANFARE_APPS_1_SECRET", "s", "apps.1.secret is in no item: the next one is apps.0"),
     ])
-    func faultsNameTheVariable(name: String, value: String, problem: String) {
-        #expect(faults("", environment: [name: value]) == ["\(name): \(problem)"])
+    func faultsNameTheVariable(name: String, value: String, problem: String) throws {
+        let found = ["\(name): \(problem)"]
+        guard problem.hasPrefix("stands for no key") else {
+            #expect(faults("", environment: [name: value]) == found)
+            return
+        }
+        // Ignored, with a warning: another program may use the prefix.
+        #expect(try Configuration.load(file: nil, environment: [name: value]) == .development)
+        #expect(Configuration.warnings(of: [name: value]).map(\.description) == found)
     }
 
     @Test(arguments: [
         ("FANFARE_CONFIG", "f.yaml"), ("FANFARE_URL", "http://127.0.0.1:6001"),
         ("FANFARE_APP_ID", "1"), ("FANFARE_KEY", "k"), ("FANFARE_SECRET", "s"),
+        ("FANFARE_APP_KEY", "k"), ("FANFARE_APP_SECRET", "s"), ("FANFARE_MASTER_KEY", "m"),
+        ("FANFARE_METRICS_URL", "http://127.0.0.1:9100"),
         // An empty variable sets nothing: `FANFARE_LOOPS=${LOOPS:-}` in a compose file.
         ("FANFARE_LOOPS", ""), ("FANFARE_COLOUR", ""),
         // The variables of Kubernetes for a service named fanfare.
@@ -183,21 +192,20 @@ import Testing
         #expect(app.webhooks == [webhook])
     }
 
-    /// The file, with its empty lists replaced by the examples in the comments above them.
+    /// The file, with the examples that are commented out below their keys.
     private static var filled: String {
         get throws {
             var lines: [Substring] = []
             for line in try String(contentsOfFile: path, encoding: .utf8)
                 .split(separator: "\n", omittingEmptySubsequences: false)
             {
-                guard line.hasSuffix(": []") else {
-                    lines.append(line)
-                    continue
-                }
                 let indent = line.prefix { $0 == " " }
-                let items = lines.reversed().prefix { $0 != indent + "#" }.reversed()
-                lines.append(line.dropLast(3))
-                lines += items.map { indent + $0.dropFirst(indent.count + 1) }
+                let last = lines.last ?? ""
+                let isExample =
+                    line.hasPrefix(indent + "#   ")
+                    && (last.hasPrefix(indent + "   ")
+                        || last.hasSuffix(":") && !last.contains("#"))
+                lines.append(isExample ? indent + line.dropFirst(indent.count + 1) : line)
             }
             return lines.joined(separator: "\n")
         }

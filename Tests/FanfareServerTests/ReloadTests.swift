@@ -105,8 +105,11 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
             #expect(try await Wire(port: broker.port).ask(request).status == 200)
             for client in clients { #expect(try await client.nextText().contains("news")) }
 
+            #expect(await broker.server.metrics.contains(#"{app="2"}"#))
             reload = try await broker.reload([.development])
+            #expect(await broker.server.metrics.contains(#"{app="1"}"#))
             #expect(reload.apps.removed == ["2"])
+            #expect(await !broker.server.metrics.contains(#"{app="2"}"#))
             for client in clients { try await client.expectClose(4001) }
             #expect(try await Wire(port: broker.port).ask(request).status == 404)
             #expect(try await broker.refusal(key: "second-key") == 4001)

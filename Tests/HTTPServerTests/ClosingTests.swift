@@ -149,6 +149,27 @@ import Testing
         }
     }
 
+    @Test("A request after the announced time is answered, and its answer says that it is the last")
+    func answersInTheGrace() async throws {
+        let timeouts = HTTPTimeouts(idle: .seconds(1), grace: .seconds(60))
+        try await withServer(timeouts: timeouts) { port in
+            let silent = try Peer(port: port)
+            let used = try Peer(port: port)
+            try used.send(get("/a"))
+            let first = try used.response()
+            #expect(first.keepAlive == "timeout=1")
+            #expect(first.connection == nil)
+            // The idle timeout has passed for both; the one that was never used is closed by it.
+            #expect(try silent.receiveToEnd().isEmpty)
+            try used.send(get("/b"))
+            let last = try used.response()
+            #expect(last.text == "GET /b")
+            #expect(last.connection == "close")
+            #expect(last.keepAlive == nil)
+            #expect(try used.receiveToEnd().isEmpty)
+        }
+    }
+
     @Test func closesEachIdleConnectionInItsTime() async throws {
         let timeouts = HTTPTimeouts(idle: .milliseconds(200))
         try await withServer(timeouts: timeouts) { port in

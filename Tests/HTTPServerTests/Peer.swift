@@ -107,6 +107,7 @@ final class Peer {
                     text: String(decoding: content.copy(from: kept.span), as: UTF8.self),
                     connection: head.field("connection"),
                     allow: head.field("allow"),
+                    keepAlive: head.field("keep-alive"),
                     hasContinue: isInterim
                 )
             }
@@ -125,6 +126,7 @@ struct Answer: Equatable, Sendable {
     var text = ""
     var connection: String?
     var allow: String?
+    var keepAlive: String?
     var hasContinue = false
 }
 

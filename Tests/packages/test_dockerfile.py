@@ -10,6 +10,7 @@ import pytest
 
 import roots
 from dockerfile import included, stages, words
+from ports import free_port
 from programs import ROOT, Program, await_true
 
 # What the image of the toolchain has beside the toolchain itself:
@@ -131,10 +132,10 @@ def test_the_image_runs_as_it_says(built):
     health = words(stage.last("HEALTHCHECK"))
 
     def is_healthy(port):
-        return root.run(*health, environment={"HEALTH_PORT": port}, user=user, check=False).returncode == 0
+        return root.run(*health, environment={"FANFARE_LISTEN_PORT": port}, user=user, check=False).returncode == 0
 
     program = root.file(root.run("which", *entry).stdout.strip())
-    with Program(program.name, *command, "--port", 0, folder=program.parent, through=through) as broker:
+    with Program(program.name, *command, "--port", free_port(), folder=program.parent, through=through) as broker:
         port = broker.await_ready(r"^fanfare [0-9.]+: ready on ws://[^ ]*:(\d+)")[1]
         assert is_healthy(port)
         broker.signal(signal.SIGTERM)

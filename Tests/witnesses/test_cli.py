@@ -7,7 +7,10 @@ import signal
 import subprocess
 from types import SimpleNamespace
 
-from programs import BUILD, STOP_TIME_MAX, Broker, Program, run
+import pytest
+
+from ports import accepts, free_port
+from programs import BUILD, STOP_TIME_MAX, Broker, Program, await_true, run
 
 
 def trigger(url, *arguments):
@@ -106,3 +109,44 @@ def test_a_broker_with_a_file_stops_when_it_loses_its_terminal(tmp_path):
     finally:
         broker.kill()
         broker.wait()
+
+
+@pytest.mark.parametrize("kind", ["another port", "TLS alone", "a prefix", "a socket", "every network"])
+def test_health_asks_where_the_broker_listens(tmp_path, certificate, kind):
+    port = free_port()
+    pair = {"certificate": str(certificate.certificate), "key": str(certificate.key)}
+    settings = {
+        "another port": {"listen": {"port": port}},
+        "TLS alone": {"listen": {"port": None}, "tls": {"port": port, "certificates": [pair]}},
+        "a prefix": {"listen": {"port": port, "path_prefix": "/realtime"}},
+        "a socket": {"listen": {"port": None, "unix_socket": str(tmp_path / "s.sock")}},
+        "every network": {"listen": {"host": "::", "port": port}},
+    }[kind]
+    app = {"id": "1", "key": "k", "secret": "a-secret-of-this-test"}
+    file = tmp_path / "fanfare.yaml"
+    file.write_text(json.dumps({**settings, "apps": [app]}))  # JSON is YAML as well.
+    with Program("fanfare", "serve", "--config", file) as broker:
+        broker.await_ready("ready on")
+        healthy = run("fanfare", "health", "--config", file)
+        assert (healthy.returncode, healthy.stderr) == (0, "")
+    away = run("fanfare", "health", "--config", file)
+    assert away.returncode == 1 and away.stderr
+
+
+def test_health_is_not_that_of_another_server(tmp_path):
+    port = free_port()
+    file = tmp_path / "fanfare.yaml"
+    file.write_text(f"listen: {{port: {port}}}\n")
+    (tmp_path / "health").write_text("OK\n")
+    server = subprocess.Popen(
+        ["python3", "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", tmp_path],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )
+    try:
+        await_true(lambda: accepts(port), "the other server")
+        other = run("fanfare", "health", "--config", file)
+    finally:
+        server.terminate()
+        server.wait()
+    assert other.returncode == 1
+    assert "is not answered by a broker" in other.stderr

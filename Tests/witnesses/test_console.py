@@ -45,7 +45,7 @@ def show(page, view):
 
 
 def trigger(broker, channel, event, data):
-    command = [BUILD / "fanfare", "trigger", event, data, "--channel", channel, "--url", broker.url]
+    command = [BUILD / "fanfare", "trigger", "--channel", channel, "--url", broker.url, "--", event, data]
     subprocess.run(command, check=True, capture_output=True, timeout=30)
 
 
@@ -123,10 +123,10 @@ def test_an_event_is_sent(page):
     await_row(page, "event", "my-channel", "my-event")
 
 
+@pytest.mark.parametrize("data", ["""{"it's":"$HOME \\"quoted\\" 90%"}""", "-1", "--help"])
 @pytest.mark.parametrize("button", ["Copy as fanfare trigger", "Copy as curl"])
-def test_a_copied_command_sends_the_event_again(page, broker, button):
+def test_a_copied_command_sends_the_event_again(page, broker, button, data):
     show(page, "events")
-    data = """{"it's":"$HOME \\"quoted\\" 90%"}"""
     trigger(broker, "news", "hello", data)
     await_row(page, "event", "news", "hello")
     command = page.run(

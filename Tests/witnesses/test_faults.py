@@ -199,7 +199,7 @@ def test_out_of_descriptors(tmp_path):
         # What needs a file is refused, and changes nothing.
         broker.signal(signal.SIGHUP)
         broker.await_line("Too many open files")
-        broker.await_line("nothing has changed")
+        broker.await_line("is not reloaded")
         # Those who wait at the door cost nothing: the loop does not spin.
         waiting = [socket.create_connection(("127.0.0.1", broker.port)) for _ in range(5)]
         time.sleep(0.5)

@@ -275,7 +275,7 @@ def test_a_fault_changes_nothing_and_is_told(files, renewed, fault):
             "gone": "cannot be read.*No such file",
         }
         broker.await_line(told[fault])
-        broker.await_line("nothing has changed")
+        broker.await_line("is not reloaded")
         assert presented(broker) == first
 
 

@@ -19,8 +19,9 @@ const appOf = (session, id) => session.apps.find((app) => app.id === id) ?? sess
 /** An event as the command that sends it again. */
 export function triggerText(session, { app: id, channel, event, data }) {
   const [app, { url }] = [appOf(session, id), place(session)];
-  const words = ["fanfare", "trigger", event, data, "--channel", channel, "--url", url, "--app-id", app.id, "--key", app.key];
-  return `FANFARE_SECRET=${shellWord(secretOf(app))} ${words.map(shellWord).join(" ")}`;
+  // Behind "--" nothing is an option, whatever it begins with.
+  const words = ["fanfare", "trigger", `--channel=${channel}`, "--url", url, "--app-id", app.id, "--key", app.key, "--", event, data];
+  return `FANFARE_APP_SECRET=${shellWord(secretOf(app))} ${words.map(shellWord).join(" ")}`;
 }
 
 /** An event as a request that a shell signs with OpenSSL. */

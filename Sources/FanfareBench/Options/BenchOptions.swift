@@ -22,7 +22,7 @@ struct BenchOptions: ParsableArguments {
     @Option(help: "The app's ID (or FANFARE_APP_ID; default 1).")
     var appID: String?
 
-    @Option(help: "The app's secret (or FANFARE_SECRET, which process listings do not show).")
+    @Option(help: "The app's secret (or FANFARE_APP_SECRET, which process listings do not show).")
     var secret: String?
 
     @Option(
@@ -65,7 +65,7 @@ struct BenchOptions: ParsableArguments {
             url: url,
             backend: try backendURL.map { try address(of: $0, "--backend-url") },
             key: app.key,
-            secret: AppSecret(variable("FANFARE_SECRET", over: secret, default: "app-secret")),
+            secret: AppSecret(appSecret(over: secret)),
             appID: variable("FANFARE_APP_ID", over: appID, default: "1"),
             serverID: pid,
             trust: broker.insecure ? .insecure : broker.trust.map { .file($0) } ?? .system,

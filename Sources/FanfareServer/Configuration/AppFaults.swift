@@ -75,6 +75,14 @@ extension Configuration {
                             + "other machines: make an app of your own with \"fanfare keys app\""
                     )
                 }
+                if pair.secret.hasPrefix("${"), pair.secret.hasSuffix("}") {
+                    add(
+                        "secret",
+                        "is written as a variable of a shell, which the file does not replace: leave "
+                            + "the line as it is in a file that a program fills in, or set "
+                            + EnvironmentSettings.variable(of: place + "secret")
+                    )
+                }
                 let owner = owners[pair.key] ?? index
                 owners[pair.key] = owner
                 if owner != index {
@@ -115,7 +123,7 @@ extension Configuration {
                 // The same check as at start, so that a start does not fail on it.
                 let isInBounds = SettingKind<String>.endpoint.isValid(webhook.url)
                 if isInBounds, !WebhookEndpoint.isURL(webhook.url) {
-                    add("url", "is no URL that a request can be sent to: \"\(webhook.url)\"")
+                    add("url", "is no URL that a request can be sent to: \"\(webhook.shownURL)\"")
                 }
             }
         }

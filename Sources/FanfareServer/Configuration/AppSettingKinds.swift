@@ -1,5 +1,6 @@
 internal import Broker
 internal import Net
+internal import Primitives
 
 extension SettingKind<String> {
     /// The origin of web pages.
@@ -37,7 +38,7 @@ extension SettingKind<String> {
                 // The authority follows the rules of an origin, so a user name or password is not allowed.
                 return !authority.hasPrefix("*") && OriginPattern(scheme + authority) != nil
             },
-            text: { $0 }
+            text: \.withoutURLSecrets
         )
     }
 

@@ -7,15 +7,23 @@ extension Configuration {
     ///   - file: The path of a YAML file; `nil` for ``development``, which environment and options may change.
     ///   - environment: The variables of the process; those that begin with `FANFARE_` are read.
     ///   - options: The settings of the command line.
-    /// - Returns: A valid configuration.
+    ///   - sections: The top-level keys that the caller uses, whose faults alone are reported; `nil` for all.
+    /// - Returns: A valid configuration, or one whose `sections` are.
     /// - Throws: All faults, each with its key, its source and a remedy.
     public static func load(
         file: String?,
         environment: [String: String] = [:],
-        options: ConfigurationOptions = ConfigurationOptions()
+        options: ConfigurationOptions = ConfigurationOptions(),
+        sections: Set<String>? = nil
     ) throws(ConfigurationError) -> Configuration {
         guard let file else {
-            return try load(yaml: "", file: "", environment: environment, options: options)
+            return try load(
+                yaml: "",
+                file: "",
+                environment: environment,
+                options: options,
+                sections: sections
+            )
         }
         let bytes: [UInt8]
         do {
@@ -28,24 +36,29 @@ extension Configuration {
             let problem = "\(file): the configuration must be text in UTF-8"
             throw ConfigurationError([ConfigurationFault(key: "", problem: problem)])
         }
-        return try load(yaml: yaml, file: file, environment: environment, options: options)
+        return try load(
+            yaml: yaml,
+            file: file,
+            environment: environment,
+            options: options,
+            sections: sections
+        )
     }
 
-    /// Reads a configuration from a text; see ``load(file:environment:options:)``.
+    /// Reads a configuration from a text; see ``load(file:environment:options:sections:)``.
     package static func load(
         yaml: String,
         file: String,
         environment: [String: String] = [:],
-        options: ConfigurationOptions = ConfigurationOptions()
+        options: ConfigurationOptions = ConfigurationOptions(),
+        sections: Set<String>? = nil
     ) throws(ConfigurationError) -> Configuration {
         var reading = ConfigurationReading()
         for setting in try YAMLSettings.read(yaml, file: file) { reading.settings.set(setting) }
-        for setting in EnvironmentSettings.read(environment, faults: &reading.faults) {
-            reading.settings.set(setting)
-        }
+        for setting in EnvironmentSettings.read(environment) { reading.settings.set(setting) }
         for list in options.replacedLists { reading.settings.removeAll(beneath: [list]) }
         for setting in options.settings { reading.settings.set(setting) }
-        return try reading.finish()
+        return try reading.finish(sections)
     }
 }
 
@@ -58,8 +71,9 @@ struct ConfigurationReading {
     var settings = Settings()
     var faults: [ConfigurationFault] = []
 
-    /// Reads the settings and validates the result.
-    mutating func finish() throws(ConfigurationError) -> Configuration {
+    /// Reads the settings and validates the result; faults outside of the sections, if any are given, are left out.
+    mutating func finish(_ sections: Set<String>? = nil) throws(ConfigurationError) -> Configuration
+    {
         for setting in settings.all {
             guard faults.count < ConfigurationReading.misplacedMax else {
                 let problem = "there is more that is no key: fix these first"
@@ -80,7 +94,19 @@ struct ConfigurationReading {
             }
             if isKnown { continue }
             fault.origin = settings.origin(of: fault.key)
+            // A variable may be set for another broker of the same environment.
+            if case .variable = fault.origin, fault.key == "console.password",
+                configuration.console.port == nil
+            {
+                continue
+            }
             faults.append(fault)
+        }
+        if let sections {
+            faults.removeAll { fault in
+                let section = fault.key.prefix { $0 != "." }
+                return !section.isEmpty && !sections.contains(String(section))
+            }
         }
         guard faults.isEmpty else { throw ConfigurationError(faults) }
         return configuration

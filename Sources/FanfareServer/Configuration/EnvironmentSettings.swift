@@ -7,34 +7,47 @@ enum EnvironmentSettings {
 
     /// Variables that the command-line program reads itself.
     static let programVariables: Set<String> = [
-        "FANFARE_CONFIG", "FANFARE_URL", "FANFARE_APP_ID", "FANFARE_KEY", "FANFARE_SECRET",
+        "FANFARE_CONFIG", "FANFARE_URL", "FANFARE_METRICS_URL", "FANFARE_MASTER_KEY",
+        "FANFARE_APP_ID", "FANFARE_APP_KEY", "FANFARE_APP_SECRET",
+        // The earlier names of the last two.
+        "FANFARE_KEY", "FANFARE_SECRET",
     ]
 
     /// Reads the variables that begin with ``prefix``.
     ///
-    /// - Parameters:
-    ///   - environment: All variables of the process.
-    ///   - faults: A fault is added for each variable without a key.
+    /// - Parameter environment: All variables of the process.
     /// - Returns: The settings, in the order of the variables' names.
-    static func read(
-        _ environment: [String: String],
-        faults: inout [ConfigurationFault]
-    ) -> [Setting] {
-        var settings: [Setting] = []
-        for (name, value) in environment.sorted(by: { $0.key < $1.key }) {
-            guard name.hasPrefix(prefix), !programVariables.contains(name), !value.isEmpty,
-                !isServiceLink(name, value)
-            else { continue }
-            let origin = SettingOrigin.variable(name)
-            if let path = path(of: name) {
+    static func read(_ environment: [String: String]) -> [Setting] {
+        variables(in: environment).compactMap { name, value in
+            path(of: name).map {
                 let value = Setting.Value.text(value, isQuoted: false)
-                settings.append(Setting(path: path, value: value, origin: origin))
-            } else {
-                let problem = "stands for no key" + suggestion(for: name)
-                faults.append(ConfigurationFault(key: "", problem: problem, origin: origin))
+                return Setting(path: $0, value: value, origin: .variable(name))
             }
         }
-        return settings
+    }
+
+    /// The variables without a key, which are ignored: another program may use the prefix as well.
+    ///
+    /// - Parameter environment: All variables of the process.
+    /// - Returns: A fault for each, with the variables that have the most similar names.
+    static func unknown(in environment: [String: String]) -> [ConfigurationFault] {
+        variables(in: environment).filter { path(of: $0.name) == nil }
+            .map { name, _ in
+                let problem = "stands for no key" + suggestion(for: name)
+                return ConfigurationFault(key: "", problem: problem, origin: .variable(name))
+            }
+    }
+
+    /// The variables that begin with ``prefix`` and belong to no one else, by name.
+    private static func variables(
+        in environment: [String: String]
+    ) -> [(name: String, value: String)] {
+        environment.sorted { $0.key < $1.key }
+            .filter { name, value in
+                name.hasPrefix(prefix) && !programVariables.contains(name) && !value.isEmpty
+                    && !isServiceLink(name, value)
+            }
+            .map { ($0.key, $0.value) }
     }
 
     /// The variable of a key: `FANFARE_APPS_0_SECRET` for `apps.0.secret`.

@@ -1,9 +1,12 @@
+internal import Primitives
 public import Webhooks
 
 /// One webhook endpoint of an app.
 public struct WebhookConfiguration: Sendable, Hashable {
     /// The URL to send webhooks to: `https://…` or `http://…`.
     public var url: String
+    /// The URL to show: a user, values of the query and the fragment may be secrets, and are hidden.
+    public var shownURL: String { url.withoutURLSecrets }
     /// The events to send.
     public var events = WebhookKind.common
     /// The prefix of the names of channels whose events are sent; empty for all.
@@ -38,15 +41,15 @@ extension WebhookKind {
 }
 
 extension WebhookConfiguration: CustomStringConvertible, CustomReflectable {
-    /// The endpoint without its headers, for logs.
-    public var description: String { "webhook \(url)" }
+    /// The endpoint without its headers and the secrets of its URL, for logs.
+    public var description: String { "webhook \(shownURL)" }
 
     /// The fields for `dump` and debuggers, without the values of headers.
     public var customMirror: Mirror {
         Mirror(
             self,
             children: [
-                "url": url, "events": events.map(\.rawValue), "channelPrefix": channelPrefix,
+                "url": shownURL, "events": events.map(\.rawValue), "channelPrefix": channelPrefix,
                 "channelSuffix": channelSuffix, "headers": headers.keys.sorted(),
                 "isBatching": isBatching,
             ]

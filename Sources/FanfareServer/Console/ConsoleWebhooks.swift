@@ -146,7 +146,7 @@ extension JSONWriter {
         name("app")
         string(app.text)
         name("url")
-        string(endpoint.url)
+        string(endpoint.shownURL)
         name("events")
         beginArray()
         for kind in endpoint.kinds.map(\.rawValue).sorted() { string(kind) }
@@ -175,7 +175,7 @@ extension JSONWriter {
         beginObject()
         members([
             // A number of 64 bits is not exact in JavaScript.
-            ("id", "\(letter.id)"), ("app", letter.app.text), ("url", letter.url),
+            ("id", "\(letter.id)"), ("app", letter.app.text), ("url", letter.shownURL),
             ("cause", letter.cause.rawValue), ("detail", letter.detail),
             ("events", String(letter.eventsJSON.prefix(lengthMax))),
         ])

@@ -1,5 +1,6 @@
 import Broker
 import HTTP1
+import Logging
 import Net
 import PusherProtocol
 
@@ -17,14 +18,27 @@ package final class AdmissionControl: Sendable {
     /// The number of connections from which on the limit per address applies.
     private let limitThreshold: Int
 
-    init(_ configuration: Configuration) {
+    init(_ configuration: Configuration, log: Logger?) {
         let admission = configuration.admission
         let limit = configuration.connectionsMax ?? DescriptorLimit.current
         connections = ConnectionQuota(limit: configuration.connectionsMax ?? .max)
         arrivals = admission.newConnectionsPerSecondMax.map {
             SharedTokenBucket(Rate(perSecond: $0))
         }
-        proxies = TrustedProxies(admission.trustedProxies)
+        let pace = LogPace()
+        proxies = TrustedProxies(admission.trustedProxies) { proxy, text in
+            guard let log, let omitted = pace.takeLine() else { return }
+            log.warning(
+                """
+                a trusted proxy names its client by no address: all such clients count as one for the limits per \
+                address; have it send X-Forwarded-For with an address
+                """,
+                metadata: [
+                    "proxy": "\(proxy)", "x_forwarded_for": "\(text.printable)",
+                    "omitted": "\(omitted)",
+                ]
+            )
+        }
         let rate = admission.newConnectionsPerAddressPerSecondMax.map(Rate.init)
         // One address must not be able to use up the whole limit, unless the configuration allows that.
         addresses = PerAddressLimiter(

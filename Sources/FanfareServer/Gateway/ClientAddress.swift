@@ -16,6 +16,11 @@ struct ClientAddress: Hashable, Sendable {
         network = counted.count == 4 ? 0xFFFF << 32 | number : number
     }
 
+    private init(network: UInt64) { self.network = network }
+
+    /// All clients whose address a trusted proxy has not written readably; in the range of no network.
+    static let unreadable = ClientAddress(network: 0xFFFE << 32)
+
     /// The prefix of an IPv4 address in an IPv6 one (RFC 4291 §2.5.5.2).
     private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [255, 255]
 }
@@ -23,8 +28,16 @@ struct ClientAddress: Hashable, Sendable {
 /// The proxies whose `X-Forwarded-For` is trusted.
 struct TrustedProxies: Sendable {
     private let ranges: [AddressRange]
+    /// Called with a peer and an entry of its field that is no address.
+    private let unreadable: @Sendable (SocketAddress, String) -> Void
 
-    init(_ texts: [String]) { ranges = texts.compactMap(AddressRange.init) }
+    init(
+        _ texts: [String],
+        unreadable: @escaping @Sendable (SocketAddress, String) -> Void = { _, _ in }
+    ) {
+        ranges = texts.compactMap(AddressRange.init)
+        self.unreadable = unreadable
+    }
 
     /// Returns the address of the client behind a connection.
     ///
@@ -35,40 +48,67 @@ struct TrustedProxies: Sendable {
     /// - Parameters:
     ///   - peer: The peer's address; `nil` when the connection has closed.
     ///   - head: The request.
-    /// - Returns: The address; `nil` if it is unknown: then no limit per address applies.
+    /// - Returns: The address, or ``ClientAddress/unreadable``; `nil` if it is unknown: then no limit per address applies.
     func client(of peer: SocketAddress?, _ head: RequestHead) -> ClientAddress? {
-        address(of: peer, head).flatMap { ClientAddress($0) }
+        switch source(of: peer, head) {
+        case .address(let address): return ClientAddress(address)
+        case .unreadable(let text):
+            if let peer { unreadable(peer, text) }
+            return .unreadable
+        case .unknown: return nil
+        }
     }
 
     /// The same as the whole address; the port is 0 if a proxy has not given it.
     func address(of peer: SocketAddress?, _ head: RequestHead) -> SocketAddress? {
-        guard let peer else { return nil }
-        guard isTrusted(peer) else { return peer }
-        let entries = head.fields("x-forwarded-for").joined(separator: ",").utf8
-            .split(separator: UInt8(ascii: ","))
-        for text in entries.reversed() {
-            guard let address = Self.address(text) else { return nil }
-            if !isTrusted(address) { return address }
+        guard case .address(let address) = source(of: peer, head) else { return nil }
+        return address
+    }
+
+    /// What a request says about its client.
+    private enum Source {
+        case address(SocketAddress)
+        /// The entry of a trusted proxy that is no address.
+        case unreadable(String)
+        /// The connection has closed, or only trusted proxies are named, as by a client on this machine.
+        case unknown
+    }
+
+    private func source(of peer: SocketAddress?, _ head: RequestHead) -> Source {
+        guard let peer else { return .unknown }
+        guard isTrusted(peer) else { return .address(peer) }
+        let fields = head.fields("x-forwarded-for")
+        let entries = fields.joined(separator: ",").utf8.split(separator: UInt8(ascii: ","))
+            .map { $0.drop(while: Self.isSpace) }.filter { !$0.isEmpty }
+        guard !entries.isEmpty else { return fields.isEmpty ? .unknown : .unreadable("") }
+        for entry in entries.reversed() {
+            guard let address = Self.address(entry) else {
+                return .unreadable(String(decoding: entry, as: UTF8.self))
+            }
+            if !isTrusted(address) { return .address(address) }
         }
-        return nil
+        return .unknown
     }
 
     private func isTrusted(_ address: SocketAddress) -> Bool {
         address.isUnix || ranges.contains { $0.contains(address) }
     }
 
-    /// Parses an entry of the field: an address, to which some proxies append a port.
-    private static func address(_ text: Substring.UTF8View) -> SocketAddress? {
-        let text = text.drop(while: isBlank)
-        let end = text.lastIndex { !isBlank($0) }
-        guard let end else { return nil }
-        let entry = Substring(text[...end])
-        if let address = SocketAddress(ip: String(entry), port: 0) { return address }
-        guard let colon = entry.utf8.lastIndex(of: UInt8(ascii: ":")) else { return nil }
-        return SocketAddress(ip: String(entry[..<colon]), port: 0)
+    /// Parses an entry of the field: an address, to which some proxies append a port, and which some write in quotes or
+    /// brackets.
+    private static func address(_ entry: Substring.UTF8View) -> SocketAddress? {
+        let length = entry.reversed().drop(while: isSpace).count
+        var bytes = Array(entry.prefix(length))
+        let quote = UInt8(ascii: "\"")
+        if bytes.count > 2, bytes.first == quote, bytes.last == quote {
+            bytes = Array(bytes[1..<(bytes.count - 1)])
+        }
+        if let address = SocketAddress(ip: String(decoding: bytes, as: UTF8.self), port: 0) {
+            return address
+        }
+        guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")) else { return nil }
+        return SocketAddress(ip: String(decoding: bytes[..<colon], as: UTF8.self), port: 0)
     }
 
-    private static func isBlank(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
-    }
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }

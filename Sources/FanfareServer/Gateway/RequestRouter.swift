@@ -27,7 +27,7 @@ final class RequestRouter: HTTPResponder {
 
     func advice(on error: HTTPError) -> String? {
         guard case .contentTooLong = error else { return nil }
-        return "The limit is \(Limit.requestBodyLength.rule.key) in the broker's configuration."
+        return "The limit is \(Limit.requestBodyLength.rule.key) in the broker's configuration"
     }
 
     func failed(_ error: StreamError) {

@@ -29,16 +29,16 @@ actor Gauges {
         var sum = ShardReading()
         for shard in shards { sum.add(await shard.reading) }
         set(.buildInfo, 1, [("version", BrokerServer.version)])
-        update(sum)
-        for (id, quota) in apps.quotas {
-            set(.appConnections, quota.takenCount, [("app", id.text)])
-        }
+        update(sum, apps)
+        // The quota of a removed app is kept until its connections have ended.
+        let quotas = apps.quotas.filter { apps.apps[$0.key] != nil }
+        set(.appConnections, quotas.map { ($0, $1.takenCount) })
         update(webhooks)
         if let archive { update(archive.reading) }
         return registry.text
     }
 
-    private func update(_ sum: ShardReading) {
+    private func update(_ sum: ShardReading, _ apps: AppRegistry) {
         set(.connections, sum.connections)
         set(.handshakes, sum.handshakes)
         set(.channels, sum.channels)
@@ -51,9 +51,7 @@ actor Gauges {
         set(.recoveryResumesWaiting, sum.waitingResumes)
         update(sum.recovery)
         if let cluster = sum.cluster { update(cluster) }
-        for (app, seconds) in sum.windows {
-            set(.recoveryWindow, seconds, [("app", app.text)])
-        }
+        set(.recoveryWindow, sum.windows.filter { apps.apps[$0.key] != nil }.map { ($0, $1) })
     }
 
     private func update(_ recovery: RecoveryCounts) {
@@ -136,6 +134,12 @@ actor Gauges {
 
     private func set(_ metric: BrokerMetric, _ value: Int, _ labels: [(String, String)] = []) {
         Meter(label: metric.rawValue, dimensions: labels, factory: registry).set(value)
+    }
+
+    /// Sets a gauge of each app, and removes those of apps that have none any more.
+    private func set(_ metric: BrokerMetric, _ values: [(app: AppID, value: Int)]) {
+        for (app, value) in values { set(metric, value, [("app", app.text)]) }
+        registry.remove(metric.rawValue, except: values.map { [("app", $0.app.text)] })
     }
 
     private func count(_ metric: BrokerMetric, from last: inout Int, to now: Int) {

@@ -45,6 +45,18 @@ public final class PrometheusRegistry: MetricsFactory {
         return text
     }
 
+    /// Removes the series of a metric.
+    ///
+    /// - Parameters:
+    ///   - name: The metric's name.
+    ///   - labels: The labels of each series that remains.
+    func remove(_ name: String, except labels: [[(String, String)]]) {
+        let kept = Set(labels.map(Self.text))
+        entries.withLock { entries in
+            entries = entries.filter { $0.key.name != name || kept.contains($0.key.labels) }
+        }
+    }
+
     private func cell(_ name: String, _ labels: [(String, String)], isCounter: Bool) -> Cell {
         let series = Series(name: name, labels: Self.text(of: labels))
         return entries.withLock { entries in

@@ -113,8 +113,9 @@ enum Socket {
             try setUnsentMax(on: descriptor.raw)
         }
         if address.protocolFamily == AF_INET6 {
-            // [::] and 0.0.0.0 are separate listeners, independent of the machine's settings.
-            try set(Int32(IPV6_V6ONLY), of: Int32(IPPROTO_IPV6), to: 1, on: descriptor.raw)
+            // [::] is every network, IPv4 included (ipv6(7)), independent of the machine's settings.
+            let isV6Only: Int32 = address.isUnspecified ? 0 : 1
+            try set(Int32(IPV6_V6ONLY), of: Int32(IPPROTO_IPV6), to: isV6Only, on: descriptor.raw)
         }
         let bound = try address.withRaw { Glibc.bind(descriptor.raw, $0, $1) }
         try SystemError.check(bound, "bind")

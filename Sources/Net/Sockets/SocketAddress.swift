@@ -73,6 +73,9 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether it stands for every network of the machine: `0.0.0.0`, or `::`, which includes IPv4.
+    public var isUnspecified: Bool { ipBytes?.allSatisfy { $0 == 0 } ?? false }
+
     /// Whether this is a Unix-domain socket.
     public var isUnix: Bool { port == nil }
 
@@ -86,7 +89,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The prefix of an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2).
-    private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [255, 255]
+    static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [255, 255]
 
     private static func text(_ family: Int32, _ bytes: [UInt8]) -> String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))

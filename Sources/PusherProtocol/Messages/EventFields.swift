@@ -158,6 +158,11 @@ struct EventFields {
             guard !elements.isEmpty else { throw .missing("channel") }
             return try unique(elements, in: text, limits)
         }
+        if let channels, !isInBatch, channels.kind == .object {
+            throw .badRequest(
+                "channels must be an array of names, not an object; array_values() makes one in PHP"
+            )
+        }
         guard let single = isInBatch ? channel : channels ?? channel else {
             throw .missing("channel")
         }

@@ -49,6 +49,12 @@ struct BrokerProcess: ~Copyable {
         (ProcFile.numbers(in: "/proc") ?? []).filter(isBroker).sorted()
     }
 
+    /// The arguments behind `fanfare serve` of the only broker; `nil` if there is none or more than one.
+    static func onlyArguments() -> [String]? {
+        let ids = all()
+        return ids.count == 1 ? command(of: ids[0]).map { Array($0.dropFirst(2)) } : nil
+    }
+
     /// Sends SIGUSR1, which makes the broker drain; idempotent.
     ///
     /// - Throws: When the signal cannot be sent.

@@ -82,7 +82,12 @@ struct Listen: AsyncParsableCommand {
         client.connect()
         for await error in endings {
             client.disconnect()
-            if let error { throw CommandError("\(error)") }
+            if let error {
+                // The client's advice names the option of its API.
+                throw CommandError(
+                    "\(error)".replacing("ClientOptions.trust", with: "the file of --trust")
+                )
+            }
             return
         }
     }
@@ -146,7 +151,8 @@ final class SubscriptionRefusals: Sendable {
         guard state.withLock({ $0.channels.isSuperset(of: channels) }) else { return nil }
         let message =
             areSeveral ? "all \(channels.count) subscriptions are refused" : error.message
-        let advice = error.status == 401 ? ". Check --secret (or FANFARE_SECRET) and --key." : ""
+        let advice =
+            error.status == 401 ? ". Check --secret (or FANFARE_APP_SECRET) and --key." : ""
         return CommandError(message + advice)
     }
 }

@@ -29,7 +29,7 @@ struct UserOptions: ParsableArguments {
     )
     var watchlist: [String] = []
 
-    @Option(help: "The app's secret (or FANFARE_SECRET, which process listings do not show).")
+    @Option(help: "The app's secret (or FANFARE_APP_SECRET, which process listings do not show).")
     var secret: String?
 
     func validate() throws {
@@ -54,7 +54,7 @@ struct UserOptions: ParsableArguments {
     func signer(key: String) -> LocalSigner {
         LocalSigner(
             key: key,
-            secret: variable("FANFARE_SECRET", over: secret, default: "app-secret"),
+            secret: variable("FANFARE_APP_SECRET", over: secret, default: "app-secret"),
             userData: userData
         )
     }

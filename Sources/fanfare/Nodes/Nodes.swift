@@ -32,7 +32,7 @@ struct Nodes: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let configuration = try source.load()
+        let configuration = try source.load(sections: ["cluster"])
         guard configuration.cluster.engine != nil else {
             throw CommandError(
                 "The configuration is of a broker alone: cluster.engine is none. Name the file of a "

@@ -129,7 +129,9 @@ struct ConfigurationReload {
             }
         } catch {
             for fault in error.faults { logger.error("the configuration has a fault: \(fault)") }
-            logger.error("the configuration is not reloaded: nothing has changed")
+            logger.error(
+                "the configuration is not reloaded: the broker continues with the one before"
+            )
         }
     }
 }

@@ -73,6 +73,11 @@ struct Serve: AsyncParsableCommand {
     var debug = false
 
     func validate() throws {
+        if apps.contains(where: { $0.credentials == nil }) {
+            throw ValidationError(
+                "--app must be ID:KEY:SECRET, none of them empty; the value is not shown, since it may be a secret."
+            )
+        }
         if debug, logLevel != nil {
             throw ValidationError("--debug is --log-level debug: leave out one of them.")
         }
@@ -103,6 +108,9 @@ struct Serve: AsyncParsableCommand {
             )
         }
 
+        for warning in configuration.warnings() {
+            logger.warning("the configuration has a doubtful value: \(warning)")
+        }
         let server: BrokerServer
         let addresses: BrokerServer.Addresses
         do {
@@ -157,22 +165,23 @@ struct Serve: AsyncParsableCommand {
         ] {
             if let value { options.set(key, to: value, by: option) }
         }
-        for app in apps { options.addApp((app.id, app.key, app.secret), by: "--app") }
+        for app in apps.compactMap(\.credentials) { options.addApp(app, by: "--app") }
         return options
     }
 }
 
 /// The argument of `--app`: an app's credentials.
-struct AppOption: ExpressibleByArgument, Equatable {
-    let id: String
-    let key: String
-    /// The rest of the argument; it may contain colons.
-    let secret: String
+struct AppOption: ExpressibleByArgument {
+    /// The secret is the rest of the argument, which may contain colons; `nil` if a part is missing.
+    ///
+    /// A malformed argument is refused by ``Serve/validate()``: the parser of arguments would print it.
+    let credentials: (id: String, key: String, secret: String)?
 
-    init?(argument: String) {
+    init(argument: String) {
         let parts = argument.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, !parts.contains("") else { return nil }
-        (id, key, secret) = (String(parts[0]), String(parts[1]), String(parts[2]))
+        let isComplete = parts.count == 3 && !parts.contains("")
+        credentials =
+            isComplete ? (String(parts[0]), String(parts[1]), String(parts[2])) : nil
     }
 }
 

@@ -70,7 +70,7 @@ struct Top: AsyncParsableCommand {
         get throws {
             let named = variable("FANFARE_METRICS_URL", over: url, default: "")
             guard named.isEmpty else { return named }
-            let configuration = try source.load().metrics
+            let configuration = try source.load(sections: ["metrics"]).metrics
             guard let port = configuration.port, port != 0 else {
                 throw CommandError(
                     "The broker shows no metrics: set metrics.port in its configuration, and name "

@@ -9,7 +9,7 @@ struct WebhookFile: ParsableArguments {
 
     /// Opens the file, which the broker may be using.
     func open() throws -> WebhookQueue {
-        guard let path = try source.load().webhooks.database else {
+        guard let path = try source.load(sections: ["webhooks"]).webhooks.database else {
             let configuration = source.path.map { "in \($0)" }
             throw CommandError(
                 "webhooks.database is none \(configuration ?? "without a configuration"): webhooks "

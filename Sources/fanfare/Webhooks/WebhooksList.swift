@@ -116,7 +116,7 @@ struct DeadLetterText {
         // Control characters from clients must not reach the terminal.
         return [
             "\(colored("\(letter.id)", "1"))  \(time(letter.deathTime))  "
-                + "app \(letter.app.text.printable)  \(colored(letter.url.printable, "36"))",
+                + "app \(letter.app.text.printable)  \(colored(letter.shownURL.printable, "36"))",
             "    \(letter.cause.rawValue) after \(attempts): \(letter.detail.printable)\(replay)",
             "    \(letter.eventsJSON.printable)",
         ].joined(separator: "\n")
@@ -128,7 +128,7 @@ struct DeadLetterText {
         json.name("id")
         json.integer(Int(letter.id))
         for (name, value) in [
-            ("app", letter.app.text), ("url", letter.url), ("time", time(letter.time)),
+            ("app", letter.app.text), ("url", letter.shownURL), ("time", time(letter.time)),
             ("given_up", time(letter.deathTime)), ("cause", letter.cause.rawValue),
             ("detail", letter.detail),
         ] {

@@ -58,7 +58,9 @@ struct DeliveryText {
             .beforeJoining, .notKept,
         ]
         let found = all.compactMap { verdict in
-            delivery.counts[verdict].map { "\($0) \(words(verdict))" }
+            delivery.counts[verdict].map {
+                "\($0) \($0 == 1 ? "client" : "clients"): \(words(verdict))"
+            }
         }
         return found.isEmpty ? ["No record of a client of the channel is kept."] : found
     }

@@ -33,15 +33,32 @@ import Testing
         }
     }
 
-    @Test func listensOnBothFamiliesWithOnePort() throws {
+    @Test("[::] is every network, IPv4 included") func acceptsBothFamilies() throws {
         let reactor = try Reactor.forTest()
         defer { reactor.shutDown() }
-        let all6 = try #require(SocketAddress(ip: "::", port: 0))
+        var accepted: [Stream] = []
+        let listener = try reactor.listen(on: #require(SocketAddress(ip: "::", port: 0))) {
+            accepted.append($0)
+            return Recorder()
+        }
+        let port = try #require(listener.address.port)
+        for ip in ["127.0.0.1", "::1"] {
+            let count = accepted.count
+            let peer = try RawPeer(to: #require(SocketAddress(ip: ip, port: port)))
+            reactor.run { accepted.count == count + 1 }
+            #expect(accepted.last?.remoteAddress()?.ip == ip)
+            withExtendedLifetime(peer) {}
+        }
+    }
+
+    @Test func oneNetworkOfEachFamilyListensOnOnePort() throws {
+        let reactor = try Reactor.forTest()
+        defer { reactor.shutDown() }
+        let all6 = try #require(SocketAddress(ip: "::1", port: 0))
         // Another test may use the port that the kernel chose for IPv6 on IPv4, so try several.
         let isOneForBoth = try (0..<20).contains { _ in
             let listener = try reactor.listen(on: all6) { _ in Recorder() }
             let port = try #require(listener.address.port)
-            // IPV6_V6ONLY leaves the IPv4 port free.
             let all4 = try #require(SocketAddress(ip: "0.0.0.0", port: port))
             do {
                 try reactor.listen(on: all4) { _ in Recorder() }

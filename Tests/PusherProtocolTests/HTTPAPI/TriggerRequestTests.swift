@@ -110,7 +110,10 @@ import Testing
         (#"{"name":"e","data":"","channel":7}"#, 400, "A channel must be a string"),
         (#"{"name":"e","data":"","channel":["a"]}"#, 400, "A channel must be a string"),
         (#"{"name":"e","data":"","channels":["a",null]}"#, 400, "A channel must be a string"),
-        (#"{"name":"e","data":"","channels":{"a":1}}"#, 400, "A channel must be a string"),
+        (
+            #"{"name":"e","data":"","channels":{"0":"a"}}"#, 400,
+            "channels must be an array of names, not an object; array_values() makes one in PHP"
+        ),
         (
             #"{"name":"e","data":"","channel":"a b"}"#, 400,
             #"Invalid channel name: "a b" (the character at byte 1 is not one of "#
