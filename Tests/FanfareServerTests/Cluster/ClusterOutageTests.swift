@@ -192,7 +192,7 @@ import Testing
         ]
     )
     func refusingServer(refuse: [String], accept: [String], reason: String) async throws {
-        try await TestCluster.run(nodes: 1) {
+        try await TestCluster.run(nodes: 1, loops: 1) {
             $0.cluster.closeAfter = 6
         } _: { cluster in
             let node = cluster.nodes[0]

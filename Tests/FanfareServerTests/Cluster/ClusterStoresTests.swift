@@ -132,12 +132,17 @@ import Testing
             }
             try new.send(#"{"event":"pusher:subscribe","data":{"channel":"\#(lost)"}}"#)
             #expect(try await new.nextText().contains("4200"))
-            // A list needs all of them, and waits.
-            let wire = try Wire(port: node.port)
-            try wire.send(SignedRequest(method: "GET", path: "/apps/1/channels").text)
+            // A list needs all of them.
+            func list() async throws -> Answer {
+                let wire = try Wire(port: node.port)
+                try wire.send(SignedRequest(method: "GET", path: "/apps/1/channels").text)
+                return try await wire.answer()
+            }
+            let refusal = try await list()
+            #expect(refusal.status == 503 && refusal.head.contains("Retry-After"))
             try await relay.set(.open)
-            #expect(try await wire.answer().body.contains("\"\(kept)\""))
             try await eventually { try await health().status == 200 }
+            #expect(try await list().body.contains("\"\(kept)\""))
             let (back, _) = try await node.subscribed(to: lost)
             #expect(try await cluster.nodes[1].trigger("e", "3", on: lost).status == 200)
             #expect(try await back.nextText() == eventText("e", lost, data: "3"))

@@ -67,10 +67,11 @@ import Testing
         } _: { cluster, relay in
             let inspector = try inspector(cluster)
             try await relay.set(.stalled)
+            var listing = try await inspector.nodes()
             try await eventually {
-                try await inspector.nodes().nodes.first?.state == .isolated
+                listing = try await inspector.nodes()
+                return listing.nodes.first?.state == .isolated
             }
-            let listing = try await inspector.nodes()
             #expect(listing.hasFaults)
             #expect(listing.nodes.map(\.storeCount) == [0, 1])
             try await eventually {

@@ -71,7 +71,7 @@ struct HostileRequest: CustomTestStringConvertible, Sendable {
     private func expectNoForeignFields(_ answer: Answer) {
         let known = [
             "date", "content-type", "content-length", "connection", "allow", "retry-after",
-            "upgrade", "sec-websocket-version", "fanfare-version",
+            "keep-alive", "upgrade", "sec-websocket-version", "fanfare-version",
         ]
         for line in answer.head.split(separator: "\r\n").dropFirst() {
             let name = line.prefix { $0 != ":" }.lowercased()
