@@ -47,7 +47,7 @@ def await_agreement(demos, count, *pages):
 def test_three_appended_and_three_dropped_are_one_batch_everywhere(pages, demos):
     pages[0].click("#append-and-drop")
     for page in pages:
-        page.await_batch(deletes="0, 1, 2", inserts="3, 4, 5")
+        page.await_batch(deletes="1, 2, 3", inserts="4, 5, 6")
         # Six at the beginning, and three new ones: what stays keeps its cells.
         assert page.cell_count == 9
     assert await_agreement(demos, 6, *pages)[:3] == ORIGINAL[3:]
@@ -57,7 +57,7 @@ def test_three_appended_and_three_dropped_are_one_batch_everywhere(pages, demos)
 def test_three_at_the_front_push_the_others_down_without_new_cells_for_them(pages, demos):
     pages[1].click("#insert-three")
     for page in pages:
-        page.await_batch(inserts="0, 1, 2")
+        page.await_batch(inserts="1, 2, 3")
         assert page.cell_count == 9
     assert await_agreement(demos, 9, *pages)[3:] == ORIGINAL
 
@@ -65,13 +65,13 @@ def test_three_at_the_front_push_the_others_down_without_new_cells_for_them(page
 def test_single_edits_are_batches_of_one(pages, demos):
     pages[0].add("Nosferatu")
     for page in pages:
-        page.await_batch(inserts="6")
+        page.await_batch(inserts="7")
     pages[1].rename("Alien", "Aliens")
     for page in pages:
-        page.await_batch(updates="5")
+        page.await_batch(updates="6")
     pages[2].remove("Metropolis")
     for page in pages:
-        page.await_batch(deletes="0")
+        page.await_batch(deletes="1")
     pages[0].drag_down("City Lights")
     for page in pages:
         await_true(lambda: "moves" in page.batch, "a move")
@@ -116,7 +116,7 @@ def test_batches_made_offline_follow(pages, demos, broker):
         line.cut()
         here.set_offline(True)
         here.click("#append-and-drop")
-        here.await_batch(deletes="0, 1, 2", inserts="3, 4, 5")
+        here.await_batch(deletes="1, 2, 3", inserts="4, 5, 6")
         there.remove("Casablanca")
         third.rename("Rashomon", "羅生門")
         # Behind the last film, which is gone by then.

@@ -29,10 +29,13 @@ globalThis.fanfareRecovery = (Pusher) => {
     return channel;
   };
   const { signin } = prototype;
-  prototype.signin = function () {
-    dropLateAnswers(this, "userAuthenticator");
-    signin.call(this);
-  };
+  // Earlier versions of pusher-js have none, and pages look for it.
+  if (signin) {
+    prototype.signin = function () {
+      dropLateAnswers(this, "userAuthenticator");
+      signin.call(this);
+    };
+  }
   prototype.unsubscribe = function (name) {
     trackedChannels.get(this.channel(name))?.cancelState();
     unsubscribe.call(this, name);
