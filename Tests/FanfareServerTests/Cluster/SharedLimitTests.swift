@@ -17,12 +17,23 @@ import Testing
             for _ in 0..<3 { clients.append(try await here.connected().0) }
             // Each node knows within two seconds what the other one uses.
             try await waitForAnswer("4004", of: there)
-            try await there.expectRefusal(4004)
             try await here.expectRefusal(4004)
             clients[0].wire.reset()
             try await waitForAnswer("connection_established", of: there)
             await here.server.stop()
-            let others = try await [there.connected(), there.connected(), there.connected()]
+            var others: [WebSocketWire] = []
+            try await eventually {
+                let client = try await WebSocketWire(
+                    port: there.port,
+                    target: "/app/app-key?protocol=7"
+                )
+                guard try await client.nextText().contains("connection_established") else {
+                    client.wire.reset()
+                    return false
+                }
+                others.append(client)
+                return others.count == 3
+            }
             try await there.expectRefusal(4004)
             _ = (clients, others)
         }
