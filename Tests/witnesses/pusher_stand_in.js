@@ -74,8 +74,6 @@ window.Pusher = class Pusher {
     if (this.connection.state === "connected") this.#send("pusher:unsubscribe", { channel: name });
   }
 
-  signin() {}
-
   #join({ name }) {
     if (!/^(private|presence)-/.test(name)) return this.#send("pusher:subscribe", { auth: "", channel: name });
     this.config.channelAuthorizer({ socketId: this.connection.socket_id, channelName: name }, (error, signed) => {
