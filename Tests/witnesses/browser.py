@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, WebDriverException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -75,7 +75,17 @@ class Page:
         return result.get("value")
 
     def text(self, selector):
-        return self._find(selector).text
+        """Its text as shown; an element that the page replaces between finding and reading is found again."""
+        while True:
+            element = self._find(selector)
+            try:
+                return element.text
+            except StaleElementReferenceException:
+                continue
+            except WebDriverException as error:
+                # Chromium's driver says so, instead of "stale", of an element that is replaced during the reading.
+                if "does not belong to the document" not in str(error):
+                    raise
 
     def await_text(self, selector, text):
         """Waits for an element with this text also while another page loads, which has it only when it is there."""
@@ -83,7 +93,7 @@ class Page:
         def shows():
             try:
                 return self.text(selector) == text
-            except (NoSuchElementException, StaleElementReferenceException):
+            except NoSuchElementException:
                 return False
 
         await_true(shows, f"{selector} with the text {text!r}")
