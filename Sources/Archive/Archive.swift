@@ -38,6 +38,10 @@ package final class Archive: MessageArchive {
         package var fileBytes = 0
         /// The number of sessions that could not be read at the start.
         package var damagedSessions = 0
+        /// The number of damaged rows that were refused, and of places where messages were missing.
+        package var damagedRows = 0
+        /// The number of times that the calendar was found set.
+        package var clockSteps = 0
 
         /// Creates the reading of an archive that has written nothing.
         package init() {}
@@ -48,9 +52,12 @@ package final class Archive: MessageArchive {
         var file: ArchiveFile?
         var writer: ArchiveWriter?
         var lock: DatabaseLock?
+        var fileLock: DatabaseFileLock?
         var nextExpiry: Int64 = 0
         var isTimerSet = false
         var wasFailing = false
+        /// The channels whose damage was logged.
+        var damaged: Set<String> = []
     }
 
     private struct Inbox {
@@ -68,6 +75,7 @@ package final class Archive: MessageArchive {
     private let inbox = Mutex(Inbox())
     private let unstored = Atomic(0)
     private let isRefusing = Atomic(false)
+    private let isGone = Atomic(false)
     private let tally = Mutex(Reading())
 
     /// Creates an archive that is not open.
@@ -109,6 +117,7 @@ package final class Archive: MessageArchive {
     private func openFile() throws(ArchiveError) -> ArchiveFile.Contents {
         do {
             confined.lock = try DatabaseLock(database: settings.file.path)
+            confined.fileLock = try DatabaseFileLock(path: settings.file.path)
             let file = try openOrRenew()
             confined.writer = try ArchiveWriter(
                 file,
@@ -116,14 +125,19 @@ package final class Archive: MessageArchive {
                 settings: settings.writer
             )
             confined.file = file
-            let contents = try file.contents(at: unixTime)
+            let contents = try file.contents(at: file.time)
             tally.withLock { $0.damagedSessions = contents.sessions.damagedCount }
             if file.mayLackEnd {
                 log.warning(
-                    "the machine has ended without closing the archive: its streams go on under other IDs",
+                    """
+                    the archive may lack its last messages, or is not the file of the last run: its streams continue \
+                    under other IDs, and clients are notified of a gap
+                    """,
                     metadata: path
                 )
             }
+            reportClockStep(of: file)
+            reportDamage(of: file)
             setTimer()
             return contents
         } catch let error as ArchiveError {
@@ -138,13 +152,18 @@ package final class Archive: MessageArchive {
 
     private func openOrRenew() throws -> ArchiveFile {
         do {
-            return try ArchiveFile(settings.file)
-        } catch let error as SQLiteError where error.isMalformed {
+            let file = try ArchiveFile(settings.file)
+            // A page that cannot be read is found here at the latest.
+            _ = try file.contents(at: file.time)
+            return file
+        } catch let error as SQLiteError where error.isDamage {
+            confined.fileLock = nil
             let kept = try SetAside.move(settings.file.path, at: unixTime)
             log.error(
                 "the archive's file is malformed: it is set aside, and begun anew",
                 metadata: path.merging(["reason": "\(error)", "kept": "\(kept)"]) { $1 }
             )
+            confined.fileLock = try DatabaseFileLock(path: settings.file.path)
             return try ArchiveFile(settings.file)
         }
     }
@@ -160,7 +179,7 @@ package final class Archive: MessageArchive {
             do { try file.close(keeping: sessions) } catch {
                 archive.log.error("the archive cannot be closed", metadata: ["reason": "\(error)"])
             }
-            archive.confined.lock = nil
+            (archive.confined.fileLock, archive.confined.lock) = (nil, nil)
         }
     }
 
@@ -178,7 +197,9 @@ package final class Archive: MessageArchive {
 
     // MARK: - Requests
 
-    package var isFailing: Bool { isRefusing.load(ordering: .relaxed) }
+    package var isFailing: Bool { isRefusing.load(ordering: .relaxed) || isMisplaced }
+
+    package var isMisplaced: Bool { isGone.load(ordering: .relaxed) }
 
     package var unstoredByteCount: Int { unstored.load(ordering: .relaxed) }
 
@@ -218,7 +239,16 @@ package final class Archive: MessageArchive {
         isRefusing.store(writer.isRefusing, ordering: .relaxed)
         for (shard, reply) in replies { send(shard, reply) }
         report(writer)
-        if (writer.error as? SQLiteError)?.isMalformed == true { renew(writer) }
+        if let file = confined.file {
+            reportDamage(of: file)
+            reportClockStep(of: file)
+            if isMisplaced || writer.error is ArchiveError { checkPlace(of: file) }
+        }
+        if (writer.error as? SQLiteError)?.isDamage == true
+            || (writer.readError as? SQLiteError)?.isMalformed == true
+        {
+            renew(writer)
+        }
         tally.withLock { reading in
             (reading.transactions, reading.failures) = writer.counts
         }
@@ -228,7 +258,11 @@ package final class Archive: MessageArchive {
     /// Sets a file aside that has turned out to be malformed, and begins anew.
     private func renew(_ writer: ArchiveWriter) {
         do {
+            // What is at the path is not this file.
+            guard !isMisplaced else { return }
+            confined.fileLock = nil
             let kept = try SetAside.move(settings.file.path, at: unixTime)
+            confined.fileLock = try DatabaseFileLock(path: settings.file.path)
             let file = try ArchiveFile(settings.file)
             let replies = try writer.replaceStorage(file)
             confined.file = file
@@ -244,6 +278,49 @@ package final class Archive: MessageArchive {
                 metadata: path.merging(["reason": "\(error)"]) { $1 }
             )
         }
+    }
+
+    /// Refuses new messages while the file is not at its path: the next start would not find them.
+    private func checkPlace(of file: ArchiveFile) {
+        let isMisplaced = !file.isInPlace
+        guard isGone.exchange(isMisplaced, ordering: .relaxed) != isMisplaced else { return }
+        if isMisplaced {
+            log.error(
+                "the archive is not written: \(ArchiveError.misplaced(settings.file.path))",
+                metadata: path
+            )
+            tally.withLock { $0.failures += 1 }
+        } else {
+            log.notice("the archive is at its path again", metadata: path)
+        }
+    }
+
+    /// Logs damage, once for each channel.
+    private func reportDamage(of file: ArchiveFile) {
+        let damage = file.takeDamage()
+        guard damage.rowCount > 0 else { return }
+        tally.withLock { $0.damagedRows += damage.rowCount }
+        let new = damage.streams.filter { !confined.damaged.contains($0) }
+        guard !new.isEmpty, confined.damaged.count < 1_000 else { return }
+        confined.damaged.formUnion(new)
+        log.error(
+            "rows of the archive are damaged: they are refused, and clients that need them are notified of a gap",
+            metadata: path.merging([
+                "rows": "\(damage.rowCount)", "channels": "\(new.joined(separator: ", "))",
+            ]) { $1 }
+        )
+    }
+
+    private func reportClockStep(of file: ArchiveFile) {
+        guard let step = file.takeClockStep() else { return }
+        tally.withLock { $0.clockSteps += 1 }
+        log.warning(
+            "the calendar was set: ages are counted by the steady clock",
+            metadata: [
+                "expected_ms": "\(step.expected)", "calendar_ms": "\(step.actual)",
+                "skew_ms": "\(step.actual &- step.expected)",
+            ]
+        )
     }
 
     private func report(_ writer: ArchiveWriter) {
@@ -275,17 +352,27 @@ package final class Archive: MessageArchive {
     private func timerFired() {
         guard let file = confined.file, let writer = confined.writer else { return }
         if writer.nextDue != nil { return perform([]) }
+        checkPlace(of: file)
+        file.updateClock()
+        reportClockStep(of: file)
         let now = Clock.milliseconds
         if now >= confined.nextExpiry {
             // Requests that have arrived meanwhile come first.
             let size = (try? file.usedByteCount()) ?? 0
             if size > settings.file.byteCountMax { settings.limitMet(.databaseBytes) }
-            let hasMore = (try? file.removeExpired(at: unixTime)) ?? false
+            let hasMore = removeExpired(from: file, writer)
             confined.nextExpiry = hasMore ? now : now + settings.expiryPause
             tally.withLock { $0.fileBytes = size }
             if hasMore { queue.async { self.timerFired() } }
         }
         if writer.hasUnwrittenSessions { return perform([]) }
         setTimer()
+    }
+
+    private func removeExpired(from file: ArchiveFile, _ writer: ArchiveWriter) -> Bool {
+        do { return try file.removeExpired(at: file.time) } catch {
+            if (error as? SQLiteError)?.isMalformed == true { renew(writer) }
+            return false
+        }
     }
 }

@@ -59,15 +59,15 @@ extension ArchiveFile {
             let (serial, time) = (found.integer(at: 0) ?? 0, found.integer(at: 1) ?? 0)
             guard next == nil else { return }
             let isDue =
-                isForced || time <= now - stream.age || stream.bytes > stream.bytesMax
-                || stream.last - serial >= stream.messagesMax
+                isForced || time <= now &- stream.age || stream.bytes > stream.bytesMax
+                || stream.last &- serial >= stream.messagesMax
             guard isDue, count < Self.removedMax else {
                 next = (serial, time)
                 return
             }
             count += 1
             end = serial
-            stream.bytes -= found.integer(at: 2) ?? 0
+            stream.bytes &-= found.integer(at: 2) ?? 0
         }
         if let end {
             try connection.execute(
@@ -81,7 +81,7 @@ extension ArchiveFile {
             WHERE id = ?
             """,
             [
-                .integer(next?.serial ?? stream.last + 1), next.map { .integer($0.time) } ?? .null,
+                .integer(next?.serial ?? stream.last &+ 1), next.map { .integer($0.time) } ?? .null,
                 next.map { .integer($0.time) } ?? .null, .integer(next == nil ? 0 : stream.bytes),
                 .integer(row),
             ]

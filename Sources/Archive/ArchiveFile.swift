@@ -1,5 +1,7 @@
 package import Broker
 internal import CSQLite
+internal import Glibc
+internal import Primitives
 internal import PusherProtocol
 internal import SQLite
 
@@ -20,6 +22,8 @@ package final class ArchiveFile {
         package var bootID: String
         /// The maximum number of the file's pages, to test a full disk; `nil` for SQLite's own.
         package var pageCountMax: Int?
+        /// Reads the clocks.
+        package var clocks: @Sendable () -> ClockReading = { .now }
 
         /// Creates settings.
         package init(path: String, bootID: String = BootID.current) {
@@ -31,21 +35,35 @@ package final class ArchiveFile {
     let connection: SQLiteConnection
     let settings: Settings
     let statements: Statements
+    private let mark: ArchiveMark
+    /// The files that SQLite has opened: the database and its log.
+    private var places: [FileIdentity?] = []
+    private var clock: ArchiveClock
+    private var token: Int64 = 0
     /// Counts the times that the file may have lost its end.
     package private(set) var life: Int64 = 1
-    /// Whether the last run did not close the file, and the machine was started anew since.
+    /// Whether messages that were released may be missing: the machine was started anew and the last run did not close the
+    /// file, or the file ends before its mark, or is not the one that the mark is of.
     package private(set) var mayLackEnd = false
     /// Whether the last run has written all of its sessions.
-    private var hasAllSessions = false
+    private(set) var hasAllSessions = false
     private var isSynced: Bool
+    /// What was found damaged since the last call of ``takeDamage()``.
+    private var damage = Damage()
 
     /// Opens or creates the file, readable by its owner alone, because events may be confidential.
     ///
     /// - Parameter settings: The settings.
-    /// - Throws: A ``SQLiteError``; ``SQLiteError/isMalformed`` for a file that is no archive.
+    /// - Throws: A ``SQLiteError``; ``SQLiteError/isMalformed`` for a file that is no archive, or a damaged one.
     package init(_ settings: Settings) throws {
         self.settings = settings
         makePrivateFile(at: settings.path)
+        mark = try ArchiveMark(path: settings.path + "-mark")
+        let boot = ArchiveMark.boot(settings.bootID)
+        clock = ArchiveClock(
+            settings.clocks,
+            after: mark.former.map { ($0.time, $0.reading, $0.boot == boot && boot != 0) }
+        )
         connection = try SQLiteConnection(path: settings.path, busyTimeout: 1_000)
         isSynced = true
         do {
@@ -55,21 +73,40 @@ package final class ArchiveFile {
             if let pageCountMax = settings.pageCountMax {
                 try connection.execute("PRAGMA max_page_count = \(pageCountMax)")
             }
-            try ArchiveSchema.prepare(connection)
             try Self.check(connection)
+            try Self.prepareTables(connection, mark)
             statements = try Statements(connection)
             try begin()
         } catch {
             connection.close()
-            throw error
+            throw Self.classified(error, settings.path)
         }
+        places = placesNow
     }
 
     deinit { connection.close() }
 
-    /// Checks the pages of a file that was not closed: a loss of power may have torn some.
+    /// The error of opening: what only a damaged file causes counts as malformed, so that no start fails again and again.
+    private static func classified(_ error: any Error, _ path: String) -> any Error {
+        guard let error = error as? SQLiteError else { return error }
+        let isUnwritable = error.code == SQLITE_READONLY && access(path, W_OK) == 0
+        guard error.isDamage || isUnwritable else { return error }
+        return SQLiteError(code: SQLITE_CORRUPT, message: error.message, sql: error.sql)
+    }
+
+    private static func prepareTables(_ connection: SQLiteConnection, _ mark: ArchiveMark) throws {
+        do {
+            try ArchiveSchema.prepare(connection)
+        } catch ArchiveError.unknownVersion(let found)
+            where mark.former?.version == ArchiveSchema.version
+        {
+            // No later Fanfare has written to it: the number is damaged.
+            throw SQLiteError(code: SQLITE_CORRUPT, message: "version \(found)", sql: nil)
+        }
+    }
+
+    /// Checks the structure of all pages: SQLite has no checksums, and a lost page would be a silent hole.
     private static func check(_ connection: SQLiteConnection) throws {
-        guard try connection.integer("SELECT is_closed FROM life") == 0 else { return }
         var verdict = ""
         try connection.forEachRow("PRAGMA quick_check(1)") { row throws(SQLiteError) in
             verdict = row.text(at: 0) ?? ""
@@ -79,29 +116,138 @@ package final class ArchiveFile {
         }
     }
 
-    /// Begins a run: another life if the end may be missing, with other IDs for its streams.
+    /// Begins a run: another life if released messages may be missing, with other IDs for its streams.
     private func begin() throws {
-        var former: (life: Int64, bootID: String, isClosed: Bool, isSynced: Bool) = (
-            1, "", true, true
-        )
-        try connection.forEachRow("SELECT * FROM life") { row throws(SQLiteError) in
-            former = (
-                row.integer("life"), row.text("boot_id"), row.integer("is_closed") != 0,
-                row.integer("is_synced") != 0
-            )
-            hasAllSessions = row.integer("has_all_sessions") != 0
+        var former = FormerRun()
+        try connection.forEachRow(
+            """
+            SELECT life, boot_id, is_closed, is_synced, has_all_sessions, token, crc, sessions_crc, last
+            FROM life
+            """
+        ) { row throws(SQLiteError) in
+            former.life = row.integer("life")
+            former.lastsPower =
+                row.integer("is_closed") != 0 || row.integer("is_synced") != 0
+                || row.text("boot_id") == settings.bootID
+            former.token = row.integer("token")
+            former.isIntact =
+                row.integer("crc") == RowChecksum.numbers(former.life, former.token)
+                || former.token == 0 && former.life == 1 && row.integer("crc") == RowChecksum.none
+            former.sessionsSum =
+                row.integer("has_all_sessions") != 0 ? row.integer("sessions_crc") : nil
+            former.last = row.integer("last")
         }
-        mayLackEnd = !former.isClosed && !former.isSynced && former.bootID != settings.bootID
+        guard UInt64(safe: former.last) != nil else {
+            throw SQLiteError(code: SQLITE_CORRUPT, message: "no last transaction", sql: nil)
+        }
+        mayLackEnd = !former.isIntact || !former.lastsPower || !former.reaches(mark.former)
+        if !former.isIntact {
+            let used = try connection.integer("SELECT MAX(life) FROM streams") ?? 0
+            former.life = min(max(former.life, used, 0), SafeInteger.max)
+        }
+        hasAllSessions =
+            try !mayLackEnd
+            && former.sessionsSum == SessionRows(connection: connection).checksum()
         life = former.life + (mayLackEnd ? 1 : 0)
+        repeat { token = Int64.random(in: 1...Int64.max) } while token == former.token
         try connection.execute(
             """
             UPDATE life
-            SET life = ?, boot_id = ?, is_closed = 0, is_synced = ?, has_all_sessions = 0
+            SET life = ?, boot_id = ?, is_closed = 0, is_synced = ?, has_all_sessions = 0, token = ?, crc = ?
             """,
-            [.integer(life), .text(settings.bootID), .integer(settings.syncsAlways ? 1 : 0)]
+            [
+                .integer(life), .text(settings.bootID), .integer(settings.syncsAlways ? 1 : 0),
+                .integer(token), .integer(RowChecksum.numbers(life, token)),
+            ]
         )
+        writeMark(last: former.last)
+        // A loss of power does not leave the mark of the run before.
+        mark.sync()
         try setSynced(settings.syncsAlways)
     }
+
+    /// What the last run has left in the file.
+    private struct FormerRun {
+        var life: Int64 = 1
+        var token: Int64 = 0
+        /// -1 without a row.
+        var last: Int64 = -1
+        /// Whether the row is as it was written.
+        var isIntact = false
+        /// Whether no loss of power can have taken the end.
+        var lastsPower = false
+        /// The checksum of the sessions; `nil` if not all were written.
+        var sessionsSum: Int64?
+
+        /// Whether the file has all that its mark says.
+        func reaches(_ mark: ArchiveMark.Content?) -> Bool {
+            // A file of an earlier version has no mark.
+            guard let mark else { return token == 0 }
+            return mark.token == token && last >= mark.last
+        }
+    }
+
+    private func writeMark(last: Int64) {
+        let (time, reading) = clock.now
+        mark.write(
+            ArchiveMark.Content(
+                version: ArchiveSchema.version,
+                token: token,
+                last: last,
+                time: time,
+                reading: reading,
+                boot: ArchiveMark.boot(settings.bootID)
+            )
+        )
+    }
+
+    // MARK: - Clock and place
+
+    /// The time by the file's clock, in milliseconds: ages are counted by it.
+    package var time: Int64 { clock.now.time }
+
+    /// What to add to a time of the calendar for the file's time, in milliseconds.
+    var skew: Int64 { clock.skew }
+
+    /// Removes and returns the calendar's time as it would be if it had not been set, and as it is, in milliseconds since
+    /// 1970; `nil` if it was not set since the last call.
+    package func takeClockStep() -> (expected: Int64, actual: Int64)? { clock.takeStep() }
+
+    /// Reads the clocks, and records the time in the mark.
+    package func updateClock() {
+        clock.update()
+        if let last = try? lastTransaction() { writeMark(last: Int64(last)) }
+    }
+
+    private var placesNow: [FileIdentity?] {
+        [FileIdentity(path: settings.path), FileIdentity(path: settings.path + "-wal")]
+    }
+
+    /// Whether the open database and its log are still at their paths.
+    package var isInPlace: Bool { placesNow == places }
+
+    // MARK: - Damage
+
+    /// Rows that were refused.
+    package struct Damage: Sendable {
+        /// Their number.
+        package var rowCount = 0
+        /// The channels concerned, or the numbers of their streams; at most 20.
+        package var streams: [String] = []
+
+        mutating func add(_ count: Int = 1, of stream: String) {
+            rowCount += count
+            if streams.count < 20, !streams.contains(stream) { streams.append(stream) }
+        }
+    }
+
+    /// Removes and returns what was found damaged since the last call.
+    package func takeDamage() -> Damage {
+        defer { damage = Damage() }
+        return damage
+    }
+
+    func addDamage(of stream: String) { damage.add(of: stream) }
 
     private func setSynced(_ isSynced: Bool) throws {
         guard isSynced != self.isSynced else { return }
@@ -118,12 +264,14 @@ package final class ArchiveFile {
         let written = Result {
             guard let sessions else { return }
             try connection.transaction {
-                try SessionRows(connection: connection).writeAll(sessions)
+                try SessionRows(connection: connection, skew: skew).writeAll(sessions)
             }
         }
         // The messages are complete, whatever became of the sessions.
         try connection.execute("UPDATE life SET is_closed = 1")
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        writeMark(last: Int64(try lastTransaction()))
+        mark.sync()
         try written.get()
     }
 
@@ -144,52 +292,6 @@ package final class ArchiveFile {
         package init() {}
     }
 
-    /// Reads the streams, keys and sessions.
-    ///
-    /// - Parameter now: The time, in milliseconds since 1970; expired keys are left out.
-    /// - Returns: The contents.
-    /// - Throws: A ``SQLiteError``.
-    package func contents(at now: Int64) throws -> Contents {
-        var contents = Contents()
-        try connection.forEachRow(
-            """
-            SELECT *, MAX(last, (SELECT COALESCE(MAX(serial), 0) FROM messages WHERE stream = id)) AS end
-            FROM streams
-            """
-        ) { row throws(SQLiteError) in
-            guard let id = StreamID(row.text("stream")),
-                let name = try? ChannelName(row.text("channel"), limits: Self.names)
-            else { return }
-            var rule = RecoveryRule()
-            rule.messagesMax = Int(row.integer("messages_max"))
-            rule.bytesMax = Int(row.integer("bytes_max"))
-            rule.ageMax = Int(row.integer("age_ms") / 1_000)
-            let stream = StoredStream(
-                row: row.integer("id"),
-                ChannelAddress(app: AppID(row.text("app")), name: name),
-                id,
-                lastSerial: UInt64(row.integer("end")),
-                StoredStream.Limits(rule)
-            )
-            contents.streams.append((stream, row.integer("life") == life))
-        }
-        try connection.forEachRow(
-            "SELECT * FROM keys WHERE expiry_ms > ? ORDER BY expiry_ms",
-            [.integer(now)]
-        ) { row throws(SQLiteError) in
-            guard let key = IdempotencyKey(row.text("key")) else { return }
-            let stored = StoredKey(
-                key,
-                digest: UInt64(bitPattern: row.integer("digest")),
-                expiry: row.integer("expiry_ms")
-            )
-            contents.keys.append((row.integer("stream"), UInt64(row.integer("serial")), stored))
-        }
-        contents.nextRow = try connection.integer("SELECT next_stream FROM life") ?? 1
-        contents.sessions = try SessionRows(connection: connection).read(isComplete: hasAllSessions)
-        return contents
-    }
-
     /// The names in the file were valid when they were written.
     static var names: ProtocolLimits {
         var limits = ProtocolLimits()
@@ -200,14 +302,19 @@ package final class ArchiveFile {
 
 extension ArchiveFile: ArchiveStorage {
     package func lastTransaction() throws -> UInt64 {
-        var last: UInt64 = 0
+        var last: UInt64?
         try statements.last.forEachRow { row throws(SQLiteError) in
-            last = UInt64(row.integer(at: 0) ?? 0)
+            last = UInt64(safe: row.integer(at: 0) ?? -1)
+        }
+        guard let last else {
+            throw SQLiteError(code: SQLITE_CORRUPT, message: "no last transaction", sql: nil)
         }
         return last
     }
 
     package func perform(_ changes: [ArchiveChange], number: UInt64, isDurable: Bool) throws {
+        guard isInPlace else { throw ArchiveError.misplaced(settings.path) }
+        clock.update()
         try setSynced(isDurable || settings.syncsAlways)
         try connection.transaction {
             var growth: [Int64: Growth] = [:]
@@ -215,7 +322,9 @@ extension ArchiveFile: ArchiveStorage {
                 switch change {
                 case .open(let stream): try open(stream)
                 case .forget(let row): try forget(row)
-                case .message(let row, let message, let key):
+                case .message(let row, var message, var key):
+                    message.time &+= skew
+                    key?.expiry &+= skew
                     try insert(message, key, row)
                     growth[row, default: Growth(message)].add(message)
                 }
@@ -223,11 +332,15 @@ extension ArchiveFile: ArchiveStorage {
             for (row, growth) in growth { try record(growth, row) }
             try statements.setLast.run([.integer(Int64(number))])
         }
+        // Ahead of the confirmation: what is released is in the mark.
+        writeMark(last: Int64(number))
     }
 
     package func write(_ sessions: [SessionChange]) throws {
         try setSynced(settings.syncsAlways)
-        try connection.transaction { try SessionRows(connection: connection).write(sessions) }
+        try connection.transaction {
+            try SessionRows(connection: connection, skew: skew).write(sessions)
+        }
     }
 
     /// What a transaction adds to a stream.
@@ -249,17 +362,30 @@ extension ArchiveFile: ArchiveStorage {
         try statements.insertMessage.run([
             .integer(row), .integer(Int64(message.serial)), .integer(message.time),
             message.except.map { .text($0.description) } ?? .null, .blob(message.frame),
+            .integer(RowChecksum.message(row: row, message)),
         ])
         guard let key else { return }
+        let (serial, digest) = (Int64(message.serial), Int64(bitPattern: key.digest))
+        let text = key.key.text
         try statements.insertKey.run([
-            .integer(row), .text(key.key.text), .integer(Int64(message.serial)),
-            .integer(Int64(bitPattern: key.digest)), .integer(key.expiry),
+            .integer(row), .text(text), .integer(serial), .integer(digest), .integer(key.expiry),
+            .integer(
+                RowChecksum.key(
+                    row: row,
+                    serial: serial,
+                    digest: digest,
+                    expiry: key.expiry,
+                    text
+                )
+            ),
         ])
     }
 
     private func record(_ growth: Growth, _ row: Int64) throws {
         try statements.grow.run([
-            .integer(Int64(growth.last)), .integer(Int64(growth.byteCount)),
+            .integer(Int64(growth.last)),
+            .integer(RowChecksum.end(row: row, last: Int64(growth.last))),
+            .integer(Int64(growth.byteCount)),
             .integer(Int64(growth.firstSerial)), .integer(growth.firstTime),
             .integer(growth.firstTime), .integer(row),
         ])
@@ -278,11 +404,20 @@ extension ArchiveFile: ArchiveStorage {
             .integer(Int64(stream.lastSerial + 1)),
             .integer(Int64(stream.lastSerial)), .integer(Int64(limits.messagesMax)),
             .integer(Int64(limits.bytesMax)), .integer(Int64(limits.ageMax) * 1_000),
+            .integer(
+                RowChecksum.stream(
+                    row: stream.row,
+                    life: life,
+                    app: app,
+                    channel: channel,
+                    stream.id.text
+                )
+            ), .integer(RowChecksum.end(row: stream.row, last: Int64(stream.lastSerial))),
         ])
         try statements.useRow.run([.integer(stream.row + 1)])
     }
 
-    private func forget(_ row: Int64) throws {
+    func forget(_ row: Int64) throws {
         try statements.forget.run([.integer(row)])
         try statements.forgetRows.run([.integer(row)])
     }
@@ -295,9 +430,14 @@ extension ArchiveFile: ArchiveStorage {
                     "DELETE FROM messages WHERE stream = ? AND serial = ?",
                     place
                 )
+                let last = try connection.integer(
+                    "SELECT last FROM streams WHERE id = ?",
+                    [place[0]]
+                )
+                let end = min(last ?? 0, Int64(message.serial) - 1)
                 try connection.execute(
-                    "UPDATE streams SET last = MIN(last, ?2 - 1), oldest = MIN(oldest, ?2) WHERE id = ?1",
-                    place
+                    "UPDATE streams SET last = ?3, end_crc = ?4, oldest = MIN(oldest, ?2) WHERE id = ?1",
+                    place + [.integer(end), .integer(RowChecksum.end(row: row, last: end))]
                 )
                 guard let key else { continue }
                 try connection.execute(
@@ -306,42 +446,5 @@ extension ArchiveFile: ArchiveStorage {
                 )
             }
         }
-    }
-
-    package func messages(_ query: ArchiveQuery) throws -> ArchivePage {
-        let page = query.page
-        var found = ArchivePage()
-        // The serials ahead of `end`; none for 0.
-        let first = min(page.after ?? 0, ChannelPosition.serialMax) + 1
-        let end = min(page.before ?? .max, ChannelPosition.serialMax + 1)
-        let statement = page.isNewestFirst ? statements.newest : statements.oldest
-        var byteCount = 0
-        try statement.forEachRow([
-            .integer(query.row), .integer(Int64(first)), .integer(Int64(end) - 1),
-            .integer(page.since ?? .min), .integer(page.until ?? .max),
-            .integer(Int64(page.limit) + 1),
-        ]) { row throws(SQLiteError) in
-            guard !found.hasMore else { return }
-            let frame = row.blob(at: 3)
-            byteCount += frame.count
-            guard found.messages.count < page.limit,
-                found.messages.isEmpty || byteCount <= query.bytesMax
-            else {
-                found.hasMore = true
-                return
-            }
-            found.messages.append(
-                StoredMessage(
-                    serial: UInt64(row.integer(at: 0) ?? 0),
-                    time: row.integer(at: 1) ?? 0,
-                    except: row.text(at: 2).flatMap { SocketID($0) },
-                    frame: frame
-                )
-            )
-        }
-        try statements.first.forEachRow([.integer(query.row)]) { row throws(SQLiteError) in
-            found.oldest = UInt64(row.integer(at: 0) ?? 0)
-        }
-        return found
     }
 }

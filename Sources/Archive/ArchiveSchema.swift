@@ -1,3 +1,4 @@
+internal import CSQLite
 internal import SQLite
 
 /// The tables of the archive's file, and of a spool.
@@ -5,10 +6,10 @@ enum ArchiveSchema {
     /// The version of the tables, as stored in the file (`PRAGMA user_version`).
     ///
     /// A released version never changes: a new one gets its own number and statements.
-    static let version: Int64 = 2
+    static let version: Int64 = 3
 
     /// The statements of each version, which make its tables of the former version's.
-    private static let versions = [tables, sessions]
+    private static let versions = [tables, sessions, checksums]
 
     private static let tables = [
         """
@@ -105,16 +106,44 @@ enum ArchiveSchema {
         "ALTER TABLE life ADD COLUMN has_all_sessions INTEGER NOT NULL DEFAULT 0",
     ]
 
+    /// Checksums (``RowChecksum``); -1 is none.
+    private static let checksums = [
+        "ALTER TABLE messages ADD COLUMN crc INTEGER NOT NULL DEFAULT -1",
+        "ALTER TABLE keys ADD COLUMN crc INTEGER NOT NULL DEFAULT -1",
+        "ALTER TABLE streams ADD COLUMN crc INTEGER NOT NULL DEFAULT -1",
+        // Of the last serial, which each transaction changes.
+        "ALTER TABLE streams ADD COLUMN end_crc INTEGER NOT NULL DEFAULT -1",
+        "ALTER TABLE sessions ADD COLUMN crc INTEGER NOT NULL DEFAULT -1",
+        "ALTER TABLE session_bounds ADD COLUMN crc INTEGER NOT NULL DEFAULT -1",
+        // The token of the last run (ArchiveMark), 0 before the first; and the checksum of both numbers.
+        "ALTER TABLE life ADD COLUMN token INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE life ADD COLUMN crc INTEGER NOT NULL DEFAULT -1",
+        // Of the numbers of sessions and bounds that a stop has written.
+        "ALTER TABLE life ADD COLUMN sessions_crc INTEGER NOT NULL DEFAULT -1",
+        // When a spool was written: both clocks.
+        "ALTER TABLE life ADD COLUMN calendar_ms INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE life ADD COLUMN uptime_ms INTEGER NOT NULL DEFAULT 0",
+    ]
+
     /// Creates the tables of a new file, and those that an older one lacks.
     ///
+    /// - Parameters:
+    ///   - connection: The file.
+    ///   - version: The version to reach; an earlier one to test a migration.
     /// - Throws: A ``SQLiteError``, or ``ArchiveError/unknownVersion(_:)``.
-    static func prepare(_ connection: SQLiteConnection) throws {
+    static func prepare(_ connection: SQLiteConnection, to version: Int64 = version) throws {
         let found = try connection.integer("PRAGMA user_version") ?? 0
         guard found != version else { return }
         guard found < version else { throw ArchiveError.unknownVersion(found) }
+        guard found >= 0 else {
+            throw SQLiteError(code: SQLITE_CORRUPT, message: "version \(found)", sql: nil)
+        }
         try connection.transaction {
-            for statements in versions[Int(found)...] {
+            for statements in versions[Int(found)..<Int(version)] {
                 for statement in statements { try connection.execute(statement) }
+            }
+            if found > 0, version == Self.version {
+                try ArchiveMigration(connection: connection).addChecksums()
             }
             try connection.execute("PRAGMA user_version = \(version)")
         }
@@ -129,11 +158,16 @@ package enum ArchiveError: Error, Equatable, CustomStringConvertible {
     case unknownVersion(Int64)
     /// The file cannot be opened.
     case failed(String)
+    /// The open file is no longer at its path.
+    case misplaced(String)
 
     /// The error, as a sentence without its full stop.
     package var description: String {
         switch self {
         case .inUse(let reason), .failed(let reason): reason
+        case .misplaced(let path):
+            "\(path) or its log was deleted, moved or replaced while the broker uses it: put it back, or "
+                + "restart the broker, which then uses what is there"
         case .unknownVersion(let version):
             "the file has version \(version) of the tables, which this version of Fanfare does not know"
         }

@@ -19,6 +19,7 @@ extension ArchiveFile {
         let oldest: SQLiteStatement
         let newest: SQLiteStatement
         let first: SQLiteStatement
+        let neighbours: SQLiteStatement
         let expireKeys: SQLiteStatement
 
         init(_ connection: SQLiteConnection) throws(SQLiteError) {
@@ -26,12 +27,14 @@ extension ArchiveFile {
             unsync = try connection.prepare("PRAGMA synchronous = NORMAL")
             last = try connection.prepare("SELECT last FROM life")
             setLast = try connection.prepare("UPDATE life SET last = ?")
-            insertMessage = try connection.prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?)")
+            insertMessage = try connection.prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)")
             // A key that has expired may be left from an earlier event.
-            insertKey = try connection.prepare("INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?)")
+            insertKey = try connection.prepare(
+                "INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?, ?)"
+            )
             grow = try connection.prepare(
                 """
-                UPDATE streams SET last = ?, bytes = bytes + ?,
+                UPDATE streams SET last = ?, end_crc = ?, bytes = bytes + ?,
                     oldest = IIF(oldest_ms IS NULL, ?, oldest), oldest_ms = COALESCE(oldest_ms, ?),
                     expiry_ms = COALESCE(expiry_ms, ? + age_ms)
                 WHERE id = ?
@@ -48,20 +51,31 @@ extension ArchiveFile {
             )
             open = try connection.prepare(
                 """
-                INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, 0, ?, ?, ?)
+                INSERT INTO streams VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, 0, ?, ?, ?, ?, ?)
                 ON CONFLICT (id) DO UPDATE SET stream = excluded.stream, life = excluded.life,
                     messages_max = excluded.messages_max, bytes_max = excluded.bytes_max,
-                    age_ms = excluded.age_ms, expiry_ms = oldest_ms + excluded.age_ms
+                    age_ms = excluded.age_ms, expiry_ms = oldest_ms + excluded.age_ms,
+                    crc = excluded.crc
                 """
             )
             useRow = try connection.prepare("UPDATE life SET next_stream = MAX(next_stream, ?)")
             forget = try connection.prepare("DELETE FROM streams WHERE id = ?")
             forgetRows = try connection.prepare("INSERT OR IGNORE INTO forgotten VALUES (?)")
-            let columns = "SELECT serial, time_ms, except_socket, frame FROM messages"
+            let columns = "SELECT serial, time_ms, except_socket, frame, crc FROM messages"
             let range = "WHERE stream = ? AND serial BETWEEN ? AND ? AND time_ms BETWEEN ? AND ?"
             oldest = try connection.prepare("\(columns) \(range) ORDER BY serial LIMIT ?")
             newest = try connection.prepare("\(columns) \(range) ORDER BY serial DESC LIMIT ?")
             first = try connection.prepare("SELECT MIN(serial) FROM messages WHERE stream = ?")
+            // How many serials there are in a range, those next to it, and the stream's last one.
+            neighbours = try connection.prepare(
+                """
+                SELECT
+                    (SELECT COUNT(*) FROM messages WHERE stream = ?1 AND serial BETWEEN ?2 AND ?3),
+                    (SELECT MAX(serial) FROM messages WHERE stream = ?1 AND serial < ?2),
+                    (SELECT MIN(serial) FROM messages WHERE stream = ?1 AND serial > ?3),
+                    (SELECT last FROM streams WHERE id = ?1)
+                """
+            )
             expireKeys = try connection.prepare(
                 """
                 DELETE FROM keys WHERE (stream, key) IN

@@ -48,6 +48,8 @@ package final class ArchiveWriter {
     /// The last error; `nil` after a success.
     package var error: (any Error)? { commitError ?? sessionError }
     private var commitError: (any Error)?
+    /// The error of the last read that has failed since the last call of ``perform(_:at:)``; `nil` for none.
+    package private(set) var readError: (any Error)?
 
     /// Creates a writer that has written nothing.
     ///
@@ -78,6 +80,7 @@ package final class ArchiveWriter {
     /// - Returns: The replies, in order.
     package func perform(_ requests: [ArchiveRequest], at now: Int64) -> [Reply] {
         var replies: [Reply] = []
+        readError = nil
         for case .commit(let group) in requests where group.epoch == epochs[group.shard] {
             waiting.append(group)
         }
@@ -86,7 +89,8 @@ package final class ArchiveWriter {
         if failingSince == nil { writeSessions(at: now, &replies) }
         // What was committed before a query is read by it.
         for case .read(let query, let shard, let number) in requests {
-            let page = try? storage.messages(query)
+            var page: ArchivePage?
+            do { page = try storage.messages(query) } catch { readError = error }
             replies.append((shard, .page(page, number: number)))
         }
         return replies

@@ -1,24 +1,31 @@
 internal import Broker
+internal import Primitives
 internal import PusherProtocol
 internal import SQLite
 
 /// The rows of sessions, in an archive and in a spool.
 struct SessionRows {
     let connection: SQLiteConnection
+    /// What to add to a time of the calendar for that of the file, in milliseconds (``ArchiveClock``).
+    var skew: Int64 = 0
 
     // MARK: - Writing
 
     /// Writes changes, within a transaction.
     func write(_ changes: [SessionChange]) throws(SQLiteError) {
-        let insert = try connection.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)")
+        let insert = try connection.prepare(
+            "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)"
+        )
         let remove = try connection.prepare("DELETE FROM sessions WHERE app = ? AND key = ?")
         for change in changes {
             switch change {
             case .keep(let session):
+                let (app, key) = (session.address.app.text, SessionCoding.key(of: session.address))
+                let parkedAt = session.parkedAt.map { $0 &+ skew }
                 try insert.run([
-                    .text(session.address.app.text), .blob(SessionCoding.key(of: session.address)),
-                    session.parkedAt.map { .integer($0) } ?? .null,
+                    .text(app), .blob(key), parkedAt.map { .integer($0) } ?? .null,
                     .blob(SessionCoding.record(of: session)),
+                    .integer(RowChecksum.session(app: app, key: key, parkedAt: parkedAt)),
                 ])
             case .remove(let address):
                 try remove.run([.text(address.app.text), .blob(SessionCoding.key(of: address))])
@@ -38,13 +45,21 @@ struct SessionRows {
         if let time = sessions.unknownBefore { bounds.append(("", time)) }
         for (app, time) in bounds {
             try connection.execute(
-                "INSERT INTO session_bounds VALUES (?, ?)",
-                [.text(app), .integer(time)]
+                "INSERT INTO session_bounds VALUES (?, ?, ?)",
+                [.text(app), .integer(time), .integer(RowChecksum.bound(app: app, before: time))]
             )
         }
         try connection.execute(
-            "UPDATE life SET has_all_sessions = ?",
-            [.integer(sessions.isComplete ? 1 : 0)]
+            "UPDATE life SET has_all_sessions = ?, sessions_crc = ?",
+            [.integer(sessions.isComplete ? 1 : 0), .integer(try checksum())]
+        )
+    }
+
+    /// The checksum of the numbers of rows: a session that is missing is not taken for a new one.
+    func checksum() throws(SQLiteError) -> Int64 {
+        RowChecksum.numbers(
+            try connection.integer("SELECT COUNT(*) FROM sessions") ?? 0,
+            try connection.integer("SELECT COUNT(*) FROM session_bounds") ?? 0
         )
     }
 
@@ -57,12 +72,9 @@ struct SessionRows {
     /// - Throws: SQLite's error.
     func read(isComplete: Bool) throws(SQLiteError) -> StoredSessions {
         var stored = StoredSessions(isComplete: isComplete)
-        try connection.forEachRow("SELECT * FROM sessions") { row throws(SQLiteError) in
-            let address = SessionCoding.address(app: row.text("app"), key: row.blob("key"))
-            let session = address.flatMap {
-                SessionCoding.session($0, parkedAt: row.integer(at: 2), record: row.blob("record"))
-            }
-            if let session {
+        try connection.forEachRow("SELECT app, key, parked_ms, record, crc FROM sessions") {
+            row throws(SQLiteError) in
+            if let session = session(row) {
                 stored.sessions.append(session)
             } else {
                 // Its key may be another one's: nobody knows whose session it was.
@@ -71,8 +83,15 @@ struct SessionRows {
             }
         }
         guard stored.isComplete else { return stored }
-        try connection.forEachRow("SELECT * FROM session_bounds") { row throws(SQLiteError) in
+        try connection.forEachRow("SELECT app, before_ms, crc FROM session_bounds") {
+            row throws(SQLiteError) in
             let (app, time) = (row.text("app"), row.integer("before_ms"))
+            guard row.integer("crc") == RowChecksum.bound(app: app, before: time),
+                UInt64(safe: time) != nil
+            else {
+                stored.isComplete = false
+                return
+            }
             if app.isEmpty {
                 stored.unknownBefore = time
             } else {
@@ -80,5 +99,19 @@ struct SessionRows {
             }
         }
         return stored
+    }
+
+    /// The session of a row; `nil` for a damaged row.
+    private func session(_ row: SQLiteRow) -> StoredSession? {
+        let (app, key, parkedAt) = (row.text("app"), row.blob("key"), row.integer(at: 2))
+        guard row.integer("crc") == RowChecksum.session(app: app, key: key, parkedAt: parkedAt),
+            (parkedAt ?? 0).magnitude <= SafeInteger.max.magnitude,
+            let address = SessionCoding.address(app: app, key: key)
+        else { return nil }
+        return SessionCoding.session(
+            address,
+            parkedAt: parkedAt.map { $0 &- skew },
+            record: row.blob("record")
+        )
     }
 }

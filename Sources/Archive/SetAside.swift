@@ -15,7 +15,7 @@ enum SetAside {
             throw .failed("\(path) cannot be renamed: \(String(cString: strerror(errno)))")
         }
         // Without its log, which belongs to the database, SQLite would apply it to the new one.
-        for suffix in ["-wal", "-shm"] { _ = rename(path + suffix, kept + suffix) }
+        for suffix in ["-wal", "-shm", "-mark"] { _ = rename(path + suffix, kept + suffix) }
         return kept
     }
 }
@@ -27,6 +27,9 @@ enum Clock {
 
     /// The time in milliseconds since 1970.
     static var unixMilliseconds: Int64 { read(CLOCK_REALTIME) }
+
+    /// The time since the start of the machine, suspended time included, in milliseconds.
+    static var uptimeMilliseconds: Int64 { read(CLOCK_BOOTTIME) }
 
     private static func read(_ clock: clockid_t) -> Int64 {
         var time = timespec()

@@ -1,6 +1,8 @@
 package import Broker
 internal import Dispatch
 internal import Glibc
+package import Logging
+internal import Primitives
 internal import PusherProtocol
 internal import SQLite
 
@@ -13,10 +15,26 @@ package struct Spool: Sendable {
     static let ageMax = Streams.positionAge
 
     private let path: String
+    private let log: Logger?
+    private let bootID: String
+    private let clocks: @Sendable () -> ClockReading
     private var unfinished: String { path + ".unfinished" }
 
-    /// Creates a spool at a path.
-    package init(path: String) { self.path = path }
+    /// Creates a spool.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - log: Receives what is refused.
+    ///   - bootID: The start of this machine.
+    ///   - clocks: Reads the clocks.
+    package init(
+        path: String,
+        log: Logger? = nil,
+        bootID: String = BootID.current,
+        clocks: @escaping @Sendable () -> ClockReading = { .now }
+    ) {
+        (self.path, self.log, self.bootID, self.clocks) = (path, log, bootID, clocks)
+    }
 
     // MARK: - Writing
 
@@ -47,17 +65,20 @@ package struct Spool: Sendable {
 
     private func insert(_ state: SpooledState, into connection: SQLiteConnection) throws {
         let insertStream = try connection.prepare(
-            "INSERT INTO streams VALUES (?, ?, ?, ?, 1, 0, ?, NULL, NULL, 0, 0, 0, 0)"
+            "INSERT INTO streams VALUES (?, ?, ?, ?, 1, 0, ?, NULL, NULL, 0, 0, 0, 0, ?, ?)"
         )
-        let insertMessage = try connection.prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?)")
-        let insertKey = try connection.prepare("INSERT INTO keys VALUES (?, ?, ?, ?, ?)")
+        let insertMessage = try connection.prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)")
+        let insertKey = try connection.prepare("INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?)")
         var rows: [ChannelAddress: Int64] = [:]
         func add(_ address: ChannelAddress, _ id: StreamID?, last: UInt64) throws -> Int64 {
             let row = Int64(rows.count + 1)
             rows[address] = row
+            let (app, channel, text) = (address.app.text, address.name.text, id?.text ?? "")
             try insertStream.run([
-                .integer(row), .text(address.app.text), .text(address.name.text),
-                .text(id?.text ?? ""), .integer(Int64(last)),
+                .integer(row), .text(app), .text(channel), .text(text), .integer(Int64(last)),
+                .integer(
+                    RowChecksum.stream(row: row, life: 1, app: app, channel: channel, text)
+                ), .integer(RowChecksum.end(row: row, last: Int64(last))),
             ])
             return row
         }
@@ -67,21 +88,29 @@ package struct Spool: Sendable {
                 try insertMessage.run([
                     .integer(row), .integer(Int64(message.serial)), .integer(message.time),
                     message.except.map { .text($0.description) } ?? .null, .blob(message.frame),
+                    .integer(RowChecksum.message(row: row, message)),
                 ])
             }
         }
         for spooled in state.keys {
             let row = try rows[spooled.address] ?? add(spooled.address, nil, last: 0)
+            let (text, serial) = (spooled.key.key.text, Int64(spooled.position?.serial ?? 0))
+            let (digest, expiry) = (Int64(bitPattern: spooled.key.digest), spooled.key.expiry)
             try insertKey.run([
-                .integer(row), .text(spooled.key.key.text),
-                .integer(Int64(spooled.position?.serial ?? 0)),
-                .integer(Int64(bitPattern: spooled.key.digest)), .integer(spooled.key.expiry),
+                .integer(row), .text(text), .integer(serial), .integer(digest), .integer(expiry),
+                .integer(
+                    RowChecksum.key(row: row, serial: serial, digest: digest, expiry: expiry, text)
+                ),
             ])
         }
         try SessionRows(connection: connection).writeAll(state.sessions)
+        let now = clocks()
         try connection.execute(
-            "UPDATE life SET last = ?",
-            [.integer(Clock.unixMilliseconds)]
+            "UPDATE life SET last = ?1, calendar_ms = ?1, uptime_ms = ?2, boot_id = ?3, crc = ?4",
+            [
+                .integer(now.calendar), .integer(now.uptime), .text(bootID),
+                .integer(RowChecksum.numbers(now.calendar, now.uptime)),
+            ]
         )
     }
 
@@ -108,71 +137,163 @@ package struct Spool: Sendable {
         try sync(folder)
         let connection = try SQLiteConnection(path: taken, busyTimeout: 0)
         defer { connection.close() }
+        try check(connection)
         try ArchiveSchema.prepare(connection)
-        let now = Clock.unixMilliseconds
-        let written = try connection.integer("SELECT last FROM life") ?? 0
-        guard (now - Self.ageMax...now + 120_000).contains(written) else { return SpooledState() }
-        return try read(connection, at: now)
+        guard let (now, skew) = try age(connection) else { return SpooledState() }
+        return try read(connection, at: now, skew: skew)
     }
 
-    private func read(_ connection: SQLiteConnection, at now: Int64) throws -> SpooledState {
-        var state = SpooledState()
-        let hasAllSessions = try connection.integer("SELECT has_all_sessions FROM life") == 1
-        state.sessions = try SessionRows(connection: connection).read(isComplete: hasAllSessions)
-        var places: [Int64: (address: ChannelAddress, id: StreamID?)] = [:]
-        var messages: [Int64: [StoredMessage]] = [:]
-        try connection.forEachRow("SELECT * FROM messages ORDER BY stream, serial") {
-            row throws(SQLiteError) in
-            messages[row.integer("stream"), default: []]
-                .append(
-                    StoredMessage(
-                        serial: UInt64(row.integer("serial")),
-                        time: row.integer("time_ms"),
-                        except: row.text(at: 3).flatMap { SocketID($0) },
-                        frame: row.blob("frame")
-                    )
-                )
+    /// Checks the structure of all pages: a lost page would be a silent hole.
+    private func check(_ connection: SQLiteConnection) throws {
+        var verdict = ""
+        try connection.forEachRow("PRAGMA quick_check(1)") { row throws(SQLiteError) in
+            verdict = row.text(at: 0) ?? ""
         }
-        try connection.forEachRow("SELECT * FROM streams") { row throws(SQLiteError) in
-            guard
-                let name = try? ChannelName(row.text("channel"), limits: ArchiveFile.names)
-            else { return }
-            let (number, id) = (row.integer("id"), StreamID(row.text("stream")))
-            let address = ChannelAddress(app: AppID(row.text("app")), name: name)
+        guard verdict == "ok" else { throw failure("is malformed: \(verdict)", code: nil) }
+    }
+
+    /// The present time as the clock of the last stop would have it, and what to subtract from its times for the calendar's;
+    /// `nil` if the file is too old.
+    private func age(_ connection: SQLiteConnection) throws -> (now: Int64, skew: Int64)? {
+        var (then, boot, sum) = (ClockReading(calendar: 0, uptime: 0), "", Int64(0))
+        try connection.forEachRow("SELECT last, uptime_ms, boot_id, crc FROM life") {
+            row throws(SQLiteError) in
+            then = ClockReading(calendar: row.integer("last"), uptime: row.integer("uptime_ms"))
+            (boot, sum) = (row.text("boot_id"), row.integer("crc"))
+        }
+        // One of an earlier version has no uptime, and the checksum that a migration gives to a first life.
+        let isWhole =
+            sum == RowChecksum.numbers(then.calendar, then.uptime)
+            || then.uptime == 0 && sum == RowChecksum.numbers(1, 0)
+        guard isWhole, UInt64(safe: then.calendar) != nil else {
+            throw failure("is damaged: its time is unknown", code: nil)
+        }
+        let now = clocks()
+        let elapsed = now.elapsed(since: then, isSameBoot: !boot.isEmpty && boot == bootID)
+        var skew = then.calendar &+ elapsed &- now.calendar
+        if skew.magnitude <= ArchiveClock.tolerance { skew = 0 }
+        if skew != 0 {
+            log?.warning(
+                "the calendar was set between stop and start: the age of the spool is counted without it",
+                metadata: [
+                    "path": "\(path)", "written": "\(then.calendar)", "now": "\(now.calendar)",
+                    "skew_ms": "\(-skew)",
+                ]
+            )
+        }
+        guard elapsed <= Self.ageMax else {
+            log?.warning(
+                "the spool of the last stop is too old: its streams begin anew, its sessions are unknown",
+                metadata: [
+                    "path": "\(path)", "written": "\(then.calendar)", "now": "\(now.calendar)",
+                ]
+            )
+            return nil
+        }
+        return (now.calendar &+ skew, skew)
+    }
+
+    private func read(
+        _ connection: SQLiteConnection,
+        at now: Int64,
+        skew: Int64
+    ) throws -> SpooledState {
+        var state = SpooledState()
+        let sessions = SessionRows(connection: connection, skew: skew)
+        let sum = try connection.integer("SELECT sessions_crc FROM life WHERE has_all_sessions = 1")
+        state.sessions = try sessions.read(isComplete: sum == sessions.checksum())
+        var refusedCount = 0
+        var (messages, damaged) = try readMessages(connection, skew: skew)
+        var places: [Int64: (address: ChannelAddress, id: StreamID?)] = [:]
+        try connection.forEachRow(
+            "SELECT id, life, app, channel, stream, last, crc, end_crc FROM streams"
+        ) {
+            row throws(SQLiteError) in
+            let (number, last) = (row.integer("id"), row.integer("last"))
+            let (app, channel, text) = (row.text("app"), row.text("channel"), row.text("stream"))
+            let sum = RowChecksum.stream(
+                row: number,
+                life: row.integer("life"),
+                app: app,
+                channel: channel,
+                text
+            )
+            guard sum == row.integer("crc"),
+                RowChecksum.end(row: number, last: last) == row.integer("end_crc"),
+                let lastSerial = UInt64(safe: last),
+                let name = try? ChannelName(channel, limits: ArchiveFile.names)
+            else {
+                refusedCount += 1
+                return
+            }
+            let (id, address) = (StreamID(text), ChannelAddress(app: AppID(app), name: name))
             places[number] = (address, id)
+            let kept = messages.removeValue(forKey: number) ?? []
+            let isWhole =
+                !damaged.contains(number)
+                && (kept.isEmpty || kept[kept.count - 1].serial == lastSerial)
+                && zip(kept, kept.dropFirst()).allSatisfy { $0.serial + 1 == $1.serial }
+            guard isWhole else {
+                refusedCount += 1
+                return
+            }
             guard let id else { return }
             state.streams.append(
-                SpooledStream(
-                    address,
-                    id,
-                    lastSerial: UInt64(row.integer("last")),
-                    messages: messages.removeValue(forKey: number) ?? []
-                )
+                SpooledStream(address, id, lastSerial: lastSerial, messages: kept)
             )
         }
         try connection.forEachRow(
-            "SELECT * FROM keys WHERE expiry_ms > ? ORDER BY expiry_ms",
+            """
+            SELECT stream, key, serial, digest, expiry_ms, crc FROM keys WHERE expiry_ms > ? ORDER BY expiry_ms
+            """,
             [.integer(now)]
         ) { row throws(SQLiteError) in
-            guard let key = IdempotencyKey(row.text("key")),
-                let (address, id) = places[row.integer("stream")]
-            else { return }
-            let (serial, digest) = (UInt64(row.integer("serial")), row.integer("digest"))
-            state.keys.append(
-                SpooledKey(
-                    address: address,
-                    key: StoredKey(
-                        key,
-                        digest: UInt64(bitPattern: digest),
-                        expiry: row.integer("expiry_ms")
-                    ),
-                    position: id.flatMap {
-                        serial == 0 ? nil : ChannelPosition(stream: $0, serial: serial)
-                    }
-                )
-            )
+            guard let (stream, serial, key) = ArchiveFile.key(row, skew: skew),
+                let (address, id) = places[stream]
+            else {
+                refusedCount += 1
+                return
+            }
+            let position = id.flatMap {
+                serial == 0 ? nil : ChannelPosition(stream: $0, serial: serial)
+            }
+            state.keys.append(SpooledKey(address: address, key: key, position: position))
         }
+        report(refusedCount + messages.count)
         return state
+    }
+
+    /// The messages by stream, and the streams of which some are damaged.
+    private func readMessages(
+        _ connection: SQLiteConnection,
+        skew: Int64
+    ) throws -> (messages: [Int64: [StoredMessage]], damaged: Set<Int64>) {
+        var messages: [Int64: [StoredMessage]] = [:]
+        var damaged: Set<Int64> = []
+        try connection.forEachRow(
+            """
+            SELECT stream, serial, time_ms, except_socket, frame, crc FROM messages ORDER BY stream, serial
+            """
+        ) { row throws(SQLiteError) in
+            let stream = row.integer("stream")
+            guard var message = StoredMessage(row, serialAt: 1),
+                row.integer("crc") == RowChecksum.message(row: stream, message)
+            else {
+                damaged.insert(stream)
+                return
+            }
+            message.time &-= skew
+            messages[stream, default: []].append(message)
+        }
+        return (messages, damaged)
+    }
+
+    private func report(_ refusedCount: Int) {
+        guard refusedCount > 0 else { return }
+        log?.error(
+            "the spool of the last stop is damaged: the streams and keys concerned begin anew",
+            metadata: ["path": "\(path)", "count": "\(refusedCount)"]
+        )
     }
 
     // MARK: - Files
@@ -191,8 +312,10 @@ package struct Spool: Sendable {
 
     private func remove(_ path: String) { _ = unlink(path) }
 
-    private func failure(_ problem: String) -> ArchiveError {
-        .failed("\(path) \(problem): \(String(cString: strerror(errno)))")
+    private func failure(_ problem: String) -> ArchiveError { failure(problem, code: errno) }
+
+    private func failure(_ problem: String, code: Int32?) -> ArchiveError {
+        .failed("\(path) \(problem)" + (code.map { ": \(String(cString: strerror($0)))" } ?? ""))
     }
 
     private static func onThread<Value: Sendable>(

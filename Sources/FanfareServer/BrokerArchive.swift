@@ -16,7 +16,7 @@ extension BrokerServer {
         hasRestored.store(true, ordering: .relaxed)
         guard let path = configuration.recovery.spool else { return }
         do {
-            let state = try await Spool(path: path).take()
+            let state = try await Spool(path: path, log: log).take()
             for shard in shards { await shard.restore(state) }
             await restore(state.sessions)
             guard !state.streams.isEmpty else { return }

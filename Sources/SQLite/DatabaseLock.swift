@@ -73,6 +73,31 @@ package final class DatabaseLock: Sendable {
     }
 }
 
+/// The lock on a database's own inode, which holds for all of its names and does not depend on another file.
+///
+/// It is flock(2), which is independent of SQLite's own locks (fcntl(2)). But closing any descriptor of a file releases
+/// SQLite's locks of this process: the lock is taken before SQLite opens the file, and released after it has closed it.
+package final class DatabaseFileLock: Sendable {
+    private let descriptor: Int32
+
+    /// Locks a file, and creates it if there is none.
+    ///
+    /// - Parameter path: The database.
+    /// - Throws: ``DatabaseLockError``.
+    package init(path: String) throws(DatabaseLockError) {
+        makePrivateFile(at: path)
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .failed(path: path, code: errno) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
+            guard code == EWOULDBLOCK else { throw .failed(path: path, code: code) }
+            throw .held(path: path, holder: "another process, under this or another name")
+        }
+    }
+
+    deinit { _ = close(descriptor) }
+}
+
 /// The reason why a database could not be locked.
 package enum DatabaseLockError: Error, Equatable, CustomStringConvertible {
     /// Another process holds the file at `path`.

@@ -74,4 +74,12 @@ extension SQLiteConnection {
 extension SQLiteError {
     /// Whether the file is no database, or a page of it cannot be one.
     package var isMalformed: Bool { code == SQLITE_CORRUPT || code == SQLITE_NOTADB }
+
+    /// Whether only a damaged file can be the cause, where the statements are known to be right: a schema without the
+    /// tables or columns, or a row that should not be there.
+    package var isDamage: Bool {
+        isMalformed
+            || [SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT, SQLITE_SCHEMA]
+                .contains(code)
+    }
 }

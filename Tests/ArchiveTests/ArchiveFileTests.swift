@@ -52,7 +52,7 @@ import Testing
     @Test func isReadableByItsOwnerAlone() throws {
         let file = try open()
         try file.perform([opening(1), message(1)])
-        for suffix in ["", "-wal", "-shm"] {
+        for suffix in ["", "-wal", "-shm", "-mark"] {
             var status = stat()
             try #require(stat(path + suffix, &status) == 0)
             #expect(status.st_mode & 0o777 == 0o600, "\(suffix)")

@@ -50,7 +50,7 @@ struct ArchiveTearTests {
     }
 
     private func remove(_ path: String) {
-        for suffix in ["", "-wal", "-shm"] {
+        for suffix in ["", "-wal", "-shm", "-mark"] {
             try? FileManager.default.removeItem(atPath: path + suffix)
         }
     }

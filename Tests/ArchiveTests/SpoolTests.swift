@@ -68,12 +68,13 @@ import Testing
     }
 
     @Test func anOldFileIsIgnored() async throws {
-        let spool = Spool(path: path)
-        try await spool.write(state)
-        let connection = try SQLiteConnection(path: path, busyTimeout: 0)
-        try connection.execute("UPDATE life SET last = last - 90000000")
-        connection.close()
-        #expect(try await spool.take().streams.isEmpty)
+        let now = ClockReading.now
+        let then = ClockReading(
+            calendar: now.calendar - 90_000_000,
+            uptime: now.uptime - 90_000_000
+        )
+        try await Spool(path: path, clocks: { then }).write(state)
+        #expect(try await Spool(path: path, clocks: { now }).take().streams.isEmpty)
         #expect(folder.names == [])
     }
 

@@ -187,6 +187,9 @@ public protocol MessageArchive: AnyObject, Sendable {
     /// Whether the last attempts to write have failed: new messages are refused, or go on in memory.
     var isFailing: Bool { get }
 
+    /// Whether the file was deleted, moved or replaced while it is used: ``isFailing`` then, until it is back.
+    var isMisplaced: Bool { get }
+
     /// The size of the messages that are not written yet, of all shards, in bytes.
     var unstoredByteCount: Int { get }
 
@@ -195,4 +198,9 @@ public protocol MessageArchive: AnyObject, Sendable {
 
     /// Takes a request; the reply comes as a message to the shard.
     func post(_ request: ArchiveRequest)
+}
+
+extension MessageArchive {
+    /// False for what is no file.
+    public var isMisplaced: Bool { false }
 }

@@ -173,7 +173,7 @@ extension ChannelStream {
             position,
             oldest: page.oldest == 0 ? lastSerial + 1 : page.oldest,
             messages: page.messages.map { message in
-                let text = Array(message.frame[headerLength(message.frame)...])
+                let text = Array(message.frame.dropFirst(headerLength(message.frame)))
                 return HistoryPage.Message(serial: message.serial, time: message.time, text: text)
             },
             hasMore: page.hasMore

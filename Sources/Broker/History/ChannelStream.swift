@@ -177,7 +177,7 @@ public struct ChannelStream: Sendable {
             position,
             oldest: oldestSerial(at: now),
             messages: messages.map { serial, time, frame in
-                let text = Array(frame[headerLength(frame)...])
+                let text = Array(frame.dropFirst(headerLength(frame)))
                 return HistoryPage.Message(serial: serial, time: time + offset, text: text)
             },
             hasMore: hasMore

@@ -106,15 +106,16 @@ final class API {
     }
 
     /// The answer to `GET /health`: 200 while the broker serves, 503 once it is stopping, or
-    /// without Redis for some seconds.
+    /// without Redis for some seconds, or when the file of `recovery.database` is no longer at its path.
     private var health: Response {
         guard core.stage == .serving else { return .status("stopping", status: 503) }
-        guard let status = core.context.settings.cluster?.status, status.isIsolated else {
-            return .status("ok")
+        if let status = core.context.settings.cluster?.status, status.isIsolated {
+            var response = Response.status("isolated", status: 503)
+            if let reason = status.lastFault { response.body += Array("\(reason)\n".utf8) }
+            return response
         }
-        var response = Response.status("isolated", status: 503)
-        if let reason = status.lastFault { response.body += Array("\(reason)\n".utf8) }
-        return response
+        let isMisplaced = core.context.archive?.isMisplaced == true
+        return isMisplaced ? .status("archive file missing", status: 503) : .status("ok")
     }
 
     private func route(of path: Span<UInt8>) -> Route? {

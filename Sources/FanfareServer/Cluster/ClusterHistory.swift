@@ -94,7 +94,7 @@ extension ClusterHome {
             position,
             oldest: query.oldest.map { oldestSerial($0, at: position) } ?? position.serial + 1,
             messages: query.messages.map { message in
-                let text = Array(message.frame[EventFrame.headerLength(message.frame)...])
+                let text = Array(message.frame.dropFirst(EventFrame.headerLength(message.frame)))
                 return HistoryPage.Message(serial: message.serial, time: message.time, text: text)
             },
             hasMore: query.hasMore

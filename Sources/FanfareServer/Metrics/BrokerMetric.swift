@@ -24,6 +24,9 @@ enum BrokerMetric: String, CaseIterable {
     case storeUnstoredBytes = "fanfare_store_unstored_bytes"
     case storeFileBytes = "fanfare_store_file_bytes"
     case storeDamagedSessions = "fanfare_store_damaged_sessions_total"
+    case storeDamagedRows = "fanfare_store_damaged_rows_total"
+    case storeMisplaced = "fanfare_store_misplaced"
+    case clockSteps = "fanfare_clock_steps_total"
     case webhooksQueued = "fanfare_webhooks_queued"
     case webhooksUnsaved = "fanfare_webhooks_unsaved"
     case webhooksDelivered = "fanfare_webhooks_delivered_total"
@@ -76,6 +79,11 @@ enum BrokerMetric: String, CaseIterable {
         case .storeFileBytes: "Bytes of the file of recovery.database in use."
         case .storeDamagedSessions:
             "Sessions in the file of recovery.database that were damaged and are forgotten."
+        case .storeDamagedRows:
+            "Rows of the file of recovery.database that were damaged or missing, and are refused."
+        case .storeMisplaced:
+            "1 while the file of recovery.database is not at its path, and is not written."
+        case .clockSteps: "Times that the calendar was found set by more than a second."
         case .webhooksQueued: "Webhooks that wait to be sent."
         case .webhooksUnsaved: "Webhooks that are in memory alone."
         case .webhooksDelivered: "Webhooks that an endpoint has accepted."

@@ -34,7 +34,10 @@ actor Gauges {
         let quotas = apps.quotas.filter { apps.apps[$0.key] != nil }
         set(.appConnections, quotas.map { ($0, $1.takenCount) })
         update(webhooks)
-        if let archive { update(archive.reading) }
+        if let archive {
+            update(archive.reading)
+            set(.storeMisplaced, archive.isMisplaced ? 1 : 0)
+        }
         return registry.text
     }
 
@@ -130,6 +133,8 @@ actor Gauges {
             from: &lastArchive.damagedSessions,
             to: archive.damagedSessions
         )
+        count(.storeDamagedRows, from: &lastArchive.damagedRows, to: archive.damagedRows)
+        count(.clockSteps, from: &lastArchive.clockSteps, to: archive.clockSteps)
     }
 
     private func set(_ metric: BrokerMetric, _ value: Int, _ labels: [(String, String)] = []) {

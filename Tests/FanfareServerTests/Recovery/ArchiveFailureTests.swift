@@ -105,6 +105,73 @@ private final class FileHolder {
         #expect(names.contains { $0.hasPrefix("history.sqlite.malformed-") }, "\(names)")
     }
 
+    @Test(
+        "A damaged row is a gap that the client is notified of",
+        arguments: [
+            "UPDATE messages SET frame = x'81' WHERE serial = 3",
+            "UPDATE messages SET frame = x'' WHERE serial = 3",
+            "UPDATE messages SET serial = -7 WHERE serial = 3",
+            "UPDATE messages SET time_ms = -9223372036854775807 - 1 WHERE serial = 3",
+            "DELETE FROM messages WHERE serial = 3", "UPDATE streams SET last = -1",
+            "UPDATE streams SET last = 9223372036854775807",
+        ],
+        [false, true]
+    )
+    func damagedRow(statement: String, whileRunning: Bool) async throws {
+        let stored = try StoredBroker()
+        func damage() throws {
+            let connection = try SQLiteConnection(path: stored.path, busyTimeout: 5_000)
+            defer { connection.close() }
+            try connection.execute(statement)
+        }
+        let position = try await stored.run { broker in
+            let device = try await TrackingWire(broker, "stored")
+            for number in 1...5 {
+                let answer = try await broker.trigger("\(number)", on: "stored", members: "")
+                #expect(answer.status == 200)
+            }
+            return device.position
+        }
+        if !whileRunning { try damage() }
+        try await stored.run { broker in
+            if whileRunning { try damage() }
+            let answer = try await broker.history("stored")
+            #expect(answer.status == 200, "\(answer)")
+            let device = try await TrackingWire(broker, "stored", position: position)
+            if case .recovered(let count) = device.start.continuity {
+                // The rows of streams are read at the start.
+                #expect(whileRunning && statement.contains("streams") && count == 5)
+                return
+            }
+            #expect(await broker.metric("fanfare_store_damaged_rows_total") ?? 0 > 0)
+            #expect(try await broker.trigger("6", on: "stored", members: "").status == 200)
+            #expect(try await device.next(1) == ["6"])
+        }
+    }
+
+    @Test("A file that is no longer at its path refuses events, until it is back")
+    func misplaced() async throws {
+        let stored = try StoredBroker()
+        try await stored.run { broker in
+            #expect(try await broker.trigger("1", on: "stored", members: "").status == 200)
+            let away = stored.path + "-away"
+            try FileManager.default.moveItem(atPath: stored.path, toPath: away)
+            try await eventually { await broker.metric("fanfare_store_misplaced") == 1 }
+            #expect(try await broker.trigger("2", on: "stored", members: "").status == 503)
+            let wire = try Wire(port: broker.port)
+            try wire.send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+            let health = try await wire.answer()
+            #expect(health.status == 503 && health.body.hasPrefix("archive file missing"))
+            try FileManager.default.moveItem(atPath: away, toPath: stored.path)
+            try await eventually {
+                try await broker.trigger("3", on: "stored", members: "").status == 200
+            }
+            try wire.send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await wire.answer().status == 200)
+            #expect(await broker.metric("fanfare_store_misplaced") == 0)
+        }
+    }
+
     @Test("A second broker does not use the file") func inUse() async throws {
         let stored = try StoredBroker()
         try await stored.run { _ in

@@ -135,7 +135,7 @@ import Testing
 
     /// Copies the files of a running broker, as a killed one leaves them.
     private func copy(_ stored: StoredBroker, to other: StoredBroker) throws {
-        for suffix in ["", "-wal"] {
+        for suffix in ["-mark", "", "-wal"] {
             try FileManager.default.copyItem(
                 atPath: stored.path + suffix,
                 toPath: other.path + suffix

@@ -165,13 +165,18 @@ extension ChannelService {
         switch archiveReads.remove(number) {
         case nil: break
         case .subscription(var subscription):
-            let archived = ArchivedMessages(page.map { Array($0.messages.reversed()) } ?? [])
+            var archived = ArchivedMessages(page.map { Array($0.messages.reversed()) } ?? [])
             if let stream = openStream(at: subscription.address),
-                !state.streams[stream].isContinuous(behind: archived),
-                subscription.attempts < ArchiveReads.attemptsMax
+                !state.streams[stream].isContinuous(behind: archived)
             {
                 subscription.attempts += 1
-                if askArchive(subscription, stream) { return }
+                if subscription.attempts <= ArchiveReads.attemptsMax,
+                    askArchive(subscription, stream)
+                {
+                    return
+                }
+                // What is missing between the file and memory is a gap, which no attempt has closed.
+                archived = ArchivedMessages()
             }
             addSubscriber(
                 subscription.request,

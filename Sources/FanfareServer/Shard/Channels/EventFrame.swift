@@ -82,12 +82,13 @@ package struct EventFrame: Sendable {
         bytes = frame
     }
 
-    /// The length of the header of an unmasked frame (RFC 6455 §5.2).
+    /// The length of the header of an unmasked frame (RFC 6455 §5.2), which may be more than a damaged frame has.
     static func headerLength(_ frame: [UInt8]) -> Int { headerLength(frame, at: 0) }
 
     /// The same for a frame that begins at an index.
     static func headerLength(_ bytes: [UInt8], at start: Int) -> Int {
-        switch bytes[start + 1] {
+        guard bytes.count > start + 1 else { return 2 }
+        return switch bytes[start + 1] {
         case 126: 4
         case 127: 10
         default: 2
