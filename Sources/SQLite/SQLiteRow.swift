@@ -37,6 +37,11 @@ package struct SQLiteRow {
     /// The number in a column that is never `NULL`.
     package func integer(_ name: String) -> Int64 { sqlite3_column_int64(statement, column(name)) }
 
+    /// Whether a column is `NULL`.
+    package func isNull(_ name: String) -> Bool {
+        sqlite3_column_type(statement, column(name)) == SQLITE_NULL
+    }
+
     /// The text in a column that is never `NULL`.
     package func text(_ name: String) -> String { text(at: column(name)) ?? "" }
 

@@ -100,6 +100,7 @@ actor Dispatcher {
         }
         do {
             try await lockFile()
+            try await checkFileIsFree()
         } catch {
             if refusesFileInUse, case .held(let path, let holder) = error {
                 await transport?.close()

@@ -35,7 +35,13 @@ extension Dispatcher {
     /// Uses `queue` as the current file, and synchronizes its content with the webhooks in memory.
     private func load(_ queue: WebhookQueue) async throws {
         let known = Set(waiting.map(\.id))
-        let (stored, others) = try await queue.deliveries(except: known)
+        let (stored, others, damagedCount) = try await queue.deliveries(except: known)
+        if damagedCount > 0 {
+            log.error(
+                "webhooks are lost: their rows in the file are damaged",
+                metadata: path.merging(["count": "\(damagedCount)"]) { $1 }
+            )
+        }
         advanceID(beyond: try await queue.lastID())
         self.queue = queue
         if settings.path != nil {

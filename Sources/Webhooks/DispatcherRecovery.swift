@@ -15,6 +15,16 @@ extension Dispatcher {
         }
     }
 
+    /// Checks that no other broker uses the file under another name.
+    ///
+    /// - Throws: ``DatabaseLockError``.
+    func checkFileIsFree() async throws(DatabaseLockError) {
+        guard let path = settings.path else { return }
+        _ = try await WebhookQueue.onDiskThread { () throws(DatabaseLockError) in
+            try DatabaseFileLock(path: path)
+        }
+    }
+
     /// Recreates the file at its path, from the open file and the webhooks in memory.
     ///
     /// Until that succeeds, webhooks wait in memory and the old file stays open: it holds the only copy of the dead

@@ -1,5 +1,7 @@
 internal import Glibc
+internal import Primitives
 internal import SQLite
+internal import Synchronization
 
 /// The SQLite file of undelivered webhooks and dead letters.
 ///
@@ -22,14 +24,20 @@ public final class WebhookQueue: Sendable {
     let database: SQLiteDatabase
     /// The open files' identities; `nil` for memory.
     let place: Place?
+    /// The lock of the broker that uses the file; `nil` for the command line, and once it is closed.
+    let fileLock: Mutex<DatabaseFileLock?>
 
     /// Opens or creates the file, readable by its owner alone, because events may be confidential.
     ///
-    /// - Parameter path: The file; `nil` for memory.
-    /// - Throws: A ``SQLiteError`` if it cannot be opened or is no such file.
-    init(path: String?) throws {
+    /// - Parameters:
+    ///   - path: The file; `nil` for memory.
+    ///   - isOwner: Whether it is for a broker, which locks the file whatever its name is.
+    /// - Throws: A ``SQLiteError`` if it cannot be opened or is no such file; a ``DatabaseLockError``.
+    init(path: String?, isOwner: Bool = false) throws {
         // SQLite gives its other files the same permissions. If this fails, opening reports the reason.
         if let path { makePrivateFile(at: path) }
+        let lock = isOwner ? try path.map { try DatabaseFileLock(path: $0) } : nil
+        fileLock = Mutex(lock)
         database = try SQLiteDatabase(path: path, busyTimeout: Int32(Self.busyTimeout * 1_000))
         try WebhookQueueSchema.prepare(database, isFile: path != nil)
         place = path.map { Place(path: $0) }
@@ -141,39 +149,49 @@ public final class WebhookQueue: Sendable {
 extension WebhookQueue {
     /// Opens a file on a separate thread.
     static func open(path: String?) async throws -> WebhookQueue {
-        try await onDiskThread { try WebhookQueue(path: path) }
+        try await onDiskThread { try WebhookQueue(path: path, isOwner: true) }
     }
 
     /// Reads the undelivered webhooks.
     ///
     /// - Parameter known: The IDs of those whose content is not needed.
-    /// - Returns: The IDs of all, and the others in the order of their creation.
+    /// - Returns: The IDs of all, the others in the order of their creation, and the number of damaged ones, which are
+    ///   deleted.
     /// - Throws: A ``SQLiteError``.
     func deliveries(
         except known: Set<Int64> = []
-    ) async throws -> (ids: Set<Int64>, others: [Delivery]) {
+    ) async throws -> (ids: Set<Int64>, others: [Delivery], damagedCount: Int) {
         try await Self.onDiskThread { [database] in
             var ids: Set<Int64> = []
-            var others: [Delivery] = []
+            var (others, damaged) = ([Delivery](), [Int64]())
             try database.access { connection in
                 try connection.forEachRow("SELECT * FROM deliveries ORDER BY id") { row in
                     let id = row.integer("id")
-                    ids.insert(id)
-                    if !known.contains(id) { others.append(Delivery(row)) }
+                    if known.contains(id) {
+                        ids.insert(id)
+                    } else if let delivery = Delivery(row) {
+                        ids.insert(id)
+                        others.append(delivery)
+                    } else {
+                        damaged.append(id)
+                    }
+                }
+                for id in damaged {
+                    try connection.execute("DELETE FROM deliveries WHERE id = ?", [.integer(id)])
                 }
             }
-            return (ids, others)
+            return (ids, others, damaged.count)
         }
     }
 
-    /// The highest ID in use, or zero.
+    /// The highest ID in use that is possible, or zero.
     func lastID() async throws -> Int64 {
         let sql = """
-            SELECT MAX(id) FROM (SELECT MAX(id) AS id FROM deliveries
-                UNION ALL SELECT MAX(id) FROM dead_letters)
+            SELECT MAX(id) FROM (SELECT MAX(id) AS id FROM deliveries WHERE id <= ?1
+                UNION ALL SELECT MAX(id) FROM dead_letters WHERE id <= ?1)
             """
         return try await Self.onDiskThread { [database] in
-            try database.access { try $0.integer(sql) ?? 0 }
+            try database.access { try $0.integer(sql, [.integer(SafeInteger.max / 2)]) ?? 0 }
         }
     }
 

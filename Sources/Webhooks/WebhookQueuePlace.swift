@@ -2,6 +2,7 @@ internal import CSQLite
 internal import Dispatch
 internal import Glibc
 internal import SQLite
+internal import Synchronization
 
 /// Recovery of a file that was deleted, moved or replaced while it was open.
 ///
@@ -86,8 +87,14 @@ extension WebhookQueue {
                 defer { try? connection.execute("DETACH DATABASE rescued") }
                 try connection.transaction {
                     for table in ["deliveries", "dead_letters"] {
+                        // A copy of an earlier version has no checksums.
+                        let hasChecksums = try connection.integer(
+                            "SELECT 1 FROM pragma_table_info(?, 'rescued') WHERE name = 'crc'",
+                            [.text(table)]
+                        )
+                        let columns = hasChecksums == nil ? "*, NULL" : "*"
                         try connection.execute(
-                            "INSERT OR IGNORE INTO \(table) SELECT * FROM rescued.\(table)"
+                            "INSERT OR IGNORE INTO \(table) SELECT \(columns) FROM rescued.\(table)"
                         )
                     }
                 }
@@ -106,10 +113,11 @@ extension WebhookQueue {
 
     /// Closes the files; later calls fail.
     func close() async {
-        await Self.onDiskThread { [database, place] in
+        await Self.onDiskThread { [self] in
             // Computed while the files are open, so that no other file can have their inodes.
             let abandoned = place?.abandoned ?? []
             database.close()
+            fileLock.withLock { $0 = nil }
             for path in abandoned { unlink(path) }
         }
     }

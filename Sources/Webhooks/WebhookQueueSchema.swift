@@ -1,14 +1,25 @@
 internal import Broker
 internal import CSQLite
 internal import Glibc
+internal import Primitives
 internal import SQLite
 
 /// The schema of the webhook file.
 enum WebhookQueueSchema {
-    /// The name of the only schema so far, as stored in the file.
+    /// The schemas in order, with their names as stored in the file.
     ///
     /// A released schema never changes: a new one gets its own name and statements.
-    private static let name = "deliveries and dead letters"
+    private static let schemas = [
+        ("deliveries and dead letters", statements),
+        // Of a row without one, which an earlier version has written, the numbers alone are checked.
+        (
+            "checksums",
+            [
+                "ALTER TABLE deliveries ADD COLUMN crc INTEGER",
+                "ALTER TABLE dead_letters ADD COLUMN crc INTEGER",
+            ]
+        ),
+    ]
 
     /// The table of applied schemas.
     private static let table = "grdb_migrations"
@@ -69,8 +80,10 @@ enum WebhookQueueSchema {
                 try connection.execute(
                     "CREATE TABLE IF NOT EXISTS \(table) (identifier TEXT NOT NULL PRIMARY KEY)"
                 )
-                for statement in statements { try connection.execute(statement) }
-                try connection.execute("INSERT INTO \(table) VALUES (?)", [.text(name)])
+                for (name, statements) in schemas where try !isApplied(name, connection) {
+                    for statement in statements { try connection.execute(statement) }
+                    try connection.execute("INSERT INTO \(table) VALUES (?)", [.text(name)])
+                }
             }
         }
     }
@@ -81,6 +94,14 @@ enum WebhookQueueSchema {
             [.text(table)]
         )
         guard tables == 1 else { return false }
+        for (name, _) in schemas where try !isApplied(name, connection) { return false }
+        return true
+    }
+
+    private static func isApplied(
+        _ name: String,
+        _ connection: SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
         let sql = "SELECT COUNT(*) FROM \(table) WHERE identifier = ?"
         return try connection.integer(sql, [.text(name)]) == 1
     }
@@ -101,9 +122,34 @@ enum WebhookQueueSchema {
     }
 }
 
+/// A checksum of a row (CRC-32C): SQLite has none.
+private func rowChecksum(_ numbers: [Int64], _ fields: [[UInt8]]) -> Int64 {
+    var sum = CRC32C()
+    for number in numbers { sum.add(number) }
+    for field in fields { sum.addField(field.span) }
+    return Int64(sum.value)
+}
+
+extension SQLiteRow {
+    /// Whether a webhook's numbers are possible, and its checksum is right or of an earlier version.
+    fileprivate func isIntact(_ sum: Int64) -> Bool {
+        let numbers = ["id", "time_ms", "ordinal"].map { integer($0) }
+        guard numbers.allSatisfy({ UInt64(safe: $0) != nil }) else { return false }
+        return isNull("crc") || integer("crc") == sum
+    }
+}
+
 extension Delivery {
-    /// Reads a row of `deliveries`.
-    init(_ row: SQLiteRow) {
+    private var checksum: Int64 {
+        rowChecksum(
+            [id, Int64(endpoint.ordinal), time],
+            [endpoint.app.text, endpoint.url].map { Array($0.utf8) }
+                + [Array(channels.joined(separator: "\n").utf8), events]
+        )
+    }
+
+    /// Reads a row of `deliveries`; `nil` for a damaged one.
+    init?(_ row: SQLiteRow) {
         self.init(
             id: row.integer("id"),
             endpoint: EndpointKey(
@@ -115,24 +161,33 @@ extension Delivery {
             events: row.blob("events"),
             channels: row.text("channels").split(separator: "\n").map(String.init)
         )
+        guard row.isIntact(checksum) else { return nil }
     }
 
     /// Writes a row of `deliveries`.
     func insert(into connection: SQLiteConnection) throws(SQLiteError) {
         try connection.execute(
-            "INSERT OR REPLACE INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 .integer(id), .text(endpoint.app.text), .text(endpoint.url),
                 .integer(Int64(endpoint.ordinal)), .integer(time),
-                .text(channels.joined(separator: "\n")), .blob(events),
+                .text(channels.joined(separator: "\n")), .blob(events), .integer(checksum),
             ]
         )
     }
 }
 
 extension DeadLetter {
-    /// Reads a row of `dead_letters`.
-    init(_ row: SQLiteRow) {
+    private var checksum: Int64 {
+        rowChecksum(
+            [id, Int64(ordinal), time, Int64(attempts), deathTime],
+            [app.text, url, channels.joined(separator: "\n"), cause.rawValue, detail]
+                .map { Array($0.utf8) } + [events]
+        )
+    }
+
+    /// Reads a row of `dead_letters`; `nil` for a damaged one.
+    init?(_ row: SQLiteRow) {
         self.init(
             id: row.integer("id"),
             app: AppID(row.text("app")),
@@ -148,28 +203,34 @@ extension DeadLetter {
             isReplayed: row.integer("is_replayed") != 0,
             events: row.blob("events")
         )
+        guard row.isIntact(checksum), deathTime.magnitude <= SafeInteger.max.magnitude else {
+            return nil
+        }
     }
 
     /// Writes a row of `dead_letters`.
     func insert(into connection: SQLiteConnection) throws(SQLiteError) {
         try connection.execute(
-            "INSERT OR REPLACE INTO dead_letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+            "INSERT OR REPLACE INTO dead_letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
             [
                 .integer(id), .text(app.text), .text(url), .integer(Int64(ordinal)), .integer(time),
                 .text(channels.joined(separator: "\n")), .blob(events), .text(cause.rawValue),
                 .text(detail), .integer(Int64(attempts)), .integer(deathTime),
+                .integer(checksum),
             ]
         )
     }
 
-    /// Reads all rows of a query.
+    /// Reads all rows of a query, apart from damaged ones.
     static func all(
         _ sql: String,
         _ arguments: [SQLiteValue],
         in connection: SQLiteConnection
     ) throws(SQLiteError) -> [DeadLetter] {
         var letters: [DeadLetter] = []
-        try connection.forEachRow(sql, arguments) { letters.append(DeadLetter($0)) }
+        try connection.forEachRow(sql, arguments) { row in
+            if let letter = DeadLetter(row) { letters.append(letter) }
+        }
         return letters
     }
 }

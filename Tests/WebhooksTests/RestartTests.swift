@@ -1,6 +1,7 @@
 import Broker
 import Foundation
 import PusherProtocol
+import SQLite
 import Testing
 
 @testable import Webhooks
@@ -63,6 +64,52 @@ import Testing
         #expect(second.transport.requests == first.transport.requests)
         await second.stop()
         await first.stop()
+    }
+
+    @Test(
+        "A damaged row is not sent, and is deleted; the others are sent",
+        arguments: [
+            "events = x'7B7E'", "url = 'http://b.test'", "id = 9223372036854775807", "id = -1",
+            "time_ms = -9223372036854775807 - 1", "time_ms = 9223372036854775807",
+            "ordinal = 9223372036854775807", "channels = 'other'", "crc = 7",
+        ]
+    )
+    func damaged(change: String) async throws {
+        let first = try await stage { _, _ in nil }
+        await first.report(.channelOccupied(channel("a")))
+        try await first.expectRequests(1)
+        await first.report(.channelOccupied(channel("b")))
+        try await first.expectRequests(2)
+        await first.stop()
+        #expect(try queue().deliveryCount() == 2)
+        let database = try SQLiteDatabase(path: folder.path(), busyTimeout: 0)
+        try database.write {
+            try $0.execute("UPDATE deliveries SET \(change) WHERE channels = 'b'")
+        }
+        database.close()
+        let second = try await stage(clock: first.clock)
+        try await second.waitForCounters { $0.delivered == 1 }
+        await second.stop()
+        #expect(second.transport.requests == [first.transport.requests[0]])
+        #expect(try queue().deliveryCount() == 0)
+    }
+
+    @Test("A damaged dead letter is not listed, nor replayed") func damagedLetter() async throws {
+        let first = try await stage { _, _ in .answered(status: 410) }
+        await first.report(.channelOccupied(channel("a")))
+        try await first.waitForCounters { $0.dead == 1 }
+        await first.stop()
+        let database = try SQLiteDatabase(path: folder.path(), busyTimeout: 0)
+        try database.write {
+            try $0.execute("UPDATE dead_letters SET is_replayed = 1, death_ms = 1 << 62")
+        }
+        database.close()
+        #expect(try queue().deadLetters().isEmpty)
+        let second = try await stage(clock: first.clock)
+        await second.report(.channelOccupied(channel("b")))
+        try await second.waitForCounters { $0.delivered == 1 }
+        await second.stop()
+        #expect(second.transport.requests.count == 1)
     }
 
     @Test func whatIsTooOldAtTheStartIsADeadLetter() async throws {

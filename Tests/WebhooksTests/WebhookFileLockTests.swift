@@ -43,6 +43,11 @@ import Testing
             }
             await second.stop(within: .zero)
         }
+        let other = folder.path("hard-link.sqlite")
+        try FileManager.default.linkItem(atPath: path, toPath: other)
+        let second = try webhooks(path: other)
+        await #expect(throws: WebhooksError.self) { try await second.start() }
+        await second.stop(within: .zero)
         await first.stop(within: .zero)
         let third = try webhooks()
         try await third.start()
