@@ -70,13 +70,17 @@ struct ArchiveClock {
         return (base &+ (reading.uptime &- start.uptime), reading)
     }
 
-    /// Reads the clocks again, and takes in that the calendar was set.
-    mutating func update() {
+    /// Reads the clocks again.
+    ///
+    /// - Returns: Whether the calendar was set since.
+    @discardableResult
+    mutating func update() -> Bool {
         let (time, reading) = now
         let present = time &- reading.calendar
-        guard (present &- skew).magnitude > Self.tolerance else { return }
+        guard (present &- skew).magnitude > Self.tolerance else { return false }
         step = (time &- skew, reading.calendar)
         skew = present
+        return true
     }
 
     /// Removes and returns the last step of the calendar.

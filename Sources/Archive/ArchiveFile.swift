@@ -213,10 +213,10 @@ package final class ArchiveFile {
     /// 1970; `nil` if it was not set since the last call.
     package func takeClockStep() -> (expected: Int64, actual: Int64)? { clock.takeStep() }
 
-    /// Reads the clocks, and records the time in the mark.
+    /// Reads the clocks, and records in the mark that the calendar was set.
     package func updateClock() {
-        clock.update()
-        if let last = try? lastTransaction() { writeMark(last: Int64(last)) }
+        guard clock.update(), let last = try? lastTransaction() else { return }
+        writeMark(last: Int64(last))
     }
 
     private var placesNow: [FileIdentity?] {

@@ -90,6 +90,8 @@ package final class DatabaseFileLock: Sendable {
         guard descriptor >= 0 else { throw .failed(path: path, code: errno) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
+            // NFS has no such lock for a file opened to read; there the lock's own file has to suffice.
+            guard code != EBADF, code != EOPNOTSUPP else { return }
             guard code == EWOULDBLOCK else { throw .failed(path: path, code: code) }
             throw .held(path: path, holder: "another process, under this or another name")
         }
