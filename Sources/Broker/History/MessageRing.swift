@@ -1,3 +1,4 @@
+import Primitives
 import PusherProtocol
 
 /// The last messages of a stream, with consecutive serials.
@@ -13,7 +14,7 @@ struct MessageRing: Sendable {
     /// The index of the oldest entry.
     private var head = 0
     /// The messages that a connection did not get, in the order of their serials.
-    private var exclusions: [(serial: UInt64, socketID: SocketID)] = []
+    private var exclusions = Queue<(serial: UInt64, socketID: SocketID)>()
     /// The serial behind that of the newest message.
     private var end: UInt64
     /// The size of the frames, in bytes.
@@ -69,16 +70,14 @@ struct MessageRing: Sendable {
             entries.removeFirst(head)
             head = 0
         }
-        if let first = exclusions.first, first.serial < firstSerial {
-            exclusions.removeFirst(exclusions.count { $0.serial < firstSerial })
-        }
+        while let first = exclusions.first, first.serial < firstSerial { exclusions.removeFirst() }
     }
 
     /// Removes all messages; the next one has the number `serial`.
     mutating func removeAll(before serial: UInt64) {
         entries = []
         head = 0
-        exclusions = []
+        exclusions = Queue()
         byteCount = 0
         end = serial
     }
@@ -109,8 +108,7 @@ struct MessageRing: Sendable {
     /// - Returns: The messages, in order.
     func messages(from serial: UInt64, for socketIDs: [SocketID]) -> [ReplayedMessage] {
         var messages = entries[index(of: serial)...].map { ReplayedMessage.frame($0.frame) }
-        for exclusion in exclusions
-        where exclusion.serial >= serial && socketIDs.contains(exclusion.socketID) {
+        for exclusion in exclusions(from: serial) where socketIDs.contains(exclusion.socketID) {
             messages[Int(exclusion.serial - serial)] = .leftOut(exclusion.serial)
         }
         return messages
@@ -137,7 +135,7 @@ struct MessageRing: Sendable {
     /// - Parameter offset: The milliseconds to add to the times.
     /// - Returns: The messages, in order.
     func all(timesPlus offset: Int64) -> [StoredMessage] {
-        let excluded = Dictionary(exclusions.map { ($0.serial, $0.socketID) }) { $1 }
+        let excluded = Dictionary(exclusions.elements.map { ($0.serial, $0.socketID) }) { $1 }
         return entries[head...].enumerated()
             .map { step, entry in
                 let serial = firstSerial + UInt64(step)
@@ -184,9 +182,26 @@ struct MessageRing: Sendable {
     /// When a kept message was published, and the connection that it excludes; `nil` for any other serial.
     func details(of serial: UInt64) -> (time: Int64, except: SocketID?)? {
         guard serial >= firstSerial, serial < end else { return nil }
+        let exclusion = exclusions(from: serial).first
         return (
-            entries[index(of: serial)].time, exclusions.first { $0.serial == serial }?.socketID
+            entries[index(of: serial)].time,
+            exclusion?.serial == serial ? exclusion?.socketID : nil
         )
+    }
+
+    /// The exclusions of the messages from a serial on.
+    private func exclusions(
+        from serial: UInt64
+    ) -> ArraySlice<(serial: UInt64, socketID: SocketID)> {
+        let all = exclusions.elements
+        var range = all.indices
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            range =
+                all[middle].serial < serial
+                ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        return all[range.lowerBound...]
     }
 
     private func index(of serial: UInt64) -> Int { head + Int(serial - firstSerial) }

@@ -13,14 +13,16 @@ extension ClusterHome {
 
     /// Called when the connection is lost: nothing is received any more.
     func fallBehind(in store: ClusterStore) {
-        for remote in remotes.values where self.store(of: remote) === store {
-            remote.fellBehind(at: partitions[remote.partition].counter)
-            remote.isSubscribed = false
-            remote.attaching = nil
-            remote.countedSubscriptions = 0
-            remote.catchingUpCost = 0
+        for index in store.partitions {
+            for remote in partitions[index].channels {
+                remote.fellBehind(at: partitions[index].counter)
+                remote.isSubscribed = false
+                remote.attaching = nil
+                setCountedSubscriptions(0, of: remote)
+                remote.catchingUpCost = 0
+            }
         }
-        (store.behind, store.catchingUpCost) = ([], 0)
+        (store.behind, store.unvisited, store.refused, store.catchingUpCost) = ([], [], [], 0)
     }
 
     /// Attaches the node to all its channels of a store again.
@@ -29,21 +31,29 @@ extension ClusterHome {
     ///   - store: The store.
     ///   - partition: The index of the partition that has come there; `nil` for all.
     func catchUpAll(in store: ClusterStore, partition: Int? = nil) {
+        store.unvisited += partition.map { [$0] } ?? store.partitions
+        catchUpNext(in: store)
+    }
+
+    /// Finds the channels of a store's next partition to which the node is not attached, or for which subscriptions wait.
+    ///
+    /// - Returns: Whether there was a partition left.
+    private func visitNextPartition(in store: ClusterStore) -> Bool {
+        guard let index = store.unvisited.popLast() else { return false }
+        guard partitions[index].store === store else { return true }
         var vacant: [RemoteChannel] = []
-        for remote in remotes.values
-        where self.store(of: remote) === store && remote.partition == partition ?? remote.partition
+        for remote in partitions[index].channels
+        where remote.attaching == nil && !remote.isReading
+            && !(remote.isCurrent && remote.waiting.isEmpty)
         {
-            let hasSubscribers = channels.table[remote.address]?.home.isVacant == false
-            if hasSubscribers || !remote.waiting.isEmpty {
+            if subscriptionCount(of: remote) > 0 {
                 store.behind.append(remote)
-            } else {
+            } else if !remote.isSubscribed {
                 vacant.append(remote)
             }
         }
         for remote in vacant { forget(remote) }
-        // A call has channels of one partition.
-        store.behind.sort { $0.partition < $1.partition }
-        catchUpNext(in: store)
+        return true
     }
 
     /// Sends the next calls for channels that have to find out what they have missed, each for as many as possible.
@@ -61,6 +71,7 @@ extension ClusterHome {
         in store: ClusterStore
     ) -> [(remote: RemoteChannel, interests: PartitionCalls.Interests)] {
         var channels: [(remote: RemoteChannel, interests: PartitionCalls.Interests)] = []
+        while store.behind.isEmpty, visitNextPartition(in: store) {}
         while channels.count < ClusterScripts.messageCountMax, let remote = store.behind.last {
             let isPresence = remote.address.name.kind.isPresence
             if let first = channels.first?.remote {
@@ -87,11 +98,11 @@ extension ClusterHome {
         _ remote: RemoteChannel,
         in store: ClusterStore
     ) -> PartitionCalls.Interests {
-        guard remote.isBehind else { return interestsOfWaiting(on: remote) }
         if remote.catchingUpCost == 0 {
             remote.catchingUpCost = 1 + remote.members.members.count / Self.membersPerCost
             store.catchingUpCost += remote.catchingUpCost
         }
+        guard remote.isBehind else { return interestsOfWaiting(on: remote) }
         var interests: PartitionCalls.Interests = remote.position == nil ? [] : .stream
         if remote.address.name.kind.isPresence { interests.insert(.members) }
         if remote.address.name.kind.isCache { interests.insert(.cachedEvent) }

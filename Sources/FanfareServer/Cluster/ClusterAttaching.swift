@@ -41,26 +41,20 @@ extension ClusterHome {
         sendAttach(remote, interestsOfWaiting(on: remote))
     }
 
-    /// What the subscriptions that wait need to know of their channel.
+    /// What the subscriptions that are granted next need to know of their channel.
     func interestsOfWaiting(on remote: RemoteChannel) -> PartitionCalls.Interests {
-        remote.waiting.inOrder.reduce(into: []) { $0.formUnion(interests(of: $1, on: remote)) }
+        remote.waiting.first(Self.grantedMax)
+            .reduce(into: []) { $0.formUnion(interests(of: $1, on: remote)) }
     }
+
+    /// Called when Redis has refused the node on a channel, or a subscription to it.
+    func attachLater(_ remote: RemoteChannel) { store(of: remote).refused.insert(remote.partition) }
 
     /// Attaches the node to the channels of a store for which Redis has refused it, or a subscription to them.
     func attachRefused(in store: ClusterStore) {
         // Otherwise some have not had their turn yet.
-        guard store.behind.isEmpty else { return }
-        for remote in remotes.values
-        where remote.attaching == nil && !(remote.isCurrent && remote.waiting.isEmpty)
-            && self.store(of: remote) === store
-        {
-            if remote.isBehind {
-                if !remote.isReading { store.behind.append(remote) }
-            } else if !remote.waiting.isEmpty {
-                attach(remote)
-            }
-        }
-        store.behind.sort { $0.partition < $1.partition }
+        guard store.behind.isEmpty, store.unvisited.isEmpty else { return }
+        store.unvisited = exchange(&store.refused, with: []).sorted()
         catchUpNext(in: store)
     }
 
@@ -115,11 +109,15 @@ extension ClusterHome {
         by store: ClusterStore
     ) {
         for request in requests { request.remote.attaching = nil }
-        for request in requests where request.remote.isBehind { caughtUp(request.remote) }
         guard error?.code == .fenced, let partition = requests.first?.remote.partition else {
-            for request in requests { countChanged(at: request.remote.address) }
+            for request in requests {
+                attachLater(request.remote)
+                countChanged(at: request.remote.address)
+            }
+            for request in requests { caughtUp(request.remote) }
             return
         }
+        for request in requests { caughtUp(request.remote) }
         // Redis has refused the node's users, too.
         for request in requests { request.remote.hasJoinedAgain = false }
         takenForDead(in: partition)
@@ -130,7 +128,7 @@ extension ClusterHome {
     private func attached(_ attachment: ChannelAttachment, _ request: AttachRequest) {
         let (remote, interests) = (request.remote, request.interests)
         remote.attaching = nil
-        remote.countedSubscriptions = request.count
+        setCountedSubscriptions(request.count, of: remote)
         if attachment.wasVacant { context.notify(.occupancy, on: remote.address, .occupied) }
         if interests.contains(.cachedEvent) {
             remote.cached = attachment.cachedEvent.flatMap { cachedEvent($0, remote, attachment) }
@@ -163,7 +161,9 @@ extension ClusterHome {
             remote.becameCurrent(since: partitions[remote.partition].epoch?.since ?? 0)
         }
         remote.totalSubscriptions = Int(attachment.subscriptionCount)
-        if remote.isCurrent { grantWaiting(on: remote, interests) }
+        guard remote.isCurrent else { return }
+        grantWaiting(on: remote, interests)
+        if remote.catchingUpCost > 0 { caughtUp(remote) }
     }
 
     private func cachedEvent(
@@ -197,6 +197,10 @@ extension ClusterHome {
             store(of: remote).streamChanged(of: address)
         }
         remote.position = position
+        if let stream = position?.stream {
+            let newest = partitions[remote.partition].newestStream
+            partitions[remote.partition].newestStream = max(newest, stream)
+        }
         let channel = channels.table[address]
         guard let position, let app = context.registry.apps[address.app], app.recovery.isEnabled,
             let known = ChannelPosition(position)

@@ -32,7 +32,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         isOpen = false
         takeUnanswered()
         _ = outbox.removeAll()
-        (behind, uncompared) = ([], [])
+        (behind, unvisited) = ([], [])
     }
 
     func opened(_ connection: RedisConnection, server: RedisServer) {
@@ -92,6 +92,9 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         guard let call = takeAnswered(call) else {
             if let error = RedisError(reply) { home.subscriptionRefused(error, by: self) }
             return
+        }
+        if reply.isError, let error = RedisError(reply), error.code == .outOfMemory {
+            lacksMemory(error)
         }
         readAnswered(call, reply)
         guard home.slots != nil else { return home.received(reply, to: call.purpose, on: self) }

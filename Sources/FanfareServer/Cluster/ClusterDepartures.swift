@@ -1,5 +1,6 @@
 import Broker
 import Net
+import Primitives
 import PusherProtocol
 import RESP
 import Redis
@@ -10,6 +11,8 @@ extension ClusterHome {
     private static var countInterval: Duration { .seconds(1) }
     /// The time for which a channel without subscribers is followed.
     private static var vacancyTime: Duration { .seconds(10) }
+    /// The most channels that are counted, or left, in one turn.
+    static var departuresMax: Int { 256 }
 
     /// Called when a subscription was granted, or refused.
     func subscribed(at address: ChannelAddress) {
@@ -44,7 +47,8 @@ extension ClusterHome {
     }
 
     func countSubscriptions() {
-        for address in exchange(&uncounted, with: []) {
+        for _ in 0..<Self.departuresMax {
+            guard let address = uncounted.popFirst() else { return }
             guard let remote = remotes[address], remote.isCurrent, remote.attaching == nil,
                 remote.countedSubscriptions > 0
             else { continue }
@@ -56,14 +60,18 @@ extension ClusterHome {
             }
             sendAttach(remote, hasStream(remote) ? .stream : [])
         }
+        if !uncounted.isEmpty { startTimer(.counts, after: Self.nextTurn) }
     }
 
     private func detach(_ remote: RemoteChannel) {
         if remote.countedSubscriptions > 0 {
-            remote.countedSubscriptions = 0
+            setCountedSubscriptions(0, of: remote)
             sendDetach(remote)
         }
-        if remote.vacantSince == nil { remote.vacantSince = context.reactor.now }
+        guard remote.vacantSince == nil else { return }
+        let now = context.reactor.now
+        remote.vacantSince = now
+        vacant.append((remote, now))
         startTimer(.vacancies, after: Self.vacancyTime)
     }
 
@@ -90,14 +98,19 @@ extension ClusterHome {
     func leaveVacantTopics() {
         let now = context.reactor.now
         var left: [RemoteChannel] = []
-        var areLeft = false
-        for remote in remotes.values {
-            guard let since = remote.vacantSince, remote.attaching == nil else { continue }
-            if since.duration(to: now) >= Self.vacancyTime, subscriptionCount(of: remote) == 0 {
-                left.append(remote)
-            } else {
-                areLeft = true
+        for _ in 0..<Self.departuresMax {
+            guard let (remote, since) = vacant.first,
+                since.duration(to: now) >= Self.vacancyTime
+            else { break }
+            vacant.removeFirst()
+            guard remotes[remote.address] === remote, remote.vacantSince == since else { continue }
+            guard remote.attaching == nil, subscriptionCount(of: remote) == 0 else {
+                // A subscription waits for Redis, and may be given up.
+                remote.vacantSince = now
+                vacant.append((remote, now))
+                continue
             }
+            left.append(remote)
         }
         for remote in left { forget(remote) }
         let subscribed = Dictionary(grouping: left.filter(\.isSubscribed), by: \.partition)
@@ -107,12 +120,8 @@ extension ClusterHome {
                 unsubscribe(from: portion.map(\.topic), in: partition)
             }
         }
-        if areLeft { startTimer(.vacancies, after: .seconds(1)) }
-    }
-
-    func forget(_ remote: RemoteChannel) {
-        remotes[remote.address] = nil
-        topics[remote.topic] = nil
-        channels.state.unfollow(remote.address)
+        guard let next = vacant.first else { return }
+        let rest = Self.vacancyTime - next.since.duration(to: now)
+        startTimer(.vacancies, after: rest > .zero ? max(rest, .seconds(1)) : Self.nextTurn)
     }
 }

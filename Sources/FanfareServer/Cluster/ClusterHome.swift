@@ -1,5 +1,6 @@
 import Broker
 import Net
+import Primitives
 import PusherProtocol
 import RESP
 import Redis
@@ -17,6 +18,12 @@ final class ClusterHome: SharedHome {
         var calls: PartitionCalls
         /// Where it is.
         var store: ClusterStore
+        /// Its channels that are followed, in no particular order.
+        var channels: [RemoteChannel] = []
+        /// The pub/sub channels of its users with connections or watchers on this node.
+        var users: Set<String> = []
+        /// The newest stream that a channel has been in.
+        var newestStream: UInt64 = 0
         /// The epoch of the last registration; `nil` before the first.
         var epoch: Epoch?
         /// The server process of that registration.
@@ -68,6 +75,8 @@ final class ClusterHome: SharedHome {
         case session(ClusterSessions.Call)
         case compare([RemoteChannel])
         case usage
+        /// Whether the server accepts writes.
+        case memory
 
         /// Whether it is the last call of a batch of messages.
         var endsBatch: Bool {
@@ -90,6 +99,10 @@ final class ClusterHome: SharedHome {
     var remotes: [ChannelAddress: RemoteChannel] = [:]
     /// The same by the names of their pub/sub channels.
     var topics: [String: RemoteChannel] = [:]
+    /// The number of channels to which the node is attached.
+    var attachedCount = 0
+    /// The channels without subscribers, in the order in which they have lost the last one; some have one again.
+    var vacant = Queue<(remote: RemoteChannel, since: MonotonicTime)>()
     /// The channel and the connection of each read of messages that are no longer in memory, by its number.
     var replays: [UInt64: (RemoteChannel, SocketID)] = [:]
     var lastReplay: UInt64 = 0
@@ -100,6 +113,8 @@ final class ClusterHome: SharedHome {
     var lists: [ObjectIdentifier: ClusterListing] = [:]
     /// The users with connections or watchers on this node, by the names of their pub/sub channels.
     var users: [String: FollowedUser] = [:]
+    /// The partitions of whose users Redis is to be told again, each with the time of ``follow(_:behind:)``.
+    var unfollowed: [Int: Int64] = [:]
     /// The users with watchers on this node.
     var watched = WatchedUsers()
     /// Those whose state Redis has refused to tell.
@@ -130,7 +145,7 @@ final class ClusterHome: SharedHome {
 
     /// The purpose of a timer.
     enum Alarm: Int {
-        case counts, vacancies, timers, settling, claims, sessions, moves
+        case counts, vacancies, timers, settling, claims, sessions, writes, users, moves
     }
 
     /// Creates the home of a shard's channels, which is not connected yet.
@@ -313,6 +328,7 @@ final class ClusterHome: SharedHome {
         case .session(let call): receive(reply, to: call)
         case .compare(let channels): compared(reply, channels)
         case .usage: receiveUsage(reply)
+        case .memory: if !reply.isError { store.hasMemory() }
         }
     }
 
@@ -363,6 +379,8 @@ extension ClusterHome: TimerTarget {
         case .settling: sendSettled()
         case .claims: retryClaims()
         case .sessions: renewSessions()
+        case .writes: writeWaitingSessions()
+        case .users: followNextUsers()
         case .moves: continueMoves()
         }
     }
@@ -374,7 +392,7 @@ extension ClusterHome {
         let roundTrip = stores.compactMap { $0.connection?.lastRoundTrip }.max() ?? .zero
         return ClusterReading(
             connections: stores.count(where: \.isOpen),
-            attachedChannels: remotes.values.count { $0.countedSubscriptions > 0 },
+            attachedChannels: attachedCount,
             waitingBytes: stores.reduce(0) { $0 + $1.waitingByteCount },
             roundTripMicroseconds: Int(roundTrip / .microseconds(1)),
             leaderships: partitions.count { $0.leadership != nil },

@@ -10,18 +10,44 @@ final class ClusterListing {
     let finish: (ChannelPortion) -> Void
     /// The names of all partitions, in no particular order.
     var names: [String] = []
+    /// The name up to which all names are known; `nil` if no partition has more.
+    var end: String?
     /// The number of unanswered calls.
     var missing = 0
     /// The number of times that Redis was asked; replies to earlier ones do not count.
     var attempt = 0
     /// Whether it is to be asked again, when there is a connection.
     var isWaiting = false
-    /// Whether a partition has more names.
-    var hasMore = false
 
     init(_ range: ChannelRange, _ finish: @escaping (ChannelPortion) -> Void) {
         (self.range, self.finish) = (range, finish)
     }
+
+    /// The number of names to ask a partition for.
+    ///
+    /// Names are spread evenly: with twice the mean, some hundred partitions together have a page.
+    ///
+    /// - Parameter count: The number of partitions.
+    /// - Returns: From 8 on, but no more than the whole page.
+    func limit(ofPartitionsAmong count: Int) -> Int {
+        min(range.limit, max(8, 2 * range.limit / max(count, 1)))
+    }
+
+    /// Adds the names of a partition, sorted.
+    func append(_ more: [String], hasMore: Bool) {
+        names += more
+        guard hasMore, let last = more.last else { return }
+        end = min(last, end ?? last)
+    }
+
+    /// The names that are certainly the next ones, sorted.
+    var next: [String] {
+        let known = names.filter { name in end.map { name <= $0 } ?? true }
+        return Array(known.sorted().prefix(range.limit))
+    }
+
+    /// Whether there are no other names.
+    var isComplete: Bool { end == nil && names.count <= range.limit }
 
     /// The lowest name, in the form of `ZRANGEBYLEX`.
     ///
@@ -50,12 +76,12 @@ extension ClusterHome {
     func ask(_ listing: ClusterListing) {
         listing.isWaiting = !partitions.allSatisfy(\.store.isOpen)
         guard !listing.isWaiting else { return }
-        (listing.names, listing.missing, listing.hasMore) = ([], 0, false)
+        (listing.names, listing.missing, listing.end) = ([], 0, nil)
         listing.attempt += 1
         let purpose = Call.list(listing, attempt: listing.attempt)
         for (index, partition) in partitions.enumerated() {
             let key = partition.calls.keys.occupied(listing.range.app.text)
-            let limit = ["LIMIT", "0", "\(listing.range.limit)"]
+            let limit = ["LIMIT", "0", "\(listing.limit(ofPartitionsAmong: partitions.count))"]
             let command = ["ZRANGEBYLEX", "\(key)", listing.first, listing.last] + limit
             let isSent = read(command, in: index, as: purpose)
             if isSent { listing.missing += 1 } else { listing.isWaiting = true }
@@ -70,24 +96,23 @@ extension ClusterHome {
             return listing.finish(.unreadable)
         }
         listing.missing -= 1
-        reply.forEach { listing.names.append($0.text) }
-        if reply.count >= listing.range.limit { listing.hasMore = true }
+        var names: [String] = []
+        reply.forEach { names.append($0.text) }
+        let limit = listing.limit(ofPartitionsAmong: partitions.count)
+        listing.append(names, hasMore: names.count >= limit)
         if listing.missing == 0, !listing.isWaiting { finish(listing) }
     }
 
     private func finish(_ listing: ClusterListing) {
         guard lists.removeValue(forKey: ObjectIdentifier(listing)) != nil else { return }
         let range = listing.range
-        let sorted = listing.names.sorted()
+        let next = listing.next
         let limits = context.registry.apps[range.app]?.limits.texts ?? ProtocolLimits()
-        let names = sorted.prefix(range.limit).compactMap { try? ChannelName($0, limits: limits) }
-        let isComplete = !listing.hasMore && sorted.count <= range.limit
+        let names = next.compactMap { try? ChannelName($0, limits: limits) }
+        let isComplete = listing.isComplete
+        let occupiedCount = listing.names.count
         func portion(_ entries: [ChannelPortion.Entry]) -> ChannelPortion {
-            ChannelPortion(
-                entries: entries,
-                isComplete: isComplete,
-                occupiedCount: sorted.count
-            )
+            ChannelPortion(entries: entries, isComplete: isComplete, occupiedCount: occupiedCount)
         }
         guard !range.info.isEmpty else {
             return listing.finish(portion(names.map { ChannelPortion.Entry(name: $0) }))

@@ -46,6 +46,7 @@ extension ClusterHome {
         guard let arrival = MemberArrival(reply) else {
             // Redis has taken the node for dead, or has no memory: it is attached again first.
             remote.waiting.append(contentsOf: remote.takeJoining(member.id) ?? [])
+            attachLater(remote)
             guard [.fenced, .detached].contains(RedisError(reply)?.code) else { return }
             return lookForMissed(on: remote)
         }
@@ -80,7 +81,11 @@ extension ClusterHome {
             remote.waiting.append(contentsOf: subscriptions)
             return
         }
-        grant(subscriptions, on: remote)
+        grant(Array(subscriptions.prefix(Self.grantedMax)), on: remote)
+        if subscriptions.count > Self.grantedMax {
+            remote.waiting.append(contentsOf: Array(subscriptions[Self.grantedMax...]))
+            attach(remote)
+        }
         leaveIfAbsent(user, remote)
         countChanged(at: remote.address)
     }

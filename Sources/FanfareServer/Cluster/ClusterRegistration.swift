@@ -104,7 +104,7 @@ extension ClusterStore {
     /// Called when the server does what the node needs: the loss of the former connection has ended.
     func wasAccepted() {
         backoff.reset()
-        if home.isReady { status.failed(nil) }
+        if home.isReady, fullSince == nil { status.failed(nil) }
         endIsolation()
     }
 
@@ -140,6 +140,8 @@ extension ClusterStore {
             sendHeartbeat(in: partitions[place])
         }
         if heartbeatPortion == 0 { beginRound() }
+        home.compareNext(in: self)
+        if heartbeatPortion == 0 || fullSince != nil { askForMemory() }
         heartbeatPortion = (heartbeatPortion + 1) % count
         startTimer(.heartbeat, after: interval / count)
     }
@@ -153,7 +155,7 @@ extension ClusterStore {
         }
         home.attachRefused(in: self)
         home.readRefusedStates()
-        home.compareNext(in: self)
+        home.beginComparison(in: self)
     }
 
     /// Renews the node in all partitions.
@@ -226,7 +228,7 @@ extension ClusterHome {
         if let former, !isVouchedFor, registration.epoch.since <= former.since,
             partitions[index].run != run
         {
-            for remote in remotes.values where remote.partition == index { remote.since = 0 }
+            for remote in partitions[index].channels { remote.since = 0 }
         }
         partitions[index].run = run
         partitions[index].counter = registration.counter
@@ -249,9 +251,8 @@ extension ClusterHome {
     func takenForDead(in index: Int) {
         let store = partitions[index].store
         store.registerAgain(index)
-        for remote in remotes.values
-        where remote.partition == index && remote.countedSubscriptions > 0 {
-            remote.countedSubscriptions = 0
+        for remote in partitions[index].channels where remote.countedSubscriptions > 0 {
+            setCountedSubscriptions(0, of: remote)
             guard remote.isCurrent else {
                 // Reading what was missed goes on; behind it the node is attached again.
                 remote.hasJoinedAgain = false
@@ -268,9 +269,7 @@ extension ClusterHome {
     /// Without the epoch a former primary that is promoted again would go on with its own, and what was published in between at
     /// another server would be lost untold to clients that had positions of before.
     func newestStream(in index: Int) -> UInt64 {
-        remotes.values.reduce(partitions[index].epoch?.since ?? 0) { newest, remote in
-            remote.partition == index ? max(newest, remote.position?.stream ?? 0) : newest
-        }
+        max(partitions[index].epoch?.since ?? 0, partitions[index].newestStream)
     }
 
     private func becomeReadyIfPossible() {

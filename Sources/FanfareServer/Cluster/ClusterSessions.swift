@@ -54,6 +54,8 @@ struct ClusterSessions {
     var claims: [SocketID: Claim] = [:]
     /// The sessions of this node's connections.
     var owned: [SessionAddress: Ownership] = [:]
+    /// The owners of sessions, in the order in which their checkpoints are looked at; some own theirs no more.
+    var renewals = Queue<(address: SessionAddress, owner: SocketID)>()
     /// The changes that wait for Redis, in their order.
     var writes: [Write] = []
     /// The number of changes that are sent and not answered.

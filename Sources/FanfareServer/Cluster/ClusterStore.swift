@@ -45,10 +45,14 @@ final class ClusterStore {
     var reads = ReadQueue()
     /// The channels that have to find out what they have missed, in the order in which they do.
     var behind: [RemoteChannel] = []
+    /// The partitions whose channels are looked through for such channels, when ``behind`` is empty.
+    var unvisited: [Int] = []
+    /// The partitions in which Redis has refused the node on a channel, or a subscription.
+    var refused: Set<Int> = []
     /// What the channels count for that are finding out; see ``ClusterHome/catchingUpCostMax``.
     var catchingUpCost = 0
-    /// The channels that are not compared with Redis yet in this round; see ``ClusterHome/compareNext(in:)``.
-    var uncompared: [RemoteChannel] = []
+    /// Which channels are compared with Redis next.
+    var comparison = PositionComparison()
     var connection: RedisConnection?
     /// Where the connection leads.
     var location: RedisURL.Location?
@@ -60,6 +64,8 @@ final class ClusterStore {
     var isOpen = false
     /// Since when they are not; `nil` while they are.
     var downSince: MonotonicTime?
+    /// Since when the server refuses all writes for lack of memory; `nil` while it accepts them.
+    var fullSince: MonotonicTime?
     /// When the present connection was opened; `nil` before the first.
     var openSince: MonotonicTime?
     var backoff = ReconnectBackoff()
@@ -77,6 +83,8 @@ final class ClusterStore {
     var isolation = Isolation.none
     /// Whether the connection was lost, and there is no other yet over which the node is registered.
     var isLost = false
+    /// The partitions whose clients are to be closed.
+    var unclosed: [Int] = []
     /// The partitions in which the node is not registered yet over the present connection.
     var unregistered: Set<Int> = []
     /// Whether the server has refused a subscription to a pub/sub channel, and accepted none since.

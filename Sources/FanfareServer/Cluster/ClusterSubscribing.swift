@@ -57,18 +57,6 @@ extension ClusterHome {
         return true
     }
 
-    private func follow(_ address: ChannelAddress) -> RemoteChannel {
-        let index = partition(of: address)
-        let remote = RemoteChannel(
-            address,
-            partition: index,
-            keys: partitions[index].calls.keys
-        )
-        remotes[address] = remote
-        topics[remote.topic] = remote
-        return remote
-    }
-
     /// What a subscription needs to know of its channel.
     func interests(of subscription: PendingSubscription, on remote: RemoteChannel)
         -> PartitionCalls.Interests
@@ -116,25 +104,30 @@ extension ClusterHome {
         return position.stream > partitions[remote.partition].epoch?.since ?? .max
     }
 
-    /// Grants the subscriptions that wait for the node to be attached.
+    /// The most subscriptions of a channel that one answer grants: the others wait for the next one, and events for no more.
+    static var grantedMax: Int { 256 }
+
+    /// Grants the first subscriptions that wait for the node to be attached.
     ///
     /// - Parameters:
     ///   - remote: The channel, of which the node has received everything.
     ///   - answered: What Redis has just read.
     func grantWaiting(on remote: RemoteChannel, _ answered: PartitionCalls.Interests) {
         var granted: [PendingSubscription] = []
-        for subscription in remote.waiting.removeAll() {
+        for subscription in remote.waiting.first(Self.grantedMax) {
             var needed = interests(of: subscription, on: remote)
             if knowsStream(of: subscription, on: remote) { needed.remove(.stream) }
-            if needed.isSubset(of: answered) {
-                granted.append(subscription)
-            } else {
-                remote.waiting.append(subscription)
-            }
+            guard needed.isSubset(of: answered) else { continue }
+            _ = remote.waiting.remove(subscription.request.socketID)
+            granted.append(subscription)
         }
         grant(granted, on: remote)
         deliverEarly(on: remote)
-        if !remote.waiting.isEmpty { attach(remote) }
+        if !remote.waiting.isEmpty {
+            attach(remote)
+            // The count is announced once to all of them.
+            guard granted.count < Self.grantedMax else { return }
+        }
         // Redis has announced it ahead of the grants, or while the node was behind.
         tellTotal(remote)
         countChanged(at: remote.address)

@@ -21,8 +21,8 @@ extension ClusterHome {
 
     /// Called when a connection of this node has signed in.
     func signedIn(_ user: UserAddress) {
-        let topic = target(of: user).topic
-        users[topic, default: FollowedUser(address: user)].connectionCount += 1
+        let topic = add(user)
+        users[topic]?.connectionCount += 1
         guard users[topic]?.connectionCount == 1 else { return }
         follow(topic, behind: nil)
     }
@@ -38,10 +38,20 @@ extension ClusterHome {
         send(call, to: partition, as: .user(topic, behind: nil))
     }
 
+    /// Knows a user from now on; returns the user's pub/sub channel.
+    private func add(_ user: UserAddress) -> String {
+        let (topic, partition, _) = target(of: user)
+        if users.updateValue(users[topic] ?? FollowedUser(address: user), forKey: topic) == nil {
+            partitions[partition].users.insert(topic)
+        }
+        return topic
+    }
+
     /// Stops following a user without connections and watchers.
     private func forgetIfUnused(_ topic: String) {
         guard let user = users[topic], user.connectionCount == 0, !user.isWatched else { return }
         users[topic] = nil
+        partitions[partition(of: user.address)].users.remove(topic)
         unsubscribe(from: [topic], in: partition(of: user.address))
     }
 
@@ -54,18 +64,30 @@ extension ClusterHome {
         func isMeant(_ partition: Int) -> Bool {
             partitions[partition].store === store && index ?? partition == partition
         }
-        followUsers(where: isMeant)
+        for index in store.partitions where isMeant(index) {
+            // The connection may have been lost again before Redis was told.
+            unfollowed[index] = min(unfollowed[index] ?? .max, partitions[index].lastTime)
+        }
+        followNextUsers()
         readStates(of: watched.addresses.filter { isMeant(partition(of: $0)) })
     }
 
     /// Tells Redis of the users of a partition again, which it may have forgotten.
-    func followUsers(in index: Int) { followUsers { $0 == index } }
+    func followUsers(in index: Int) { followUsers(in: index, behind: partitions[index].lastTime) }
 
-    private func followUsers(where isMeant: (Int) -> Bool) {
-        for (topic, user) in users where user.connectionCount > 0 {
-            let partition = partition(of: user.address)
-            if isMeant(partition) { follow(topic, behind: partitions[partition].lastTime) }
+    private func followUsers(in index: Int, behind time: Int64) {
+        for topic in partitions[index].users where users[topic]?.connectionCount ?? 0 > 0 {
+            follow(topic, behind: time)
         }
+    }
+
+    /// Tells Redis of the users of the next partition; the others have their turns.
+    func followNextUsers() {
+        let next = unfollowed.first { partitions[$0.key].store.isOpen }
+        guard let (index, time) = next else { return }
+        unfollowed[index] = nil
+        followUsers(in: index, behind: time)
+        if !unfollowed.isEmpty { startTimer(.users, after: Self.nextTurn) }
     }
 
     /// Tells Redis of a user's connections.
@@ -108,7 +130,7 @@ extension ClusterHome {
     ) -> UserHome.Report {
         let (report, added) = watched.watch(ids, of: app, by: watcher)
         for user in added {
-            users[target(of: user).topic, default: FollowedUser(address: user)].isWatched = true
+            users[add(user)]?.isWatched = true
         }
         readStates(of: added)
         return report

@@ -4,7 +4,8 @@ import PusherProtocol
 import Redis
 
 // Without a store the node serves nothing of its own on the store's partitions: events wait, then they are refused, and then
-// the clients with channels there reconnect to another node.
+// the clients with channels there reconnect to another node. A store whose memory is full refuses all events itself; for how long
+// counts as the time of a loss does.
 extension ClusterStore {
     /// The time without Redis from which on `GET /health` answers 503.
     private static var isolationTime: Duration { .seconds(5) }
@@ -19,15 +20,45 @@ extension ClusterStore {
     /// Follows how far a loss goes that began at ``downSince``.
     func watchIsolation() {
         startTimer(.patience, after: rest(of: settings.patience) ?? .zero)
-        startTimer(.isolation, after: rest(of: Self.isolationTime) ?? .zero)
-        startTimer(.closing, after: rest(of: settings.closeAfter) ?? .zero)
+        startTimer(.isolation, after: unservedRest(of: Self.isolationTime) ?? .zero)
+        startTimer(.closing, after: unservedRest(of: settings.closeAfter) ?? .zero)
     }
 
     /// Called when there is a connection again.
     func endIsolation() {
         downSince = nil
-        change(to: .none)
+        if fullSince == nil {
+            unclosed = []
+            change(to: .none)
+        }
         if exchange(&isLost, with: false) { status.found() }
+    }
+
+    /// Called when the server has refused a write because its memory is full: nothing of its partitions can be served.
+    func lacksMemory(_ error: RedisError) {
+        guard fullSince == nil else { return }
+        fullSince = context.reactor.now
+        status.failed(reason(error.text))
+        watchIsolation()
+    }
+
+    /// Called when the server accepts writes.
+    func hasMemory() {
+        guard fullSince != nil else { return }
+        fullSince = nil
+        // A loss has its own reason.
+        guard downSince == nil else { return }
+        if isolation != .none { status.hasMemory() }
+        status.failed(nil)
+        endIsolation()
+    }
+
+    /// Asks whether the server accepts writes.
+    func askForMemory() {
+        guard let index = partitions.first else { return }
+        // Refused like any other write without memory; changes nothing, and makes no key.
+        let key = home.partitions[index].calls.keys.counter
+        send(["SETRANGE", "\(key)", "0", ""], to: index, as: .memory)
     }
 
     private func change(to present: Isolation) {
@@ -35,8 +66,16 @@ extension ClusterStore {
     }
 
     /// The time until the connection has been lost for so long; zero if it has, `nil` if there is one.
-    private func rest(of time: Duration) -> Duration? {
-        downSince.map { max(.zero, time - $0.duration(to: context.reactor.now)) }
+    private func rest(of time: Duration) -> Duration? { rest(of: time, since: downSince) }
+
+    /// The time until the connection has been lost, or the server's memory been full, for so long; `nil` if neither is so.
+    private func unservedRest(of time: Duration) -> Duration? {
+        let since = [downSince, fullSince].compactMap(\.self).min()
+        return rest(of: time, since: since)
+    }
+
+    private func rest(of time: Duration, since start: MonotonicTime?) -> Duration? {
+        start.map { max(.zero, time - $0.duration(to: context.reactor.now)) }
     }
 
     /// Whether the connection has been lost for so long that nothing waits for it any more.
@@ -53,33 +92,37 @@ extension ClusterStore {
     }
 
     func becomeIsolated() {
-        guard let rest = rest(of: Self.isolationTime), isolation == .none else { return }
+        guard let rest = unservedRest(of: Self.isolationTime), isolation == .none else { return }
         guard rest == .zero else { return startTimer(.isolation, after: rest) }
         change(to: .isolated)
     }
 
     /// Closes the clients whose messages cannot arrive, so that they reconnect to another node.
     func closeClients() {
-        guard let rest = rest(of: settings.closeAfter), isolation != .closed else { return }
+        guard let rest = unservedRest(of: settings.closeAfter) else { return }
         guard rest == .zero else { return startTimer(.closing, after: rest) }
-        change(to: .closed)
-        home.closeClients(of: self)
+        if isolation != .closed {
+            change(to: .closed)
+            home.closeClaimants(of: self)
+            unclosed = partitions
+        }
+        guard let index = unclosed.popLast() else { return }
+        home.closeClients(in: index)
+        if !unclosed.isEmpty { startTimer(.closing, after: ClusterHome.nextTurn) }
     }
 }
 
 extension ClusterHome {
-    fileprivate func closeClients(of store: ClusterStore) {
-        for remote in remotes(in: store) {
+    /// The time until the next portion of what takes several turns: events go first.
+    static var nextTurn: Duration { .milliseconds(1) }
+
+    /// Closes the clients with channels in a partition.
+    fileprivate func closeClients(in index: Int) {
+        for remote in partitions[index].channels {
             endSubscriptions(to: remote, nil)
             // They wait until their connections have ended: each withdraws its own.
-            for subscription in remote.waiting.inOrder { close(subscription.request) }
+            for request in remote.waiting.requests { close(request) }
         }
-        closeClaimants(of: store)
-    }
-
-    /// The channels of a store's partitions.
-    func remotes(in store: ClusterStore) -> [RemoteChannel] {
-        remotes.values.filter { self.store(of: $0) === store }
     }
 
     /// Closes the client of a subscription that cannot be granted.

@@ -56,7 +56,7 @@ extension ClusterHome {
             hasMoved: interruption.hasMoved
         )
         if interruption.isSaidByOrigin { transit.vouchedRun = knownRun(of: origin, for: index) }
-        for remote in remotes.values where remote.partition == index {
+        for remote in partitions[index].channels {
             origin.catchingUpCost -= exchange(&remote.catchingUpCost, with: 0)
         }
         let messages = origin.outbox.removeAll(of: index) { partition(of: $0) == index }

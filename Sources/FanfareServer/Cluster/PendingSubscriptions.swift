@@ -1,4 +1,5 @@
 import Broker
+import Primitives
 import PusherProtocol
 import Redis
 
@@ -24,6 +25,8 @@ struct PendingSubscription {
 /// channel, and each that leaves withdraws its own.
 struct PendingSubscriptions {
     private var entries: [SocketID: (ordinal: UInt64, subscription: PendingSubscription)] = [:]
+    /// The connections in their order; those whose subscriptions were removed stay for a while.
+    private var order = Queue<(ordinal: UInt64, id: SocketID)>()
     private var connections: [UserID: Set<SocketID>] = [:]
     private var lastOrdinal: UInt64 = 0
 
@@ -31,9 +34,16 @@ struct PendingSubscriptions {
 
     var count: Int { entries.count }
 
-    /// The subscriptions, in their order.
-    var inOrder: [PendingSubscription] {
-        entries.values.sorted { $0.ordinal < $1.ordinal }.map(\.subscription)
+    /// The requests, in their order.
+    var requests: [SubscriptionRequest] { present.map(\.request) }
+
+    /// The first subscriptions, in their order.
+    func first(_ count: Int) -> [PendingSubscription] { Array(present.prefix(count)) }
+
+    private var present: some Sequence<PendingSubscription> {
+        order.elements.lazy.compactMap { [entries] place in
+            entries[place.id].flatMap { $0.ordinal == place.ordinal ? $0.subscription : nil }
+        }
     }
 
     /// Whether a subscription of a user waits.
@@ -44,6 +54,7 @@ struct PendingSubscriptions {
         assert(entries[id] == nil, "a connection subscribes once to a channel")
         lastOrdinal += 1
         entries[id] = (lastOrdinal, subscription)
+        order.append((lastOrdinal, id))
         if let user = subscription.member?.id { connections[user, default: []].insert(id) }
     }
 
@@ -58,6 +69,7 @@ struct PendingSubscriptions {
             connections[user]?.remove(id)
             if connections[user]?.isEmpty == true { connections[user] = nil }
         }
+        forgetRemoved()
         return subscription
     }
 
@@ -65,12 +77,22 @@ struct PendingSubscriptions {
     mutating func removeAll(of user: UserID) -> [PendingSubscription] {
         let removed = connections.removeValue(forKey: user)?
             .compactMap { entries.removeValue(forKey: $0) }
+        forgetRemoved()
         return (removed ?? []).sorted { $0.ordinal < $1.ordinal }.map(\.subscription)
     }
 
     /// Removes all subscriptions, in their order.
     mutating func removeAll() -> [PendingSubscription] {
-        defer { (entries, connections) = ([:], [:]) }
-        return inOrder
+        defer { (entries, order, connections) = ([:], Queue(), [:]) }
+        return Array(present)
+    }
+
+    /// Removes the places of removed subscriptions that are the first ones, or more than half of all.
+    private mutating func forgetRemoved() {
+        while let place = order.first, entries[place.id]?.ordinal != place.ordinal {
+            order.removeFirst()
+        }
+        guard order.count > 32, order.count > 2 * entries.count else { return }
+        order = Queue(order.elements.filter { entries[$0.id]?.ordinal == $0.ordinal })
     }
 }

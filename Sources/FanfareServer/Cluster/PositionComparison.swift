@@ -3,32 +3,56 @@ import Net
 import RESP
 import Redis
 
+/// Which channels of a store are compared with Redis next: they are taken from one partition after the other.
+struct PositionComparison {
+    /// The number of channels to compare with each portion of heartbeats.
+    var portion = 0
+    /// The number of channels left until the next heartbeat.
+    var left = 0
+    /// The partition, by its place among those of the store, and the next channel there.
+    var (partition, channel) = (0, 0)
+}
+
 // A regular comparison of what this node has received with what Redis has: a bug that loses a message, of either, is found
 // within a minute, and repaired. Nothing else ever differs, since replies and announcements come in one order.
 extension ClusterHome {
     /// The number of heartbeats in which every channel is compared once.
     private static var heartbeatsPerRound: Int { 20 }
 
-    /// Compares the next channels of a store; called with each heartbeat.
-    func compareNext(in store: ClusterStore) {
-        let all = remotes(in: store)
-        if store.uncompared.isEmpty { store.uncompared = all }
-        let share = (all.count + Self.heartbeatsPerRound - 1) / Self.heartbeatsPerRound
-        compare(store.uncompared.suffix(share))
-        store.uncompared.removeLast(min(share, store.uncompared.count))
+    /// Decides how many channels of a store are compared until the next heartbeat.
+    func beginComparison(in store: ClusterStore) {
+        let all = store.partitions.reduce(0) { $0 + partitions[$1].channels.count }
+        let count = ClusterSettings.portionCount
+        store.comparison.left = (all + Self.heartbeatsPerRound - 1) / Self.heartbeatsPerRound
+        store.comparison.portion = (store.comparison.left + count - 1) / count
     }
 
-    private func compare(_ channels: ArraySlice<RemoteChannel>) {
-        var compared: [Int: [RemoteChannel]] = [:]
-        for remote in channels where isComparable(remote) {
-            compared[remote.partition, default: []].append(remote)
-        }
-        for (partition, remotes) in compared {
-            for start in stride(from: 0, to: remotes.count, by: ClusterScripts.messageCountMax) {
-                let part = Array(remotes[start...].prefix(ClusterScripts.messageCountMax))
-                let call = partitions[partition].calls.positions(of: part.map(\.channel))
-                send(call, to: partition, as: .compare(part))
+    /// Compares the next channels of a store; called with each portion of heartbeats.
+    func compareNext(in store: ClusterStore) {
+        var rest = min(store.comparison.left, store.comparison.portion)
+        store.comparison.left -= rest
+        // Each partition once at most.
+        for _ in store.partitions.indices where rest > 0 {
+            if store.comparison.partition >= store.partitions.count {
+                store.comparison.partition = 0
             }
+            let partition = store.partitions[store.comparison.partition]
+            let channels = partitions[partition].channels.dropFirst(store.comparison.channel)
+            let part = channels.prefix(rest)
+            compare(part.filter { isComparable($0) }, in: partition)
+            rest -= part.count
+            store.comparison.channel += part.count
+            guard part.count == channels.count else { return }
+            store.comparison.partition += 1
+            store.comparison.channel = 0
+        }
+    }
+
+    private func compare(_ remotes: [RemoteChannel], in partition: Int) {
+        for start in stride(from: 0, to: remotes.count, by: ClusterScripts.messageCountMax) {
+            let part = Array(remotes[start...].prefix(ClusterScripts.messageCountMax))
+            let call = partitions[partition].calls.positions(of: part.map(\.channel))
+            send(call, to: partition, as: .compare(part))
         }
     }
 

@@ -12,6 +12,8 @@ final class RemoteChannel {
     let partition: Int
     /// The name of its pub/sub channel.
     let topic: String
+    /// Its index among the channels of its partition.
+    fileprivate var place = 0
 
     /// The position of the last message that was received; `nil` without a stream.
     var position: StreamPosition?
@@ -38,7 +40,7 @@ final class RemoteChannel {
     /// What the call of `attach` that was sent reads; `nil` if none is unanswered.
     var attaching: PartitionCalls.Interests?
     /// The number of subscriptions that Redis has counted; 0 if the node is not attached.
-    var countedSubscriptions = 0
+    fileprivate(set) var countedSubscriptions = 0
     /// The number of subscriptions on all nodes, as of what Redis has said last; `nil` before.
     var totalSubscriptions: Int?
     /// The number that all subscribers of this node were told last; `nil` if one of them was told none.
@@ -117,10 +119,51 @@ final class RemoteChannel {
     func fellBehind(at counter: Int64) {
         if isCurrent { (isBehind, self.counter) = (true, counter) }
         (isCurrent, isReading, hasJoinedAgain) = (false, false, false)
+        guard address.name.kind.isPresence else { return }
         waiting.append(contentsOf: joining.removeAll())
         (arriving, announced) = ([], [])
         // Who has no connection on the channel yet joins when it is granted.
         joined = []
+    }
+}
+
+extension ClusterHome {
+    /// Follows a channel.
+    func follow(_ address: ChannelAddress) -> RemoteChannel {
+        let index = partition(of: address)
+        let remote = RemoteChannel(
+            address,
+            partition: index,
+            keys: partitions[index].calls.keys
+        )
+        remotes[address] = remote
+        topics[remote.topic] = remote
+        remote.place = partitions[index].channels.count
+        partitions[index].channels.append(remote)
+        return remote
+    }
+
+    /// Stops following a channel.
+    func forget(_ remote: RemoteChannel) {
+        guard remotes[remote.address] === remote else { return }
+        setCountedSubscriptions(0, of: remote)
+        remotes[remote.address] = nil
+        topics[remote.topic] = nil
+        let index = remote.partition
+        partitions[index].channels.swapAt(remote.place, partitions[index].channels.count - 1)
+        partitions[index].channels.removeLast()
+        if remote.place < partitions[index].channels.count {
+            partitions[index].channels[remote.place].place = remote.place
+        }
+        channels.state.unfollow(remote.address)
+    }
+
+    /// Notes the number of a channel's subscriptions that Redis has counted.
+    func setCountedSubscriptions(_ count: Int, of remote: RemoteChannel) {
+        // A reply may concern a channel that is not followed any more.
+        guard remotes[remote.address] === remote else { return }
+        let former = exchange(&remote.countedSubscriptions, with: count)
+        attachedCount += (count > 0 ? 1 : 0) - (former > 0 ? 1 : 0)
     }
 }
 

@@ -1,5 +1,6 @@
 import Broker
 import Net
+import Primitives
 import PusherProtocol
 import RESP
 import Redis
@@ -122,6 +123,9 @@ extension ClusterHome {
         if let former = sessions.owned[claim.address]?.claim.socketID, former != claim.socketID {
             // It has not answered; what it hands over now is out of date.
             sessions.send(.yield(claim.address, from: former, openedAt: 0), former)
+        }
+        if sessions.owned[claim.address]?.claim.socketID != claim.socketID {
+            sessions.renewals.append((claim.address, claim.socketID))
         }
         sessions.owned[claim.address] = ClusterSessions.Ownership(
             claim: claim,

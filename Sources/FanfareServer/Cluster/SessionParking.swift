@@ -1,5 +1,6 @@
 import Broker
 import Net
+import Primitives
 import PusherProtocol
 import RESP
 import Redis
@@ -8,6 +9,8 @@ import Redis
 extension ClusterHome {
     /// The time between two looks for sessions whose checkpoints are due.
     static var renewalInterval: Duration { .seconds(5) }
+    /// The most sessions that are looked at in one turn.
+    static var renewedMax: Int { 256 }
 
     /// The index of a session's partition among those of this shard.
     func partition(of address: SessionAddress) -> Int {
@@ -112,19 +115,31 @@ extension ClusterHome {
         sessions.owned[address]?.isDue = !isSent
     }
 
-    /// Asks the owners of sessions for checkpoints that are due: because one was lost, Redis has begun another epoch since, or
-    /// would forget the session.
+    /// Looks at the next portion of the sessions, so that each has its turn once in ``renewalInterval``.
     func renewSessions() {
-        let now = context.reactor.now
         guard !isLeaving else { return }
-        for (address, owned) in sessions.owned where store(of: address).isOpen {
-            let age = sessionAge(of: context.registry.apps[address.app])
-            let isOld = owned.renewedAt.duration(to: now) >= .milliseconds(age / 3)
-            guard owned.isDue || isOld || owned.since != since(of: address) else { continue }
-            sessions.send(.requestCheckpoint(address, owned.claim.socketID), owned.claim.socketID)
+        let count = sessions.renewals.count
+        for _ in 0..<min(count, Self.renewedMax) {
+            let (address, owner) = sessions.renewals.removeFirst()
+            guard let owned = sessions.owned[address], owned.claim.socketID == owner else {
+                continue
+            }
+            sessions.renewals.append((address, owner))
+            renew(address, owned)
         }
-        writeWaitingSessions()
-        if !sessions.owned.isEmpty { startTimer(.sessions, after: Self.renewalInterval) }
+        guard !sessions.renewals.isEmpty else { return }
+        let portionCount = (count + Self.renewedMax - 1) / Self.renewedMax
+        startTimer(.sessions, after: Self.renewalInterval / portionCount)
+    }
+
+    /// Asks the owner of a session for a checkpoint that is due: because one was lost, Redis has begun another epoch since, or
+    /// would forget the session.
+    private func renew(_ address: SessionAddress, _ owned: ClusterSessions.Ownership) {
+        guard store(of: address).isOpen else { return }
+        let age = sessionAge(of: context.registry.apps[address.app])
+        let isOld = owned.renewedAt.duration(to: context.reactor.now) >= .milliseconds(age / 3)
+        guard owned.isDue || isOld || owned.since != since(of: address) else { return }
+        sessions.send(.requestCheckpoint(address, owned.claim.socketID), owned.claim.socketID)
     }
 
     // MARK: - Replies
@@ -138,7 +153,7 @@ extension ClusterHome {
             // Redis has no memory: until it has, the last checkpoint stays.
             guard SessionParking(reply) == nil else { return }
             sessions.writes.append(write)
-            startTimer(.sessions, after: Self.renewalInterval)
+            startTimer(.writes, after: Self.renewalInterval)
         }
     }
 

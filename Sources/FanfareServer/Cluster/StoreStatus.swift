@@ -46,6 +46,11 @@ final class StoreStatus: Sendable {
         log.notice("Redis is back", metadata: ["server": "\(address)"])
     }
 
+    /// Called when a shard was refused for lack of memory for some seconds, and is not any more.
+    func hasMemory() {
+        log.notice("Redis has memory again", metadata: ["server": "\(address)"])
+    }
+
     /// Called when a message or reply is refused as damaged; the first one is logged.
     func refused(_ what: String) {
         guard !hasLoggedDamage.exchange(true, ordering: .relaxed) else { return }
@@ -58,10 +63,10 @@ final class StoreStatus: Sendable {
     /// Called when a shard has been without Redis for longer, or is with it again.
     func change(from former: Isolation, to present: Isolation) {
         count(isolatedCount, former >= .isolated, present >= .isolated) {
-            "without Redis for some seconds: GET /health answers 503"
+            "without a Redis that serves for some seconds: GET /health answers 503"
         }
         count(closedCount, former == .closed, present == .closed) {
-            "without Redis for too long: clients are asked to reconnect, to another node"
+            "without a Redis that serves for too long: clients are asked to reconnect, to another node"
         }
     }
 

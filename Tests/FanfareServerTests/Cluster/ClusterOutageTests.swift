@@ -189,11 +189,16 @@ import Testing
                 ["CONFIG", "SET", "min-replicas-to-write", "1"],
                 ["CONFIG", "SET", "min-replicas-to-write", "0"], "NOREPLICAS"
             ),
+            (
+                ["CONFIG", "SET", "maxmemory", "1"], ["CONFIG", "SET", "maxmemory", "0"],
+                "OOM command not allowed"
+            ),
         ]
     )
     func refusingServer(refuse: [String], accept: [String], reason: String) async throws {
         try await TestCluster.run(nodes: 1, loops: 1) {
             $0.cluster.closeAfter = 6
+            $0.apps[0].recovery.isEnabled = true
         } _: { cluster in
             let node = cluster.nodes[0]
             let (client, _) = try await node.subscribed(to: "a")
@@ -202,6 +207,14 @@ import Testing
             try late.send(#"{"event":"pusher:subscribe","data":{"channel":"b"}}"#)
             try await eventually { try await health(node).status == 503 }
             #expect(try await health(node).body.contains(reason))
+            if reason.hasPrefix("OOM") {
+                // Its own report says so, too: for `fanfare nodes`.
+                try await eventually {
+                    let key = try cluster.redis.command("EVAL", Self.reportKey, "0")
+                    return try cluster.redis.command("HGET", key, "reason").contains(reason)
+                }
+                try await expectUnreadable(node)
+            }
             for client in [client, late] {
                 let error = try await client.nextText()
                 #expect(error.contains("4200"), "\(error)")
@@ -211,6 +224,21 @@ import Testing
             let (back, _) = try await node.subscribed(to: "a")
             #expect(try await node.trigger("e", "1", on: "a").status == 200)
             #expect(try await back.nextText() == eventText("e", "a", data: "1"))
+        }
+    }
+
+    private static let reportKey = "return redis.call('KEYS', '*}:d:*')[1]"
+
+    /// Expects that neither a history nor a position is answered with nothing.
+    private func expectUnreadable(_ node: TestBroker) async throws {
+        for (path, info) in [("a", [("info", "position")]), ("a/history", [])] {
+            let request = SignedRequest(
+                method: "GET",
+                path: "/apps/1/channels/\(path)",
+                parameters: info
+            )
+            let answer = try await Wire(port: node.port).ask(request)
+            #expect(answer.status == 503, "\(path): \(answer.body)")
         }
     }
 

@@ -33,6 +33,18 @@ import Testing
         #expect(pending.isEmpty)
     }
 
+    @Test("The first ones are found, whatever was removed between them")
+    func first() {
+        var pending = PendingSubscriptions()
+        for number in 0..<1_000 { pending.append(subscription(UInt64(number))) }
+        for number in 0..<1_000 where number % 10 != 3 {
+            _ = pending.remove(SocketID(UInt64(number), 1))
+        }
+        #expect(pending.first(2).map(\.request.socketID) == [SocketID(3, 1), SocketID(13, 1)])
+        #expect(Array(pending.requests).count == 100 && pending.count == 100)
+        #expect(pending.first(200).count == 100)
+    }
+
     @Test("A user is found as long as one of its connections waits")
     func users() {
         var pending = PendingSubscriptions()

@@ -125,7 +125,9 @@ extension ModelServer {
 
     /// Changes data; an error if the command is unknown.
     mutating func write(_ name: String, _ arguments: [ByteString]) -> RESPValue {
-        let known = ["INCR": 1, "INCRBY": 2, "SET": 2, "MSET": 2, "DEL": 1, "FLUSHALL": 0]
+        let known = [
+            "INCR": 1, "INCRBY": 2, "SET": 2, "SETRANGE": 3, "MSET": 2, "DEL": 1, "FLUSHALL": 0,
+        ]
         guard let least = known[name] else {
             return .error("ERR unknown command '\(name)'")
         }
@@ -149,6 +151,10 @@ extension ModelServer {
                 data[string: arguments[index]] = arguments[index + 1]
             }
             reply = .ok
+        case "SETRANGE":
+            // Nothing is set, so nothing is replicated.
+            guard arguments[2].bytes.isEmpty else { return .error("ERR the model sets no range") }
+            return .integer(Int64(data[string: arguments[0]]?.bytes.count ?? 0))
         case "DEL": reply = .integer(arguments.count { data.remove($0) })
         default:
             let time = time

@@ -74,7 +74,7 @@ extension NodeReport {
 extension ClusterHome {
     /// Renews the node's report.
     ///
-    /// Without a script: nothing is decided by it.
+    /// Without a script, since nothing is decided by it, but for the flag that a server without memory demands.
     func sendReport() {
         let status = settings.status
         let isIsolated = status.isIsolated
@@ -90,8 +90,14 @@ extension ClusterHome {
             reason: isIsolated ? status.lastFault ?? "" : ""
         )
         let fields = report.fields.flatMap { [$0, $1] }
-        send(["HSET", reportKey] + fields, to: 0, as: .unawaited)
+        let isFull = partitions[0].store.fullSince != nil
+        let command = isFull ? ["EVAL", Self.reportScript, "1", reportKey] : ["HSET", reportKey]
+        send(command + fields, to: 0, as: .unawaited)
         send(["PEXPIRE", reportKey, "\(NodeReport.lifetime)"], to: 0, as: .unawaited)
+    }
+
+    private static var reportScript: String {
+        "#!lua flags=allow-oom\nreturn redis.call('HSET', KEYS[1], unpack(ARGV))"
     }
 
     /// Removes the report of a node that stops.

@@ -1,0 +1,163 @@
+import Broker
+import Logging
+import Net
+import PusherProtocol
+import Redis
+import Testing
+
+@testable import FanfareServer
+
+/// What concerns many channels, or many clients of one, is done in portions: events wait for no more than one of them.
+@Suite("Cluster: portions") final class ClusterPortionTests {
+    private final class Clock {
+        var now = MonotonicTime(nanoseconds: 1_000_000_000)
+    }
+
+    private let clock = Clock()
+    private let core: ShardCore
+    private let cluster: ClusterHome
+    private let store: ClusterStore
+
+    init() throws {
+        var configuration = Configuration.development
+        configuration.cluster.engine = .redis
+        configuration.cluster.redis.urls = ["redis://127.0.0.1:1"]
+        let settings = try ClusterSettings(
+            configuration.cluster,
+            port: nil,
+            shardCount: 1,
+            log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let loop = try EventLoop(name: "loop")
+        let time = clock
+        let context = ShardContext(
+            reactor: try Reactor(loop: loop, clock: LoopClock(now: { time.now }, unixTime: { 1 })),
+            settings: ServerSettings(configuration, cluster: settings),
+            registry: AppRegistry(configuration.apps),
+            links: ShardLinks(of: 0, mailboxes: [Mailbox(wakes: loop)])
+        )
+        core = ShardCore(context)
+        cluster = try #require(core.cluster)
+        store = cluster.stores[0]
+    }
+
+    deinit { core.shutDown() }
+
+    private func pass(_ time: Duration) {
+        clock.now = clock.now.advanced(by: time)
+        core.turn(waitingAtMost: .zero)
+    }
+
+    private func address(_ number: Int) throws -> ChannelAddress {
+        let app = AppID(Configuration.development.apps[0].id)
+        return ChannelAddress(app: app, name: try ChannelName("room-\(number)", limits: .init()))
+    }
+
+    /// Requests subscriptions, which wait for Redis.
+    @discardableResult
+    private func subscribe(_ client: Int, to channel: Int) throws -> RemoteChannel {
+        let id = SocketID(UInt64(client), 1)
+        let request = SubscriptionRequest(shard: 0, socketID: id, number: 0)
+        core.channels.addSubscriber(request, to: try address(channel), as: nil)
+        return try #require(cluster.remotes[try address(channel)])
+    }
+
+    /// Leaves out the reply of `attach` that would precede it.
+    private func becomeCurrent(_ remote: RemoteChannel) {
+        remote.becameCurrent(since: 1)
+        cluster.setCountedSubscriptions(1, of: remote)
+    }
+
+    @Test("An answer grants so many subscriptions of a channel, in their order")
+    func grants() throws {
+        let remote = try subscribe(0, to: 1)
+        for client in 1..<1_000 { try subscribe(client, to: 1) }
+        becomeCurrent(remote)
+        let portion = ClusterHome.grantedMax
+        let channel = { [self] in core.channels.table[remote.address]?.home.subscribers.total }
+        cluster.grantWaiting(on: remote, [])
+        #expect(channel() == portion && remote.waiting.count == 1_000 - portion)
+        #expect(remote.waiting.first(1)[0].request.socketID == SocketID(UInt64(portion), 1))
+        for _ in 0..<3 { cluster.grantWaiting(on: remote, []) }
+        #expect(channel() == 1_000 && remote.waiting.isEmpty)
+    }
+
+    @Test("Channels without subscribers are forgotten in portions, and others not at all")
+    func vacancies() throws {
+        for number in 0..<1_000 {
+            becomeCurrent(try subscribe(1, to: number))
+            #expect(cluster.withdraw(SocketID(1, 1), from: try address(number)))
+        }
+        // It has a subscriber again.
+        try subscribe(2, to: 7)
+        #expect(cluster.reading.attachedChannels == 0)
+        pass(.seconds(9))
+        #expect(cluster.remotes.count == 1_000)
+        pass(.seconds(2))
+        #expect(cluster.remotes.count >= 1_000 - ClusterHome.departuresMax)
+        for _ in 0..<10 { pass(.milliseconds(10)) }
+        #expect(cluster.remotes.count == 1 && cluster.topics.count == 1)
+        #expect(cluster.partitions.reduce(0) { $0 + $1.channels.count } == 1)
+        #expect(cluster.withdraw(SocketID(2, 1), from: try address(7)))
+        for _ in 0..<3 { pass(.seconds(11)) }
+        #expect(cluster.remotes.isEmpty)
+    }
+
+    @Test("The channels that the node is attached to are counted as they change")
+    func counts() throws {
+        for number in 0..<20 { becomeCurrent(try subscribe(1, to: number)) }
+        #expect(cluster.reading.attachedChannels == 20)
+        _ = cluster.withdraw(SocketID(1, 1), from: try address(3))
+        #expect(cluster.reading.attachedChannels == 19)
+        cluster.forget(try #require(cluster.remotes[try address(4)]))
+        #expect(cluster.reading.attachedChannels == 18)
+        cluster.fallBehind(in: store)
+        #expect(cluster.reading.attachedChannels == 0)
+    }
+
+    @Test(
+        "Behind a loss the channels of one partition after the other find out what they have missed"
+    )
+    func catchingUp() throws {
+        for number in 0..<2_000 { becomeCurrent(try subscribe(1, to: number)) }
+        cluster.fallBehind(in: store)
+        store.isOpen = true
+        cluster.catchUpAll(in: store)
+        let begun = cluster.remotes.values.count { $0.catchingUpCost > 0 }
+        #expect(begun <= 256 && begun > 0)
+        #expect(store.behind.count + begun <= 300)
+        #expect(store.unvisited.count > 200)
+    }
+
+    @Test("Clients of a store out of reach are closed in portions")
+    func closing() throws {
+        for number in 0..<2_000 { try subscribe(number, to: number) }
+        store.downSince = clock.now
+        store.beginIsolation()
+        pass(.seconds(14))
+        #expect(core.channels.reconnects.count == 0)
+        pass(.seconds(2))
+        #expect(store.isolation == .closed && store.unclosed.count == 255)
+        #expect(core.channels.reconnects.count < 100)
+        pass(.milliseconds(2))
+        #expect(store.unclosed.count == 254)
+        // Redis is back: the others stay.
+        store.endIsolation()
+        #expect(store.unclosed.isEmpty && store.isolation == .none)
+    }
+
+    @Test("A server without memory counts as lost after the same times, and serves again at once")
+    func memory() throws {
+        store.isOpen = true
+        store.lacksMemory(RedisError("OOM command not allowed"))
+        pass(.seconds(4))
+        #expect(store.isolation == .none)
+        #expect(store.status.lastFault?.contains("OOM command not allowed") == true)
+        pass(.seconds(2))
+        #expect(store.isolation == .isolated)
+        pass(.seconds(10))
+        #expect(store.isolation == .closed)
+        store.hasMemory()
+        #expect(store.isolation == .none && store.status.lastFault == nil)
+    }
+}
