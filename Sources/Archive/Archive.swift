@@ -19,6 +19,8 @@ package final class Archive: MessageArchive {
         package var writer = ArchiveWriter.Settings()
         /// Called on the archive's thread when a limit was met.
         package var limitMet: @Sendable (Limit) -> Void = { _ in }
+        /// The maximum size of what is read and not yet queued for its client, in bytes.
+        package var readBytesMax = Int.max
         /// The time between two looks for rows to delete, in milliseconds.
         package var expiryPause: Int64 = 1_000
 
@@ -34,6 +36,8 @@ package final class Archive: MessageArchive {
         package var failures = 0
         /// The size of the messages that wait for the file, in bytes.
         package var unstoredBytes = 0
+        /// The size of what was read and is not yet queued for its client, in bytes.
+        package var readBytes = 0
         /// The size of the file's used pages, in bytes.
         package var fileBytes = 0
         /// The number of sessions that could not be read at the start.
@@ -51,6 +55,8 @@ package final class Archive: MessageArchive {
         var nextExpiry: Int64 = 0
         var isTimerSet = false
         var wasFailing = false
+        var isReading = false
+        var delayedReadCount = 0
     }
 
     private struct Inbox {
@@ -67,6 +73,7 @@ package final class Archive: MessageArchive {
     private nonisolated(unsafe) var confined = Confined()
     private let inbox = Mutex(Inbox())
     private let unstored = Atomic(0)
+    private let readBudget: ArchiveReadBudget
     private let isRefusing = Atomic(false)
     private let tally = Mutex(Reading())
 
@@ -87,6 +94,11 @@ package final class Archive: MessageArchive {
         self.shardCount = shardCount
         self.log = log
         self.send = send
+        readBudget = ArchiveReadBudget(byteCountMax: settings.readBytesMax)
+        readBudget.setHandler { [weak self] in
+            guard let self else { return }
+            queue.async { self.readMore() }
+        }
     }
 
     // MARK: - Opening and closing
@@ -113,7 +125,8 @@ package final class Archive: MessageArchive {
             confined.writer = try ArchiveWriter(
                 file,
                 shardCount: shardCount,
-                settings: settings.writer
+                settings: settings.writer,
+                readBudget: readBudget
             )
             confined.file = file
             let contents = try file.contents(at: unixTime)
@@ -196,6 +209,7 @@ package final class Archive: MessageArchive {
     package var reading: Reading {
         var reading = tally.withLock { $0 }
         reading.unstoredBytes = unstoredByteCount
+        reading.readBytes = readBudget.byteCount
         return reading
     }
 
@@ -222,7 +236,29 @@ package final class Archive: MessageArchive {
         tally.withLock { reading in
             (reading.transactions, reading.failures) = writer.counts
         }
+        scheduleReads(writer)
         setTimer()
+    }
+
+    /// Performs the next portion of the reads that wait.
+    private func readMore() {
+        guard let writer = confined.writer else { return }
+        for (shard, reply) in writer.read() { send(shard, reply) }
+        scheduleReads(writer)
+    }
+
+    /// Schedules the next portion after what was posted meanwhile.
+    private func scheduleReads(_ writer: ArchiveWriter) {
+        let delayedCount = writer.reads.delayedCount
+        if exchange(&confined.delayedReadCount, with: delayedCount) != delayedCount {
+            settings.limitMet(.archiveReadBytes)
+        }
+        guard writer.reads.areReady, !confined.isReading else { return }
+        confined.isReading = true
+        queue.async {
+            self.confined.isReading = false
+            self.readMore()
+        }
     }
 
     /// Sets a file aside that has turned out to be malformed, and begins anew.
@@ -277,6 +313,7 @@ package final class Archive: MessageArchive {
         if writer.nextDue != nil { return perform([]) }
         let now = Clock.milliseconds
         if now >= confined.nextExpiry {
+            writer.releaseFrames()
             // Requests that have arrived meanwhile come first.
             let size = (try? file.usedByteCount()) ?? 0
             if size > settings.file.byteCountMax { settings.limitMet(.databaseBytes) }

@@ -26,6 +26,8 @@ package final class ArchiveWriter {
 
     private var storage: any ArchiveStorage
     private let settings: Settings
+    /// The reads that wait for their turn.
+    private(set) var reads: PendingReads
     /// The number of failures of each shard: groups of earlier epochs are dropped.
     private var epochs: [UInt64]
     /// The groups that are not confirmed.
@@ -55,14 +57,17 @@ package final class ArchiveWriter {
     ///   - storage: The file.
     ///   - shardCount: The number of shards.
     ///   - settings: The delays.
+    ///   - readBudget: The memory of what is read.
     /// - Throws: The storage's error.
     package init(
         _ storage: any ArchiveStorage,
         shardCount: Int,
-        settings: Settings = Settings()
+        settings: Settings = Settings(),
+        readBudget: ArchiveReadBudget = ArchiveReadBudget()
     ) throws {
         self.storage = storage
         self.settings = settings
+        reads = PendingReads(readBudget)
         epochs = Array(repeating: 0, count: shardCount)
         last = try storage.lastTransaction()
     }
@@ -85,12 +90,22 @@ package final class ArchiveWriter {
         for case .sessions(let changes, let shard) in requests { sessions.append((shard, changes)) }
         if failingSince == nil { writeSessions(at: now, &replies) }
         // What was committed before a query is read by it.
-        for case .read(let query, let shard, let number) in requests {
-            let page = try? storage.messages(query)
-            replies.append((shard, .page(page, number: number)))
-        }
+        reads.append(requests)
+        reads.perform(by: storage, &replies)
         return replies
     }
+
+    /// Performs the next portion of the reads that wait.
+    ///
+    /// - Returns: The replies, in order.
+    package func read() -> [Reply] {
+        var replies: [Reply] = []
+        reads.perform(by: storage, &replies)
+        return replies
+    }
+
+    /// Releases the frames that reads have in common.
+    func releaseFrames() { reads.releaseFrames() }
 
     /// Continues with another storage, and refuses everything that is not confirmed.
     ///
