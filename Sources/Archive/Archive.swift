@@ -19,6 +19,8 @@ package final class Archive: MessageArchive {
         package var writer = ArchiveWriter.Settings()
         /// Called on the archive's thread when a limit was met.
         package var limitMet: @Sendable (Limit) -> Void = { _ in }
+        /// The maximum size of what is read and not yet queued for its client, in bytes.
+        package var readBytesMax = Int.max
         /// The time between two looks for rows to delete, in milliseconds.
         package var expiryPause: Int64 = 1_000
 
@@ -34,6 +36,8 @@ package final class Archive: MessageArchive {
         package var failures = 0
         /// The size of the messages that wait for the file, in bytes.
         package var unstoredBytes = 0
+        /// The size of what was read and is not yet queued for its client, in bytes.
+        package var readBytes = 0
         /// The size of the file's used pages, in bytes.
         package var fileBytes = 0
         /// The number of sessions that could not be read at the start.
@@ -58,6 +62,8 @@ package final class Archive: MessageArchive {
         var wasFailing = false
         /// The channels whose damage was logged.
         var damaged: Set<String> = []
+        var isReading = false
+        var delayedReadCount = 0
     }
 
     private struct Inbox {
@@ -74,6 +80,7 @@ package final class Archive: MessageArchive {
     private nonisolated(unsafe) var confined = Confined()
     private let inbox = Mutex(Inbox())
     private let unstored = Atomic(0)
+    private let readBudget: ArchiveReadBudget
     private let isRefusing = Atomic(false)
     private let isGone = Atomic(false)
     private let tally = Mutex(Reading())
@@ -95,6 +102,11 @@ package final class Archive: MessageArchive {
         self.shardCount = shardCount
         self.log = log
         self.send = send
+        readBudget = ArchiveReadBudget(byteCountMax: settings.readBytesMax)
+        readBudget.setHandler { [weak self] in
+            guard let self else { return }
+            queue.async { self.readMore() }
+        }
     }
 
     // MARK: - Opening and closing
@@ -122,7 +134,8 @@ package final class Archive: MessageArchive {
             confined.writer = try ArchiveWriter(
                 file,
                 shardCount: shardCount,
-                settings: settings.writer
+                settings: settings.writer,
+                readBudget: readBudget
             )
             confined.file = file
             let contents = try file.contents(at: file.time)
@@ -217,6 +230,7 @@ package final class Archive: MessageArchive {
     package var reading: Reading {
         var reading = tally.withLock { $0 }
         reading.unstoredBytes = unstoredByteCount
+        reading.readBytes = readBudget.byteCount
         return reading
     }
 
@@ -240,19 +254,44 @@ package final class Archive: MessageArchive {
         for (shard, reply) in replies { send(shard, reply) }
         report(writer)
         if let file = confined.file {
-            reportDamage(of: file)
             reportClockStep(of: file)
             if isMisplaced || writer.error is ArchiveError { checkPlace(of: file) }
         }
-        if (writer.error as? SQLiteError)?.isDamage == true
-            || (writer.readError as? SQLiteError)?.isMalformed == true
-        {
-            renew(writer)
-        }
+        reportDamage(writer)
         tally.withLock { reading in
             (reading.transactions, reading.failures) = writer.counts
         }
+        scheduleReads(writer)
         setTimer()
+    }
+
+    /// Performs the next portion of the reads that wait.
+    private func readMore() {
+        guard let writer = confined.writer else { return }
+        for (shard, reply) in writer.read() { send(shard, reply) }
+        reportDamage(writer)
+        scheduleReads(writer)
+    }
+
+    /// Logs damaged rows, and replaces a file that is malformed.
+    private func reportDamage(_ writer: ArchiveWriter) {
+        if let file = confined.file { reportDamage(of: file) }
+        let isDamaged = (writer.error as? SQLiteError)?.isDamage == true
+        if isDamaged || (writer.readError as? SQLiteError)?.isMalformed == true { renew(writer) }
+    }
+
+    /// Schedules the next portion after what was posted meanwhile.
+    private func scheduleReads(_ writer: ArchiveWriter) {
+        let delayedCount = writer.reads.delayedCount
+        if exchange(&confined.delayedReadCount, with: delayedCount) != delayedCount {
+            settings.limitMet(.archiveReadBytes)
+        }
+        guard writer.reads.areReady, !confined.isReading else { return }
+        confined.isReading = true
+        queue.async {
+            self.confined.isReading = false
+            self.readMore()
+        }
     }
 
     /// Sets a file aside that has turned out to be malformed, and begins anew.
@@ -357,6 +396,7 @@ package final class Archive: MessageArchive {
         reportClockStep(of: file)
         let now = Clock.milliseconds
         if now >= confined.nextExpiry {
+            writer.releaseFrames()
             // Requests that have arrived meanwhile come first.
             let size = (try? file.usedByteCount()) ?? 0
             if size > settings.file.byteCountMax { settings.limitMet(.databaseBytes) }

@@ -26,6 +26,8 @@ package final class ArchiveWriter {
 
     private var storage: any ArchiveStorage
     private let settings: Settings
+    /// The reads that wait for their turn.
+    private(set) var reads: PendingReads
     /// The number of failures of each shard: groups of earlier epochs are dropped.
     private var epochs: [UInt64]
     /// The groups that are not confirmed.
@@ -48,8 +50,8 @@ package final class ArchiveWriter {
     /// The last error; `nil` after a success.
     package var error: (any Error)? { commitError ?? sessionError }
     private var commitError: (any Error)?
-    /// The error of the last read that has failed since the last call of ``perform(_:at:)``; `nil` for none.
-    package private(set) var readError: (any Error)?
+    /// The error of a read of the last portion; `nil` for none.
+    package var readError: (any Error)? { reads.error }
 
     /// Creates a writer that has written nothing.
     ///
@@ -57,14 +59,17 @@ package final class ArchiveWriter {
     ///   - storage: The file.
     ///   - shardCount: The number of shards.
     ///   - settings: The delays.
+    ///   - readBudget: The memory of what is read.
     /// - Throws: The storage's error.
     package init(
         _ storage: any ArchiveStorage,
         shardCount: Int,
-        settings: Settings = Settings()
+        settings: Settings = Settings(),
+        readBudget: ArchiveReadBudget = ArchiveReadBudget()
     ) throws {
         self.storage = storage
         self.settings = settings
+        reads = PendingReads(readBudget)
         epochs = Array(repeating: 0, count: shardCount)
         last = try storage.lastTransaction()
     }
@@ -80,7 +85,6 @@ package final class ArchiveWriter {
     /// - Returns: The replies, in order.
     package func perform(_ requests: [ArchiveRequest], at now: Int64) -> [Reply] {
         var replies: [Reply] = []
-        readError = nil
         for case .commit(let group) in requests where group.epoch == epochs[group.shard] {
             waiting.append(group)
         }
@@ -88,13 +92,22 @@ package final class ArchiveWriter {
         for case .sessions(let changes, let shard) in requests { sessions.append((shard, changes)) }
         if failingSince == nil { writeSessions(at: now, &replies) }
         // What was committed before a query is read by it.
-        for case .read(let query, let shard, let number) in requests {
-            var page: ArchivePage?
-            do { page = try storage.messages(query) } catch { readError = error }
-            replies.append((shard, .page(page, number: number)))
-        }
+        reads.append(requests)
+        reads.perform(by: storage, &replies)
         return replies
     }
+
+    /// Performs the next portion of the reads that wait.
+    ///
+    /// - Returns: The replies, in order.
+    package func read() -> [Reply] {
+        var replies: [Reply] = []
+        reads.perform(by: storage, &replies)
+        return replies
+    }
+
+    /// Releases the frames that reads have in common.
+    func releaseFrames() { reads.releaseFrames() }
 
     /// Continues with another storage, and refuses everything that is not confirmed.
     ///

@@ -147,10 +147,11 @@ public final class BrokerServer: Sendable {
         if let console { observers.append(console.feed) }
         do {
             let archive = Archive.Settings(configuration.recovery)
-                .map { settings in
-                    var settings = settings
-                    settings.limitMet = { limitHits.record($0, count: 1) }
-                    return Archive(settings, shardCount: shardCount, log: log) { shard, reply in
+                .map { archive in
+                    var archive = archive
+                    archive.readBytesMax = settings.archiveReadBytesMax
+                    archive.limitMet = { limitHits.record($0, count: 1) }
+                    return Archive(archive, shardCount: shardCount, log: log) { shard, reply in
                         mailboxes[shard].post(.archive(reply))
                     }
                 }

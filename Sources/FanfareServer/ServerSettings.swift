@@ -28,10 +28,14 @@ package final class ServerSettings: Sendable {
     let heldBytesMax: Int
     /// The maximum size of received data that one shard has not processed yet, in bytes of memory.
     let inboundBytesMax: Int
+    /// The maximum size of what is read from the archive and not yet queued for its client, in bytes.
+    let archiveReadBytesMax: Int
     /// The number of messages on a link between two shards from which triggers are refused with 503.
     package let lineLengthMax: Int
     /// The maximum of unprocessed received data over all shards, in bytes, however much memory there is.
     private static var inboundBytesTotalMax: Int { 128 << 20 }
+    /// The same of what is read from the archive.
+    private static var archiveReadBytesTotalMax: Int { 32 << 20 }
     /// How long a trigger waits for a congested channel before it is refused with 503.
     let triggerTimeout: Duration
     /// The number of members of a presence channel up to which each arrival and departure is announced at once.
@@ -76,10 +80,12 @@ package final class ServerSettings: Sendable {
         // evenly.
         handshakesMax = max(1, configuration.admission.handshakesMax / shardCount)
         let queuedBytesMax = configuration.queuedBytesTotalMax ?? Memory.available / 4
-        // One budget for both directions, so that their sum stays within the configured one.
+        // One budget for all directions, so that their sum stays within the configured one.
         let inboundBytesMax = min(queuedBytesMax / 4, Self.inboundBytesTotalMax)
         self.inboundBytesMax = inboundBytesMax / shardCount
-        heldBytesMax = (queuedBytesMax - inboundBytesMax) / shardCount
+        archiveReadBytesMax = min(queuedBytesMax / 8, Self.archiveReadBytesTotalMax)
+        let readBytesMax = configuration.recovery.database == nil ? 0 : archiveReadBytesMax
+        heldBytesMax = (queuedBytesMax - inboundBytesMax - readBytesMax) / shardCount
         retainedBytesMax = configuration.retainedBytesTotalMax ?? Memory.available / 8
         continuesInMemory = configuration.recovery.whenFailing == .memory
         unstoredBytesMax = configuration.recovery.unstoredBytesMax

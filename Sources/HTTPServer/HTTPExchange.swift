@@ -26,6 +26,9 @@ public final class HTTPExchange {
     /// The length of the request's content, in bytes.
     private(set) var contentLength = 0
 
+    /// Called when the request is answered, or its connection has ended: what only the answer needs can be given up.
+    public var ended: (() -> Void)?
+
     /// When it began to wait for its answer.
     var waitsSince: MonotonicTime?
 
@@ -91,6 +94,7 @@ public final class HTTPExchange {
         connection = nil
         outcome = nil
         next = nil
+        ended.take()?()
     }
 
     private func complete(_ outcome: consuming Outcome) {

@@ -54,6 +54,7 @@ public enum Limit: String, CaseIterable, Sendable {
     case retainedBytesTotal = "retained_bytes_total"
     case unstoredBytes = "unstored_bytes"
     case databaseBytes = "database_bytes"
+    case archiveReadBytes = "archive_read_bytes"
     case queuedBytes = "queued_bytes"
     case appQueuedBytes = "app_queued_bytes"
     case queuedBytesTotal = "queued_bytes_total"

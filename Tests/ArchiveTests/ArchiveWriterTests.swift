@@ -1,5 +1,6 @@
 import Broker
 import PusherProtocol
+import Synchronization
 import Testing
 
 @testable import Archive
@@ -139,8 +140,59 @@ import Testing
 
     @Test("A query reads what was posted ahead of it") func reads() {
         let query = ArchiveQuery(row: 1, HistoryQuery(), bytesMax: 10)
-        let requests = [group(1), ArchiveRequest.read(query, shard: 1, number: 5)]
+        let requests = [group(1), ArchiveRequest.read(query, ArchiveRead(), shard: 1, number: 5)]
         #expect(perform(requests, at: 0) == ["0 committed 1", "1 page 5 1"])
+    }
+
+    private let query = ArchiveQuery(row: 1, HistoryQuery(), bytesMax: 4_000)
+
+    @Test("Reads wait while results use up the budget; those that are given up are not performed")
+    func readBudget() throws {
+        let budget = ArchiveReadBudget(byteCountMax: 10_000)
+        let returnCount = Mutex(0)
+        budget.setHandler { returnCount.withLock { $0 += 1 } }
+        storage.frameLength = 3_000
+        let writer = try ArchiveWriter(storage, shardCount: 1, readBudget: budget)
+        var held: [ArchiveRead?] = (0..<5).map { _ in ArchiveRead() }
+        func post() -> [ArchiveWriter.Reply] {
+            let requests = held.enumerated()
+                .compactMap { number, read in
+                    read.map { ArchiveRequest.read(query, $0, shard: 0, number: UInt64(number)) }
+                }
+            return writer.perform(requests, at: 0)
+        }
+        #expect(post().map(\.reply.text) == ["page 0 0", "page 1 0"])
+        #expect(storage.readCount == 2 && !writer.reads.areReady && writer.reads.delayedCount == 1)
+        #expect(6_000...10_000 ~= budget.byteCount && writer.read().isEmpty)
+        held[2]?.cancel()
+        #expect(returnCount.withLock { $0 } == 0)
+        held[0] = nil
+        #expect(returnCount.withLock { $0 } == 1)
+        #expect(writer.read().map(\.reply.text) == ["page 2 0", "page 3 0"])
+        #expect(storage.readCount == 3 && writer.reads.delayedCount == 2)
+        held = []
+        #expect(returnCount.withLock { $0 } == 2 && budget.byteCount == 0)
+        #expect(writer.read().map(\.reply.text) == ["page 4 0"])
+        #expect(budget.byteCount == 0 && !writer.reads.areReady)
+    }
+
+    @Test("Reads are performed in portions, and equal frames are in memory once") func portions() {
+        storage.frameLength = 1 << 20
+        func address(_ reply: ArchiveWriter.Reply) -> UnsafeRawPointer? {
+            guard case .page(let page?, _) = reply.reply else { return nil }
+            return page.messages[0].frame.withUnsafeBytes { $0.baseAddress }
+        }
+        func read(_ number: UInt64) -> ArchiveRequest {
+            .read(query, ArchiveRead(), shard: 0, number: number)
+        }
+        var replies = writer.perform((0..<6).map(read), at: 0)
+        #expect(replies.count == 4 && writer.reads.areReady)
+        replies += writer.read()
+        #expect(replies.count == 6 && !writer.reads.areReady)
+        #expect(Set(replies.map(address)).count == 1)
+        writer.releaseFrames()
+        replies += writer.perform([read(6)], at: 0)
+        #expect(Set(replies.map(address)).count == 2)
     }
 }
 

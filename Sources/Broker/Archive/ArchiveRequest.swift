@@ -161,7 +161,7 @@ public enum ArchiveRequest: Sendable {
     /// Write a group.
     case commit(ArchiveGroup)
     /// Read messages, for the shard's request with this number.
-    case read(ArchiveQuery, shard: Int, number: UInt64)
+    case read(ArchiveQuery, ArchiveRead, shard: Int, number: UInt64)
     /// Write sessions, as soon as possible; the shard posts no more before ``ArchiveReply/sessionsWritten``.
     case sessions([SessionChange], shard: Int)
 }
@@ -174,7 +174,7 @@ public enum ArchiveReply: Sendable {
     case failed(epoch: UInt64)
     /// The file was set aside and begun anew: every stream needs another ID.
     case renewed
-    /// The answer to a request; `nil` if the file could not be read.
+    /// The answer to a request; `nil` if the file could not be read, or the request was given up.
     case page(ArchivePage?, number: UInt64)
     /// The shard's sessions are written.
     case sessionsWritten

@@ -80,8 +80,10 @@ struct ChannelsAPI {
         let query = try HistoryQuery(parameters)
         try app.checkRecovery()
         let address = ChannelAddress(app: app.id, name: name)
-        core.queries.history(query, of: address) { result in
-            guard let page = core.success(of: result, app, exchange) else { return }
+        let read = ArchiveRead()
+        exchange.ended = { read.cancel() }
+        core.queries.history(query, of: address, read) { result in
+            guard exchange.isOpen, let page = core.success(of: result, app, exchange) else { return }
             let last = app.issuedPosition(page.position, on: name)
             let asked = query.stream.map { ChannelPosition(stream: $0, serial: .max) }
                 .map { app.position(issuedAs: $0, on: name).stream }

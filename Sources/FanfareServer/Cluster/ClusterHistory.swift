@@ -26,7 +26,7 @@ extension ClusterHome {
         let portionMax = countMax(of: address)
         var countMax = min(portionMax, known.map { $0.count * 2 } ?? max(1, portionMax / 16))
         switch query.query {
-        case .history(_, let page):
+        case .history(_, let page, _):
             first = page.after.map { $0 + 1 } ?? 1
             if page.before == 0 { return }
             last = min(newest.serial, page.before.map { $0 - 1 } ?? .max)
@@ -68,7 +68,7 @@ extension ClusterHome {
         countMax: Int
     ) {
         let messages: [StoredMessage] = storedMessages(reply)
-        guard case .history(_, let page) = query.query else { return query.messages = messages }
+        guard case .history(_, let page, _) = query.query else { return query.messages = messages }
         for message in messages
         where message.time >= page.since ?? .min && message.time <= page.until ?? .max {
             query.length += message.frame.count

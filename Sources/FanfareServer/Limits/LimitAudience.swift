@@ -22,7 +22,7 @@ extension Limit {
             .members, .watchlist, .cachedEvents, .queuedBytes, .appQueuedBytes, .queuedBytesTotal:
             .clients
         case .recoveryPositions, .recoverySessions, .appRetainedBytes, .retainedBytesTotal,
-            .databaseBytes:
+            .databaseBytes, .archiveReadBytes:
             .returningClients
         case .answerTime, .triggerTime, .requestBodyTime, .requestBodyLength, .eventDataLength,
             .triggerChannels, .batchEvents, .requestRate, .triggerRate, .queryRate,

@@ -43,7 +43,7 @@ extension Limit {
             .clientEventRate, .faultRate:
             rateRule
         case .recoveryPositions, .recoverySessions, .appRetainedBytes, .retainedBytesTotal,
-            .unstoredBytes, .databaseBytes:
+            .unstoredBytes, .databaseBytes, .archiveReadBytes:
             recoveryRule
         case .subscriptions, .members, .watchlist, .cachedEvents, .idempotencyKeys, .queuedBytes,
             .appQueuedBytes, .queuedBytesTotal, .inboundBytes, .relayedEvents,
@@ -68,7 +68,8 @@ extension Limit {
                 "handshakes_max",
                 "refused clients that have not closed are closed at once, then the connections idle "
                     + "longest, for at least a second, with 503 and Retry-After in a request, then those "
-                    + "whose request has waited longest for its answer; new connections wait"
+                    + "whose request has waited longest for its answer; new connections wait; from seven "
+                    + "eighths on, answers end their connections"
             )
         case .appConnections: .app("connections_max", "the client is closed with 4004")
         case .authorizationTime:
@@ -161,6 +162,12 @@ extension Limit {
             LimitRule(
                 "recovery.database_bytes_max",
                 "the oldest messages of all stored channels are no longer kept"
+            )
+        case .archiveReadBytes:
+            .process(
+                "queued_bytes_total_max",
+                "the replay or history from the file waits until others are queued (an eighth of "
+                    + "queued_bytes_total_max, at most 32 MiB)"
             )
         default:
             .process(

@@ -47,6 +47,8 @@ struct LimitUsage {
             [Use(used: webhookCount, max: configuration.webhooks.queuedMax)]
         case .unstoredBytes:
             archive.map { [Use(used: $0.unstoredBytes, max: settings.unstoredBytesMax)] } ?? []
+        case .archiveReadBytes:
+            archive.map { [Use(used: $0.readBytes, max: settings.archiveReadBytesMax)] } ?? []
         case .databaseBytes:
             archive.map {
                 [Use(used: $0.fileBytes, max: configuration.recovery.databaseBytesMax)]

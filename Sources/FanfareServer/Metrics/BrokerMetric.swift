@@ -22,6 +22,7 @@ enum BrokerMetric: String, CaseIterable {
     case storeCommits = "fanfare_store_commits_total"
     case storeFailures = "fanfare_store_failures_total"
     case storeUnstoredBytes = "fanfare_store_unstored_bytes"
+    case storeReadBytes = "fanfare_store_read_bytes"
     case storeFileBytes = "fanfare_store_file_bytes"
     case storeDamagedSessions = "fanfare_store_damaged_sessions_total"
     case storeDamagedRows = "fanfare_store_damaged_rows_total"
@@ -76,6 +77,8 @@ enum BrokerMetric: String, CaseIterable {
         case .storeFailures:
             "Transactions that could not be written to the file of recovery.database."
         case .storeUnstoredBytes: "Bytes of events that wait for the file of recovery.database."
+        case .storeReadBytes:
+            "Bytes read from the file of recovery.database that are not queued for their clients yet."
         case .storeFileBytes: "Bytes of the file of recovery.database in use."
         case .storeDamagedSessions:
             "Sessions in the file of recovery.database that were damaged and are forgotten."

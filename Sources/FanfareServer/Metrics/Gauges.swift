@@ -121,6 +121,7 @@ actor Gauges {
 
     private func update(_ archive: Archive.Reading) {
         set(.storeUnstoredBytes, archive.unstoredBytes)
+        set(.storeReadBytes, archive.readBytes)
         set(.storeFileBytes, archive.fileBytes)
         count(
             .storeCommits,

@@ -92,6 +92,8 @@ package struct SubscriptionRequest: Sendable {
     package var socketID: SocketID
     /// The number of the request in the session.
     var number: UInt32
+    /// The read of the archive whose messages the grant has; its memory counts until they are queued.
+    var read: ArchiveRead?
 }
 
 /// A message between shards about users.

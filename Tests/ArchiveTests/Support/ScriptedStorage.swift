@@ -25,6 +25,9 @@ final class ScriptedStorage: ArchiveStorage {
     private(set) var reverted: [ArchiveChange] = []
     private(set) var durableCount = 0
     private(set) var number: UInt64 = 0
+    /// The length of the frame of the one message that a query finds; 0 for no message.
+    var frameLength = 0
+    private(set) var readCount = 0
 
     func lastTransaction() throws -> UInt64 {
         guard isReadable else { throw Failure() }
@@ -49,7 +52,13 @@ final class ScriptedStorage: ArchiveStorage {
     func revert(_ changes: [ArchiveChange]) throws { reverted += changes }
 
     func messages(_ query: ArchiveQuery) throws -> ArchivePage {
-        ArchivePage(messages: [], oldest: UInt64(written.count))
+        readCount += 1
+        let frame = [UInt8](repeating: 0, count: frameLength)
+        let message = StoredMessage(serial: 1, time: 0, except: nil, frame: frame)
+        return ArchivePage(
+            messages: frameLength > 0 ? [message] : [],
+            oldest: UInt64(written.count)
+        )
     }
 
     func removeExpired(at now: Int64) throws -> Bool { false }

@@ -103,6 +103,25 @@ import Testing
         #expect(answer.body.hasPrefix("The archive cannot be read at present"))
     }
 
+    @Test("A history is given up with its backend, a subscription with its client", arguments: shards)
+    func givenUp(shard: (Int, Int)) throws {
+        let waiting = try Waiting(Self.paths[0], on: shard.0, of: shard.1)
+        let history = try #require(waiting.archive.takeReads().first?.read)
+        #expect(history.isWanted)
+        waiting.peer.close()
+        waiting.stepped.turn { !history.isWanted }
+        let client = try waiting.stepped.client(of: shard.0)
+        let position = #"{"stream":"\#(Waiting.first.text)","serial":2}"#
+        let data = #"{"channel":"a","position":\#(position)}"#
+        client.send(Frames.text(#"{"event":"pusher:subscribe","data":\#(data)}"#))
+        waiting.stepped.settle()
+        let replay = try #require(waiting.archive.takeReads().first?.read)
+        #expect(replay.isWanted)
+        client.send(Frames.unsubscribe("a"))
+        waiting.stepped.settle()
+        #expect(!replay.isWanted)
+    }
+
     @Test("Behind a purge the answer is of the stream that it began", arguments: paths, shards)
     func purged(path: String, shard: (Int, Int)) throws {
         let waiting = try Waiting(path, on: shard.0, of: shard.1)

@@ -14,12 +14,12 @@ final class HeldArchive: MessageArchive {
     func post(_ request: ArchiveRequest) { requests.withLock { $0.append(request) } }
 
     /// The queries that wait, without those taken before.
-    func takeReads() -> [(query: ArchiveQuery, shard: Int, number: UInt64)] {
+    func takeReads() -> [(query: ArchiveQuery, read: ArchiveRead, shard: Int, number: UInt64)] {
         requests.withLock { requests in
             defer { requests = [] }
             return requests.compactMap {
-                guard case .read(let query, let shard, let number) = $0 else { return nil }
-                return (query, shard, number)
+                guard case .read(let query, let read, let shard, let number) = $0 else { return nil }
+                return (query, read, shard, number)
             }
         }
     }

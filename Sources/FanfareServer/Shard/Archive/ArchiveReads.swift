@@ -12,11 +12,12 @@ struct ArchiveReads {
 
     /// A subscription that needs messages which are no longer in memory.
     struct Subscription {
-        let request: SubscriptionRequest
+        var request: SubscriptionRequest
         let address: ChannelAddress
         let member: Member?
         /// `nil` for a client that does not track the channel.
         let position: PositionRequest?
+        let read = ArchiveRead()
         /// The number of attempts: the messages in memory may go on while the archive reads.
         var attempts = 1
     }
@@ -50,6 +51,7 @@ struct ArchiveReads {
             return subscription.request.socketID == id && subscription.address == address
         }
         guard let found else { return false }
+        if case .subscription(let subscription) = found.value { subscription.read.cancel() }
         waiting[found.key] = nil
         return true
     }
@@ -127,13 +129,13 @@ extension ChannelService {
                     calendarOffset: context.calendarOffset
                 )
         else { return false }
-        read(query, for: .subscription(subscription))
+        read(query, subscription.read, for: .subscription(subscription))
         return true
     }
 
-    private func read(_ query: ArchiveQuery, for item: ArchiveReads.Waiting) {
+    private func read(_ query: ArchiveQuery, _ read: ArchiveRead, for item: ArchiveReads.Waiting) {
         let number = archiveReads.add(item)
-        context.archive?.post(.read(query, shard: context.shard, number: number))
+        context.archive?.post(.read(query, read, shard: context.shard, number: number))
     }
 
     /// Asks the archive for what a query wants to know, if the messages in memory do not have all of it, and has it forget
@@ -146,8 +148,10 @@ extension ChannelService {
             return false
         }
         let stored: ArchiveQuery?
+        var read = ArchiveRead()
         switch query {
-        case .history(_, let page):
+        case .history(_, let page, let asked):
+            read = asked
             stored = openStream(at: address)
                 .flatMap { state.streams[$0].archiveQuery(for: page) }
         case .trace(_, let serial):
@@ -156,7 +160,7 @@ extension ChannelService {
         case .counts, .users, .cached, .state, .purge, .terminate: stored = nil
         }
         guard let stored else { return false }
-        read(stored, for: .query(query, row: stored.row, reply))
+        self.read(stored, read, for: .query(query, row: stored.row, reply))
         return true
     }
 
@@ -178,6 +182,7 @@ extension ChannelService {
                 // What is missing between the file and memory is a gap, which no attempt has closed.
                 archived = ArchivedMessages()
             }
+            subscription.request.read = subscription.read
             addSubscriber(
                 subscription.request,
                 to: subscription.address,

@@ -40,7 +40,7 @@ extension ChannelService {
             var count = count(of: address)
             count.position = position
             return [count]
-        case .history(let address, let query):
+        case .history(let address, let query, _):
             guard keepsMessages(at: address) else { return [failed(address, .keepsNothing)] }
             var count = count(of: address)
             count.history = openStream(at: address).map {

@@ -24,8 +24,8 @@ package enum ShardQuery: Sendable {
     case cached(ChannelAddress)
     /// The counts of this channel, its cached event, and the position of its last message.
     case state(ChannelAddress)
-    /// Messages that this channel keeps.
-    indirect case history(ChannelAddress, HistoryQuery)
+    /// Messages that this channel keeps; the read is given up when the backend has gone.
+    indirect case history(ChannelAddress, HistoryQuery, ArchiveRead)
     /// What is known of this message of the channel.
     indirect case trace(ChannelAddress, serial: UInt64)
     /// Drop what this channel keeps: the position of the stream that begins.
@@ -39,7 +39,7 @@ package enum ShardQuery: Sendable {
         switch self {
         case .counts, .terminate: nil
         case .users(let address), .cached(let address), .state(let address),
-            .history(let address, _), .trace(let address, _), .purge(let address):
+            .history(let address, _, _), .trace(let address, _), .purge(let address):
             address
         }
     }

@@ -46,12 +46,21 @@ final class ScatterGather {
     }
 
     /// Queries messages that a channel keeps.
+    ///
+    /// - Parameters:
+    ///   - query: The messages.
+    ///   - address: The channel.
+    ///   - read: The read, if the archive is asked; its memory counts until `finish` returns.
+    ///   - finish: Receives the page.
     func history(
         _ query: HistoryQuery,
         of address: ChannelAddress,
+        _ read: ArchiveRead,
         finish: @escaping (Result<HistoryPage, QueryFailure>) -> Void
     ) {
-        askHome(.history(address, query), of: address, \.history, finish: finish)
+        askHome(.history(address, query, read), of: address, \.history) { result in
+            withExtendedLifetime(read) { finish(result) }
+        }
     }
 
     /// Queries what is known of a message; `nil` if the channel has no stream.

@@ -7,6 +7,8 @@ struct ClientNames {
     private static var countMax: Int { 256 }
     /// The maximum length of a name with its version, in characters.
     private static var lengthMax: Int { 64 }
+    /// The maximum length of a stored query, in bytes; clients with a longer one have no name.
+    private static var queryLengthMax: Int { 512 }
 
     /// The queries of connection URLs, of which clients with one version of a library send the same.
     private var entries: [(query: [UInt8], name: String)] = [([], "")]
@@ -25,7 +27,7 @@ struct ClientNames {
             entries.firstIndex { $0.query.elementsEqual(query) }
         }
         if let known { return UInt16(known) }
-        guard entries.count < Self.countMax else { return 0 }
+        guard query.count <= Self.queryLengthMax, entries.count < Self.countMax else { return 0 }
         let parameters = QueryParameters(parsing: query)
         let words = [parameters["client"], parameters["version"]].compactMap(\.self)
         let name = words.joined(separator: " ").unicodeScalars.prefix(Self.lengthMax)

@@ -1,0 +1,75 @@
+import Broker
+import Primitives
+
+/// The reads of all shards that wait for their turn, in order.
+///
+/// A read waits while the results of others use up the budget; one that is given up meanwhile is not performed. Between
+/// portions of them, transactions have their turn.
+struct PendingReads {
+    private struct Entry {
+        let query: ArchiveQuery
+        let read: ArchiveRead
+        let shard: Int
+        let number: UInt64
+        /// Whether the read was found to have no room.
+        var hasWaited = false
+    }
+
+    /// The size of the results after which transactions have their turn, in bytes.
+    private static var portionMax: Int { 4 << 20 }
+    /// What a read counts at least: one without a result takes time, too.
+    private static var portionMin: Int { 4 << 10 }
+
+    private let budget: ArchiveReadBudget
+    private var line = Queue<Entry>()
+    private var recent = RecentFrames()
+    private var hasRoom = true
+    /// The number of reads that had to wait for room.
+    private(set) var delayedCount = 0
+    /// Why the last portion lacks a page; `nil` if it does not.
+    private(set) var error: (any Error)?
+
+    init(_ budget: ArchiveReadBudget) { self.budget = budget }
+
+    /// Whether there are reads for which no lack of room is known.
+    var areReady: Bool { hasRoom && !line.isEmpty }
+
+    mutating func append(_ requests: [ArchiveRequest]) {
+        for case .read(let query, let read, let shard, let number) in requests {
+            line.append(Entry(query: query, read: read, shard: shard, number: number))
+        }
+    }
+
+    /// Performs a portion of the reads.
+    mutating func perform(by storage: any ArchiveStorage, _ replies: inout [ArchiveWriter.Reply]) {
+        (hasRoom, error) = (true, nil)
+        var rest = Self.portionMax
+        while rest > 0, let next = line.first {
+            var page: ArchivePage?
+            if next.read.isWanted {
+                guard next.read.charge(next.query.bytesMax, to: budget) else { return wait() }
+                do {
+                    var found = try storage.messages(next.query)
+                    recent.share(&found, of: next.query.row)
+                    page = found
+                } catch { self.error = error }
+                let byteCount = page?.memoryByteCount ?? 0
+                next.read.resize(to: byteCount)
+                rest -= byteCount
+            }
+            rest -= Self.portionMin
+            line.removeFirst()
+            replies.append((next.shard, .page(page, number: next.number)))
+        }
+    }
+
+    /// Releases the frames that reads have in common; called about once a second, so that purged messages do not stay.
+    mutating func releaseFrames() { recent.removeAll() }
+
+    private mutating func wait() {
+        hasRoom = false
+        guard !line[0].hasWaited else { return }
+        line[0].hasWaited = true
+        delayedCount += 1
+    }
+}

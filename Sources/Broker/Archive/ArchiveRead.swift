@@ -1,0 +1,106 @@
+import Synchronization
+
+/// The memory of what is read from the archive: from just before it is read until it is queued for its client.
+///
+/// From then on the budgets of queues count it. Shared by the archive and all shards.
+public final class ArchiveReadBudget: Sendable {
+    private struct State {
+        var byteCount = 0
+        /// Whether a read was refused, so that a return of bytes has to be reported.
+        var isAwaited = false
+        var bytesReturned: @Sendable () -> Void = {}
+    }
+
+    private let byteCountMax: Int
+    private let state = Mutex(State())
+
+    /// Creates an unused budget.
+    ///
+    /// - Parameter byteCountMax: The limit, in bytes. A single read may exceed it.
+    public init(byteCountMax: Int = .max) { self.byteCountMax = byteCountMax }
+
+    /// The number of bytes in memory.
+    public var byteCount: Int { state.withLock { $0.byteCount } }
+
+    /// Sets what is called, on any thread, when bytes are returned after a read was refused.
+    public func setHandler(_ bytesReturned: @escaping @Sendable () -> Void) {
+        state.withLock { $0.bytesReturned = bytesReturned }
+    }
+
+    /// Charges a read, if it fits or if there is no other.
+    fileprivate func charge(_ byteCount: Int) -> Bool {
+        state.withLock { state in
+            let (sum, overflows) = state.byteCount.addingReportingOverflow(byteCount)
+            guard state.byteCount == 0 || !overflows && sum <= byteCountMax else {
+                state.isAwaited = true
+                return false
+            }
+            state.byteCount = sum
+            return true
+        }
+    }
+
+    fileprivate func add(_ byteCount: Int) {
+        let bytesReturned = state.withLock { state in
+            state.byteCount += byteCount
+            guard byteCount < 0, state.isAwaited else { return nil as (@Sendable () -> Void)? }
+            state.isAwaited = false
+            return state.bytesReturned
+        }
+        bytesReturned?()
+    }
+}
+
+/// One read of the archive: whether its result is still wanted, and the memory that it takes.
+///
+/// Whatever keeps the result keeps this object; its bytes go back to the budget with the last reference.
+public final class ArchiveRead: Sendable {
+    private let wanted = Atomic(true)
+    private let charged = Mutex<(budget: ArchiveReadBudget, byteCount: Int)?>(nil)
+
+    /// Creates a read that is not charged.
+    public init() {}
+
+    deinit { resize(to: 0) }
+
+    /// Whether the result is still wanted.
+    public var isWanted: Bool { wanted.load(ordering: .relaxed) }
+
+    /// Gives the read up: its client has gone.
+    public func cancel() { wanted.store(false, ordering: .relaxed) }
+
+    /// Charges the read before it is performed.
+    ///
+    /// - Parameters:
+    ///   - byteCount: The maximum size of the result, in bytes.
+    ///   - budget: The budget.
+    /// - Returns: Whether there is room for it; otherwise it has to wait.
+    public func charge(_ byteCount: Int, to budget: ArchiveReadBudget) -> Bool {
+        resize(to: 0)
+        guard budget.charge(byteCount) else { return false }
+        charged.withLock { $0 = (budget, byteCount) }
+        return true
+    }
+
+    /// Changes the charge to the size of the result.
+    ///
+    /// - Parameter byteCount: The size, in bytes.
+    public func resize(to byteCount: Int) {
+        let change: (budget: ArchiveReadBudget, byteCount: Int)? = charged.withLock { charged in
+            guard let former = charged else { return nil }
+            charged = byteCount > 0 ? (former.budget, byteCount) : nil
+            return (former.budget, byteCount - former.byteCount)
+        }
+        if let change { change.budget.add(change.byteCount) }
+    }
+}
+
+extension ArchivePage {
+    /// The memory of the messages, in bytes.
+    public var memoryByteCount: Int {
+        messages.reduce(0) { $0 + $1.frame.count + Self.messageOverhead }
+    }
+
+    /// The memory of a message in addition to its frame.
+    private static var messageOverhead: Int { MemoryLayout<StoredMessage>.stride + 32 }
+}
