@@ -1,5 +1,6 @@
 import Broker
 import Net
+import Primitives
 import PusherProtocol
 import RESP
 import Redis
@@ -20,8 +21,10 @@ extension ClusterHome {
                 remote.attaching = nil
                 setCountedSubscriptions(0, of: remote)
                 remote.catchingUpCost = 0
+                remote.queuedIn = nil
             }
         }
+        store.attachmentQueue = Queue()
         (store.behind, store.unvisited, store.refused, store.catchingUpCost) = ([], [], [], 0)
     }
 

@@ -38,7 +38,43 @@ extension ClusterHome {
     func attach(_ remote: RemoteChannel) {
         // A channel that is behind finds out first what it has missed.
         guard store(of: remote).isOpen, !remote.isBehind, remote.attaching == nil else { return }
+        guard !isQueued(remote) else { return }
         sendAttach(remote, interestsOfWaiting(on: remote))
+    }
+
+    /// Queues a channel that is to be attached or detached, if Redis has as many such calls as it may.
+    ///
+    /// A client may subscribe to thousands of channels at once, and leave them: events of others do not wait for all of them.
+    ///
+    /// - Returns: Whether it is queued.
+    func isQueued(_ remote: RemoteChannel) -> Bool {
+        let store = store(of: remote)
+        guard !store.attachmentQueue.isEmpty
+            || store.unansweredAttachmentCount >= ClusterStore.attachmentsMax
+        else { return false }
+        if remote.queuedIn !== store {
+            remote.queuedIn = store
+            store.attachmentQueue.append(remote)
+        }
+        return true
+    }
+
+    /// Attaches the node to the next channels of the queue, or detaches it, as their subscriptions are by now.
+    func changeNextAttachments(in store: ClusterStore) {
+        while store.isOpen, store.unansweredAttachmentCount < ClusterStore.attachmentsMax,
+            let remote = store.attachmentQueue.first
+        {
+            store.attachmentQueue.removeFirst()
+            remote.queuedIn = nil
+            guard remotes[remote.address] === remote, self.store(of: remote) === store,
+                !remote.isBehind, remote.attaching == nil
+            else { continue }
+            if subscriptionCount(of: remote) == 0 {
+                endAttachment(to: remote)
+            } else if !remote.waiting.isEmpty {
+                sendAttach(remote, interestsOfWaiting(on: remote))
+            }
+        }
     }
 
     /// What the subscriptions that are granted next need to know of their channel.

@@ -97,8 +97,12 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
             lacksMemory(error)
         }
         readAnswered(call, reply)
-        guard home.slots != nil else { return home.received(reply, to: call.purpose, on: self) }
-        home.received(reply, to: call, inRedisCluster: self)
+        if home.slots == nil {
+            home.received(reply, to: call.purpose, on: self)
+        } else {
+            home.received(reply, to: call, inRedisCluster: self)
+        }
+        home.changeNextAttachments(in: self)
     }
 
     func received(push: borrowing RESPView, on connection: RedisConnection) {

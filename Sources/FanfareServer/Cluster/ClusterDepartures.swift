@@ -64,15 +64,19 @@ extension ClusterHome {
     }
 
     private func detach(_ remote: RemoteChannel) {
-        if remote.countedSubscriptions > 0 {
-            setCountedSubscriptions(0, of: remote)
-            sendDetach(remote)
-        }
+        if remote.countedSubscriptions > 0, !isQueued(remote) { endAttachment(to: remote) }
         guard remote.vacantSince == nil else { return }
         let now = context.reactor.now
         remote.vacantSince = now
         vacant.append((remote, now))
         startTimer(.vacancies, after: Self.vacancyTime)
+    }
+
+    /// Detaches the node, if it is attached.
+    func endAttachment(to remote: RemoteChannel) {
+        guard remote.countedSubscriptions > 0 else { return }
+        setCountedSubscriptions(0, of: remote)
+        sendDetach(remote)
     }
 
     private func sendDetach(_ remote: RemoteChannel) {
@@ -104,8 +108,10 @@ extension ClusterHome {
             else { break }
             vacant.removeFirst()
             guard remotes[remote.address] === remote, remote.vacantSince == since else { continue }
-            guard remote.attaching == nil, subscriptionCount(of: remote) == 0 else {
-                // A subscription waits for Redis, and may be given up.
+            guard remote.attaching == nil, remote.queuedIn == nil,
+                subscriptionCount(of: remote) == 0
+            else {
+                // A subscription waits for Redis, and may be given up; or Redis is to be told of the end of the last.
                 remote.vacantSince = now
                 vacant.append((remote, now))
                 continue

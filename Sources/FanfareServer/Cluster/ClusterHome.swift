@@ -85,6 +85,14 @@ final class ClusterHome: SharedHome {
             default: false
             }
         }
+
+        /// Whether it attaches the node to channels, or detaches it.
+        var changesAttachment: Bool {
+            switch self {
+            case .attach, .detach: true
+            default: false
+            }
+        }
     }
 
     let context: ShardContext

@@ -31,6 +31,12 @@ final class ClusterStore {
     var calls: [CallID: Unanswered] = [:]
     /// The number of unanswered batches of messages.
     private(set) var unansweredBatchCount = 0
+    /// The most calls of `attach` and `detach` that are unanswered: an event waits at Redis for no more of them.
+    static var attachmentsMax: Int { 32 }
+    /// The number of unanswered calls of `attach` and `detach`.
+    private(set) var unansweredAttachmentCount = 0
+    /// The channels to which the node is attached, or from which it is detached, after the answers to other calls.
+    var attachmentQueue = Queue<RemoteChannel>()
     /// Of a store that stands for the way of one partition between two others.
     var transit: PartitionTransit?
     /// Whether it has no partitions any more, and is not used again.
@@ -141,6 +147,7 @@ final class ClusterStore {
                 calls[id] = Unanswered(purpose: purpose, partition: partition, isRead: isRead)
             }
             if purpose?.endsBatch == true { unansweredBatchCount += 1 }
+            if purpose?.changesAttachment == true { unansweredAttachmentCount += 1 }
             return true
         } catch {
             // Redis is far behind, or gone: another connection begins with what is known by then.
@@ -161,13 +168,14 @@ final class ClusterStore {
     func takeAnswered(_ id: CallID) -> Unanswered? {
         let call = calls.removeValue(forKey: id)
         if call?.purpose.endsBatch == true { unansweredBatchCount -= 1 }
+        if call?.purpose.changesAttachment == true { unansweredAttachmentCount -= 1 }
         return call
     }
 
     /// Removes and returns the calls that will not be answered, in their order; then the reads that were not sent.
     @discardableResult
     func takeUnanswered() -> [ClusterHome.Call] {
-        unansweredBatchCount = 0
+        (unansweredBatchCount, unansweredAttachmentCount) = (0, 0)
         return exchange(&calls, with: [:]).sorted { $0.key < $1.key }.map(\.value.purpose)
             + reads.removeAll()
     }

@@ -39,6 +39,8 @@ final class RemoteChannel {
     var isSubscribed = false
     /// What the call of `attach` that was sent reads; `nil` if none is unanswered.
     var attaching: PartitionCalls.Interests?
+    /// The store in whose queue it waits to be attached or detached; `nil` if it does not wait.
+    weak var queuedIn: ClusterStore?
     /// The number of subscriptions that Redis has counted; 0 if the node is not attached.
     fileprivate(set) var countedSubscriptions = 0
     /// The number of subscriptions on all nodes, as of what Redis has said last; `nil` before.

@@ -160,4 +160,23 @@ import Testing
         store.hasMemory()
         #expect(store.isolation == .none && store.status.lastFault == nil)
     }
+
+    @Test("Channels are attached in their order, and what was left meanwhile is not attached")
+    func attachmentQueue() throws {
+        let first = try subscribe(1, to: 0)
+        // Another channel is ahead of them.
+        store.attachmentQueue.append(first)
+        store.isOpen = true
+        for number in 1..<100 { try subscribe(1, to: number) }
+        let remotes = try (1..<100).map { try #require(cluster.remotes[try address($0)]) }
+        #expect(store.attachmentQueue.count == 100)
+        #expect(remotes.allSatisfy { $0.queuedIn === store && $0.attaching == nil })
+        try subscribe(2, to: 5)
+        #expect(store.attachmentQueue.count == 100)
+        _ = cluster.withdraw(SocketID(1, 1), from: try address(7))
+        #expect(store.attachmentQueue.count == 100)
+        // The connection is lost: after the next one they are attached by another way.
+        cluster.fallBehind(in: store)
+        #expect(store.attachmentQueue.isEmpty && remotes.allSatisfy { $0.queuedIn == nil })
+    }
 }
