@@ -4,7 +4,7 @@ import PusherProtocol
 /// The sessions of one app whose home is one shard; see ``SessionHome``.
 struct AppSessions: Sendable {
     var sessions = SessionTable()
-    /// When a session was last forgotten before its time, in milliseconds since 1970.
+    /// When a session was last forgotten before its time.
     private(set) var lastEviction: Int64?
     /// The sessions that were forgotten after their time, and when.
     private(set) var forgotten: [SessionKey: Int64] = [:]
@@ -33,7 +33,7 @@ struct AppSessions: Sendable {
         return nil
     }
 
-    /// Called when a session is forgotten before its time, which is in milliseconds since 1970.
+    /// Called when a session is forgotten before its time.
     mutating func evicted(at time: Int64) { lastEviction = max(lastEviction ?? time, time) }
 
     /// Remembers that a session was forgotten after its time.
@@ -42,7 +42,7 @@ struct AppSessions: Sendable {
         forgettings.append((key, now))
     }
 
-    /// Forgets the sessions that have been parked for `ageMax` milliseconds, and what is remembered of those.
+    /// Forgets the sessions that have been parked for `ageMax` milliseconds.
     ///
     /// - Returns: The keys of the sessions.
     mutating func removeExpired(at moment: SessionHome.Moment, ageMax: Int64) -> [SessionKey] {
@@ -54,17 +54,24 @@ struct AppSessions: Sendable {
             forget(key, at: moment.now)
             keys.append(key)
         }
-        while let (key, since) = forgettings.first,
-            moment.now - since >= SessionHome.clockTolerance
-        {
-            forgettings.removeFirst()
-            if forgotten[key] == since { forgotten[key] = nil }
-        }
         // By then the age of a token alone says as much.
-        if let last = lastEviction, moment.calendar - last > SessionHome.clockTolerance + ageMax {
+        if let last = lastEviction, moment.now - last > SessionHome.clockTolerance + ageMax {
             lastEviction = nil
         }
         return keys
+    }
+
+    /// Removes what is remembered of sessions that were forgotten up to a time.
+    ///
+    /// - Returns: When the last of them was forgotten; `nil` for none.
+    mutating func removeForgotten(before end: Int64) -> Int64? {
+        var last: Int64?
+        while let (key, since) = forgettings.first, since <= end {
+            forgettings.removeFirst()
+            last = since
+            if forgotten[key] == since { forgotten[key] = nil }
+        }
+        return last
     }
 }
 

@@ -40,8 +40,12 @@ public struct SessionHome: Sendable {
 
     var apps: [AppID: AppSessions] = [:]
     let shardCount: Int
-    /// The calendar time before which sessions may have existed that are not known here; `nil` for none.
+    /// The time before which sessions may have existed that are not known here, by the calendar as first read; `nil` for
+    /// none.
     var unknownBefore: Int64?
+    var calendar = SessionCalendar()
+    /// When the last session was forgotten of those that are no longer remembered as such.
+    private var lastForgotten: Int64?
     /// The sessions that have changed while they have no connection; `nil` if nobody asks.
     var changed: Set<SessionAddress>?
 
@@ -54,6 +58,9 @@ public struct SessionHome: Sendable {
         self.shardCount = shardCount
         unknownBefore = start
     }
+
+    /// Reads the calendar, so that it is known when it is set.
+    public mutating func readCalendar(at moment: Moment) { calendar.update(moment) }
 
     /// The number of sessions, parked ones included.
     public var count: Int { apps.values.reduce(0) { $0 + $1.sessions.count } }
@@ -78,6 +85,7 @@ public struct SessionHome: Sendable {
         _ settings: RecoverySettings,
         at moment: Moment
     ) -> [Effect] {
+        calendar.update(moment)
         let (app, key) = (claim.address.app, claim.address.key)
         var sessions = apps.removeValue(forKey: app) ?? AppSessions()
         defer { apps[app] = sessions }
@@ -175,7 +183,7 @@ public struct SessionHome: Sendable {
         let sessionsMax = max(1, settings.sessionsMax / shardCount)
         if sessions.sessions.count >= sessionsMax {
             effects.append(.limitMet(.recoverySessions))
-            sessions.evicted(at: moment.calendar)
+            sessions.evicted(at: moment.now)
             guard let evicted = sessions.evictLongestParked() else {
                 let answer = SessionAnswer.full(
                     sessionsMax: settings.sessionsMax,
@@ -193,7 +201,8 @@ public struct SessionHome: Sendable {
     }
 
     /// Whether a session that is not known has certainly never been: its token was created behind everything that this
-    /// home may have forgotten.
+    /// home may have forgotten, by each calendar; or just now by one, and nothing was forgotten for so long that the
+    /// calendars do not matter.
     private func isNew(
         _ claim: SessionClaim,
         _ sessions: AppSessions,
@@ -201,12 +210,22 @@ public struct SessionHome: Sendable {
         at moment: Moment
     ) -> Bool {
         guard sessions.forgotten[claim.address.key] == nil else { return false }
-        let forgottenUntil = [unknownBefore, sessions.lastEviction].compactMap { $0 }.max()
-        return claim.isNew(
-            behind: forgottenUntil,
-            sessionAge: settings.sessionAge,
-            at: moment.calendar
-        )
+        let unknown = unknownBefore.map { $0 - (calendar.first ?? 0) }
+        let forgottenUntil = [unknown, sessions.lastEviction].compactMap { $0 }.max()
+        let offsets = calendar.offsets
+        let isNew = offsets.allSatisfy { offset in
+            claim.isNew(
+                behind: forgottenUntil.map { $0 + offset },
+                sessionAge: settings.sessionAge,
+                at: moment.now + offset
+            )
+        }
+        guard !isNew, offsets.count > 1 else { return isNew }
+        let last = [forgottenUntil, lastForgotten].compactMap { $0 }.max()
+        return moment.now - (last ?? .min / 2) > calendar.spread + 2 * Self.clockTolerance
+            && offsets.contains {
+                (claim.createdAt &- moment.now &- $0).magnitude <= Self.clockTolerance
+            }
     }
 
     /// Forgets the sessions that have been parked for longer than the app's limit.
@@ -215,10 +234,17 @@ public struct SessionHome: Sendable {
     ///   - moment: The time.
     ///   - ageMax: The limit of an app, in seconds; `nil` for an app that is no longer served.
     public mutating func removeExpired(at moment: Moment, ageMax: (AppID) -> Int?) {
+        calendar.update(moment)
+        // As long as a token of such a session could be taken for a new one.
+        let memory =
+            Self.clockTolerance + (calendar.spread == 0 ? 0 : calendar.spread + Self.clockTolerance)
         for app in Array(apps.keys) {
             let ageMax = Int64(ageMax(app) ?? 0) * 1_000
             let forgotten = apps[app]?.removeExpired(at: moment, ageMax: ageMax) ?? []
             noteForgotten(forgotten, of: app)
+            if let last = apps[app]?.removeForgotten(before: moment.now - memory) {
+                lastForgotten = max(lastForgotten ?? last, last)
+            }
             if apps[app]?.isEmpty == true { apps[app] = nil }
         }
     }

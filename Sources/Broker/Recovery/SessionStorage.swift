@@ -44,9 +44,11 @@ extension SessionHome {
     ///
     /// They are complete once every client is disconnected and the messages between shards are read.
     public func stored(at moment: Moment) -> StoredSessions {
-        var stored = StoredSessions(isComplete: true, unknownBefore: unknownBefore)
+        let offset = moment.calendarOffset
+        let unknown = unknownBefore.map { $0 - (calendar.first ?? offset) + offset }
+        var stored = StoredSessions(isComplete: true, unknownBefore: unknown)
         for (app, sessions) in apps {
-            stored.evictions[app] = sessions.lastEviction
+            stored.evictions[app] = sessions.lastEviction.map { $0 + offset }
             for (key, session) in sessions.sessions.all {
                 let address = SessionAddress(app: app, key: key)
                 if let parked = session.stored(address, at: moment) {
@@ -78,21 +80,25 @@ extension SessionHome {
         at moment: Moment,
         sessionsMax: (AppID) -> Int?
     ) {
+        calendar.update(moment)
         for session in stored.sessions.sorted(by: { $0.parkedAt ?? .max < $1.parkedAt ?? .max })
         where session.address.home(among: shardCount) == shard {
             restore(session, isComplete: stored.isComplete, at: moment)
             if session.parkedAt == nil { note(session.address) }
         }
         for (app, time) in stored.evictions {
-            apps[app, default: AppSessions()].evicted(at: time)
+            apps[app, default: AppSessions()].evicted(at: time - moment.calendarOffset)
         }
-        if stored.isComplete { unknownBefore = stored.unknownBefore }
+        if stored.isComplete {
+            let offset = moment.calendarOffset
+            unknownBefore = stored.unknownBefore.map { $0 - offset + (calendar.first ?? offset) }
+        }
         for app in Array(apps.keys) {
             let countMax = sessionsMax(app).map { max(1, $0 / shardCount) } ?? 0
             while let count = apps[app]?.sessions.count, count > countMax,
                 let key = apps[app]?.evictLongestParked()
             {
-                apps[app]?.evicted(at: moment.calendar)
+                apps[app]?.evicted(at: moment.now)
                 noteForgotten([key], of: app)
             }
         }

@@ -83,6 +83,47 @@ import Testing
         )
     }
 
+    @Test(
+        "A calendar that is set makes no new token unknown, whichever time its device has",
+        arguments: [660, -660, 3_600, -3_600] as [Int64],
+        [false, true]
+    )
+    func calendarSteps(step: Int64, deviceFollows: Bool) throws {
+        let home = SessionHomeModel()
+        _ = home.claim(1, at: 0)
+        home.step = step
+        let device = deviceFollows ? step : 0
+        #expect(text(home.claim(2, key: 2, created: 60 + device, at: 60)) == ["2 owns"])
+        // Known ones are found by their key.
+        try home.handOver(1, serial: 7, at: 70)
+        #expect(text(home.claim(3, at: 80)) == ["3 owns 7"])
+    }
+
+    @Test(
+        "After the calendar was set, a forgotten session is not taken for a new one",
+        arguments: [660, -660] as [Int64]
+    )
+    func forgottenAcrossSteps(step: Int64) throws {
+        let home = SessionHomeModel()
+        _ = home.claim(1, created: 0, at: 0)
+        try home.handOver(1, at: 10)
+        home.expire(at: 310)
+        home.expire(at: 310 + 121)
+        home.step = step
+        for now in stride(from: Int64(432), to: 2_500, by: 10) {
+            home.expire(at: now)
+            let former = home.home
+            #expect(text(home.claim(2, created: 0, at: now)) == ["2 owns unknown"], "\(now)")
+            home.home = former
+        }
+        // From when nothing was forgotten for long, those created now are new by either time.
+        for created in [2_500, 2_500 + step] {
+            let former = home.home
+            #expect(text(home.claim(3, key: 3, created: created, at: 2_500)) == ["3 owns"])
+            home.home = former
+        }
+    }
+
     @Test("A forgotten session is remembered as long as its token could be new")
     func forgets() throws {
         let home = SessionHomeModel()

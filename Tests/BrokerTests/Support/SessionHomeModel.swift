@@ -10,13 +10,15 @@ final class SessionHomeModel {
     var home: SessionHome
     var settings = RecoverySettings(sessionsMax: 10)
     let app = AppID("1")
+    /// By how much the calendar was set, in seconds.
+    var step: Int64 = 0
 
     init(isFirst: Bool = true, shards: Int = 1) {
         home = SessionHome(shardCount: shards, start: isFirst ? nil : Self.epoch * 1_000)
     }
 
     func moment(_ now: Int64) -> SessionHome.Moment {
-        SessionHome.Moment(now: now * 1_000, calendar: (Self.epoch + now) * 1_000)
+        SessionHome.Moment(now: now * 1_000, calendar: (Self.epoch + now + step) * 1_000)
     }
 
     func address(_ key: UInt64) -> SessionAddress {

@@ -43,6 +43,7 @@ final class SessionService: TimerTarget {
             shardCount: context.shardCount,
             start: context.reactor.unixMilliseconds
         )
+        home.readCalendar(at: moment)
         guard context.archive != nil || context.settings.cluster != nil else { return }
         if context.archive != nil { home.noteChanges() }
         checkpoints = SessionCheckpoints(context, self)
