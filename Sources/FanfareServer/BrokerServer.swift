@@ -16,16 +16,25 @@ import Webhooks
 public final class BrokerServer: Sendable {
     /// The addresses on which a broker listens.
     public struct Addresses: Sendable {
-        /// WebSocket and HTTP without TLS.
-        public var plain: SocketAddress?
-        /// WebSocket and HTTP over TLS.
-        public var tls: SocketAddress?
+        /// WebSocket and HTTP without TLS, one for each of `listen.host`.
+        public var plainAll: [SocketAddress] = []
+        /// WebSocket and HTTP over TLS, one for each of `listen.host`.
+        public var tlsAll: [SocketAddress] = []
         /// WebSocket and HTTP on a Unix-domain socket.
         public var unix: SocketAddress?
-        /// The metrics.
-        public var metrics: SocketAddress?
-        /// The console on a listener of its own.
-        public var console: SocketAddress?
+        /// The metrics, one for each of `metrics.host`.
+        public var metricsAll: [SocketAddress] = []
+        /// The console on its own listeners, one for each of `console.host`.
+        public var consoleAll: [SocketAddress] = []
+
+        /// The first address without TLS; `nil` without one, as for the others.
+        public var plain: SocketAddress? { plainAll.first }
+        /// The first address with TLS.
+        public var tls: SocketAddress? { tlsAll.first }
+        /// The first address of the metrics.
+        public var metrics: SocketAddress? { metricsAll.first }
+        /// The first address of the console.
+        public var console: SocketAddress? { consoleAll.first }
     }
 
     let configuration: Configuration

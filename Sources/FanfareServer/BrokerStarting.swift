@@ -77,10 +77,10 @@ extension BrokerServer {
     private func listen() async throws(StartError) -> Addresses {
         var addresses = Addresses()
         if let port = configuration.port {
-            addresses.plain = try await listen(host: configuration.host, port: port, tls: nil)
+            addresses.plainAll = try await listen(port: port, tls: nil)
         }
         if let port = configuration.tlsPort, let tls = certificates.withLock({ $0?.context }) {
-            addresses.tls = try await listen(host: configuration.host, port: port, tls: tls)
+            addresses.tlsAll = try await listen(port: port, tls: tls)
         }
         if let path = configuration.unixSocket {
             // A path has one listener: SO_REUSEPORT does not spread Unix-domain connections.
@@ -91,13 +91,14 @@ extension BrokerServer {
             )
         }
         if let port = configuration.metrics.port {
-            addresses.metrics = try await listenForMetrics(
-                host: configuration.metrics.host,
-                port: port
-            )
+            addresses.metricsAll = try await listen(at: configuration.metrics.hosts, port) {
+                (address) throws(StartError) in try listenForMetrics(on: address)
+            }
         }
         if let port = configuration.console.port {
-            addresses.console = try await listenForConsole(port: port)
+            addresses.consoleAll = try await listen(at: configuration.console.hosts, port) {
+                (address) async throws(StartError) in try await listenForConsole(on: address)
+            }
         }
         traces.start(on: shards)
         await console?.start(
@@ -111,13 +112,30 @@ extension BrokerServer {
         return addresses
     }
 
-    /// Listens for the console with the broker's certificates, except on loopback, whose names no certificate has.
-    private func listenForConsole(port: UInt16) async throws(StartError) -> SocketAddress {
-        let host = configuration.console.host
-        guard let address = SocketAddress(ip: host, port: port) else {
-            throw .noAddress(host: host)
+    /// Listens on a port of each host; for port 0, the one that the kernel chose for the first.
+    ///
+    /// - Returns: The addresses, in the order of the hosts.
+    private func listen(
+        at hosts: [String],
+        _ port: UInt16,
+        _ open: (SocketAddress) async throws(StartError) -> SocketAddress
+    ) async throws(StartError) -> [SocketAddress] {
+        var addresses: [SocketAddress] = []
+        for host in hosts {
+            let port = port == 0 ? addresses.first?.port ?? 0 : port
+            guard let address = SocketAddress(ip: host, port: port) else {
+                throw .noAddress(host: host)
+            }
+            addresses.append(try await open(address))
         }
-        let isLocal = IPAddress(host)?.isLoopback == true
+        return addresses
+    }
+
+    /// Listens for the console with the broker's certificates, except on loopback, whose names no certificate has.
+    private func listenForConsole(on address: SocketAddress) async throws(StartError)
+        -> SocketAddress
+    {
+        let isLocal = address.isLoopback
         let tls = isLocal ? nil : certificates.withLock { $0?.context }
         if !isLocal, tls == nil {
             log.warning(
@@ -134,12 +152,7 @@ extension BrokerServer {
         }
     }
 
-    private func listenForMetrics(host: String, port: UInt16) async throws(StartError)
-        -> SocketAddress
-    {
-        guard let address = SocketAddress(ip: host, port: port) else {
-            throw .noAddress(host: host)
-        }
+    private func listenForMetrics(on address: SocketAddress) throws(StartError) -> SocketAddress {
         do throws(SystemError) {
             return try metricsServer.open(on: address) { await self.metrics }
         } catch {
@@ -147,19 +160,11 @@ extension BrokerServer {
         }
     }
 
-    private func listen(
-        host: String,
-        port: UInt16,
-        tls: TLSContext?
-    ) async throws(StartError) -> SocketAddress {
-        let candidates: [SocketAddress]
-        do {
-            candidates = try SocketAddress.resolve(host: host, port: port)
-        } catch {
-            throw .resolve(error)
+    private func listen(port: UInt16, tls: TLSContext?) async throws(StartError) -> [SocketAddress]
+    {
+        try await listen(at: configuration.hosts, port) { (address) async throws(StartError) in
+            try await listen(on: address, tls: tls, shards: shards[...])
         }
-        guard let address = candidates.first else { throw .noAddress(host: host) }
-        return try await listen(on: address, tls: tls, shards: shards[...])
     }
 
     private func listen(
@@ -198,8 +203,6 @@ public enum StartError: Error, CustomStringConvertible {
     case system(SystemError)
     /// The host to listen on has no address.
     case noAddress(host: String)
-    /// The host to listen on could not be resolved.
-    case resolve(ResolveError)
     /// Listening on the address has failed.
     case listen(SocketAddress, SystemError)
     /// Webhooks cannot be sent.
@@ -218,8 +221,6 @@ public enum StartError: Error, CustomStringConvertible {
             "The broker cannot start: a system call has failed: \(error)"
         case .noAddress(let host):
             "Host \"\(host)\" has no address to listen on"
-        case .resolve(let error):
-            "The host to listen on was not found: \(error)"
         case .listen(let address, let error):
             "Cannot listen on \(address): \(error). "
                 + "Is another broker running there? Choose another port with --port"

@@ -1,8 +1,10 @@
 extension String {
-    /// The URL as text to show: without its user and password, the values of its query, and its fragment.
+    /// The URL as text to show: without what may be a secret in it.
     ///
-    /// `https://user:pw@a.test/hooks?token=1&x#y` becomes `https://…@a.test/hooks?token=…&…#…`. The path is shown: it is
-    /// what tells two endpoints apart. A text whose host and port cannot be read is hidden after its scheme.
+    /// Hidden are the user and password, the values of the query, the fragment, and the path after its first segment,
+    /// with that segment unless it is a word: services of webhooks have their tokens there.
+    /// `https://user:pw@a.test/hooks/T0K3N?token=1&x#y` becomes `https://…@a.test/hooks/…?token=…&…#…`. A text whose host
+    /// and port cannot be read is hidden after its scheme.
     package var withoutURLSecrets: String {
         let bytes = Array(utf8)
         let hidden = Array("…".utf8)
@@ -23,7 +25,7 @@ extension String {
         shown += authority
         var rest = bytes[end...]
         let path = rest.prefix { !"?#".utf8.contains($0) }
-        shown += path
+        shown += Self.firstWord(of: path, hidden)
         rest = rest[path.endIndex...]
         if rest.first == UInt8(ascii: "?") {
             let query = rest.prefix { $0 != UInt8(ascii: "#") }
@@ -40,6 +42,23 @@ extension String {
         let rest = bracket.map { authority[($0 + 1)...] } ?? authority
         guard let colon = rest.firstIndex(of: UInt8(ascii: ":")) else { return true }
         return rest[(colon + 1)...].allSatisfy { (0x30...0x39).contains($0) }
+    }
+
+    /// The first segment of a path if it is a word, such as `hooks` or `v1`: at most 20 lower-case letters, digits (two at
+    /// most), and `-`, `_`, `.`; anything else is hidden.
+    private static func firstWord(of path: ArraySlice<UInt8>, _ hidden: [UInt8]) -> [UInt8] {
+        guard path.count > 1 else { return Array(path) }
+        let segment = path.dropFirst().prefix { $0 != UInt8(ascii: "/") }
+        let digits = segment.count { (0x30...0x39).contains($0) }
+        let isWord =
+            segment.count <= 20 && digits <= 2
+            && segment.allSatisfy {
+                (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || "-_.".utf8.contains($0)
+            }
+        guard isWord else { return [UInt8(ascii: "/")] + hidden }
+        let rest = path[segment.endIndex...]
+        let shown = [UInt8(ascii: "/")] + segment
+        return rest.isEmpty ? shown : shown + [UInt8(ascii: "/")] + (rest.count > 1 ? hidden : [])
     }
 
     /// A query with its names; a part without a name is a value.

@@ -23,7 +23,7 @@ public struct DeadLetter: Sendable, Equatable {
     public let app: AppID
     /// The URL of its endpoint.
     public let url: String
-    /// The URL to show: a user, values of the query and the fragment may be secrets, and are hidden.
+    /// The URL to show, without what may be a secret in it.
     public var shownURL: String { url.withoutURLSecrets }
     /// The index among the app's endpoints of the same URL, from zero.
     public let ordinal: Int

@@ -14,7 +14,7 @@ public struct WebhookEndpoint: Sendable, Equatable {
 
     /// The URL: `http` or `https`.
     public let url: String
-    /// The URL to show: a user, values of the query and the fragment may be secrets, and are hidden.
+    /// The URL to show, without what may be a secret in it.
     public var shownURL: String { url.withoutURLSecrets }
     /// The kinds of webhooks; official libraries fail on unknown kinds, so only these are sent.
     public let kinds: Set<WebhookKind>

@@ -17,6 +17,9 @@ struct Check: AsyncParsableCommand {
             unsafe there: a policy that evicts, no persistence, no replica, or a clock that is off. \
             What a node would refuse to start with is a fault, as a server that cannot be asked.
 
+            Of each certificate it prints the names and the days that are left. One that has expired \
+            is a fault here, though a broker starts with it.
+
             Examples:
               fanfare check --config fanfare.yaml
               fanfare check --config fanfare.yaml --limits
@@ -43,11 +46,16 @@ struct Check: AsyncParsableCommand {
             return
         }
         for line in ConfigurationSummary.lines(of: configuration) { Console.print("  \(line)") }
-        let warnings = configuration.warnings()
-        if !warnings.isEmpty { Console.print("") }
+        let expired = configuration.expiredCertificates()
+        let warnings = configuration.warnings().filter { !expired.contains($0) }
+        if !expired.isEmpty || !warnings.isEmpty { Console.print("") }
+        for fault in expired { Console.print("  fault    \(fault)") }
         for warning in warnings { Console.print("  warning  \(warning)") }
-        guard configuration.cluster.engine != nil, !offline else { return }
-        if try await !checkServers(of: configuration.cluster) { throw ExitCode.failure }
+        var isUsable = expired.isEmpty
+        if configuration.cluster.engine != nil, !offline {
+            isUsable = try await checkServers(of: configuration.cluster) && isUsable
+        }
+        guard isUsable else { throw ExitCode.failure }
     }
 
     /// Prints what is unsafe about the servers of a cluster; returns whether a node would start with them.
@@ -97,12 +105,17 @@ enum ConfigurationSummary {
     static func lines(of configuration: Configuration) -> [String] {
         var lines: [(String, String)] = []
         for address in addresses(of: configuration) { lines.append(("listens", address)) }
+        lines += configuration.certificateDescriptions().map { ("certificate", $0) }
         if let port = configuration.metrics.port {
-            let place = url("http", configuration.metrics.host, port)
-            lines.append(("metrics", port == 0 ? place : place + "/metrics"))
+            for host in configuration.metrics.hosts {
+                let place = url("http", host, port)
+                lines.append(("metrics", port == 0 ? place : place + "/metrics"))
+            }
         }
         if let port = configuration.console.port {
-            lines.append(("console", url("http", configuration.console.host, port)))
+            for host in configuration.console.hosts {
+                lines.append(("console", url("http", host, port)))
+            }
         }
         if !configuration.pathPrefix.isEmpty {
             lines.append(("paths", "begin with \(configuration.pathPrefix)"))
@@ -192,12 +205,13 @@ enum ConfigurationSummary {
     }
 
     private static func addresses(of configuration: Configuration) -> [String] {
-        let host = configuration.host
         var addresses: [String] = []
-        if let port = configuration.port { addresses.append(url("ws", host, port)) }
+        if let port = configuration.port {
+            addresses += configuration.hosts.map { url("ws", $0, port) }
+        }
         if let port = configuration.tlsPort {
             let files = configuration.certificates.map(\.certificate).joined(separator: ", ")
-            addresses.append("\(url("wss", host, port)) with \(files)")
+            addresses += configuration.hosts.map { "\(url("wss", $0, port)) with \(files)" }
         }
         if let path = configuration.unixSocket { addresses.append("unix:\(path)") }
         return addresses

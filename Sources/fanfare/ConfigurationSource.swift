@@ -3,6 +3,15 @@ import CommandSupport
 import FanfareServer
 import FoundationEssentials
 
+extension [String] {
+    /// The first of the hosts that a broker listens on, as in a URL; this machine for one that is every network.
+    var reachableName: String {
+        let host = first ?? "127.0.0.1"
+        if ["0.0.0.0", "::"].contains(host) { return "127.0.0.1" }
+        return host.contains(":") ? "[\(host)]" : host
+    }
+}
+
 /// The source of a command's configuration.
 struct ConfigurationSource: ParsableArguments {
     @Option(

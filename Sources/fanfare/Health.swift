@@ -54,9 +54,7 @@ struct Health: AsyncParsableCommand {
         _ configuration: Configuration,
         _ path: String
     ) async throws -> (place: String, status: Int, text: String) {
-        let host =
-            ["0.0.0.0", "::"].contains(configuration.host) ? "127.0.0.1" : configuration.host
-        let name = host.contains(":") ? "[\(host)]" : host
+        let name = configuration.hosts.reachableName
         if let port = configuration.port, port != 0 {
             return try await ask("http://\(name):\(port)", path)
         }

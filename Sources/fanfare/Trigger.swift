@@ -103,8 +103,11 @@ struct Trigger: AsyncParsableCommand {
         let text = data == "-" ? try Self.input() : data
         do {
             let states = try await trigger(text)
-            let receivers = channels + users.map { "user \($0)" }
+            let receivers =
+                channels.map { Self.text($0, subscribers: states[$0]?.subscriptionCount) }
+                + users.map { "user \($0)" }
             Console.print("sent \(event) to \(receivers.joined(separator: ", "))")
+            guard !info.isEmpty else { return }
             for (channel, state) in states.sorted(by: { $0.key < $1.key }) {
                 Console.print("\(channel): \(Self.describe(state))")
             }
@@ -115,7 +118,10 @@ struct Trigger: AsyncParsableCommand {
 
     private func trigger(_ text: String) async throws -> [String: ChannelState] {
         let api = try app.api(sealer: sealer(for: text))
-        let attributes = Set(info.map(\.attribute))
+        // Whether anybody has got it is the question that follows.
+        let attributes = Set(info.map(\.attribute)).union(
+            channels.isEmpty ? [] : [.subscriptionCount]
+        )
         if let ifPosition {
             return try await api.trigger(
                 event,
@@ -136,6 +142,12 @@ struct Trigger: AsyncParsableCommand {
             ephemeral: ephemeral,
             durable: durable
         )
+    }
+
+    /// A channel with the number of its subscribers, if the broker has returned it.
+    private static func text(_ channel: String, subscribers count: Int?) -> String {
+        guard let count else { return channel }
+        return "\(channel) (\(count == 1 ? "1 subscriber" : "\(count) subscribers"))"
     }
 
     /// The attributes that the broker returned for a channel.

@@ -142,6 +142,8 @@ import WebSocket
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n": "Connection",
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                 + "Sec-WebSocket-Accept: bm9ib2R5\r\n\r\n": "Sec-WebSocket-Accept",
+            "HTTP/1.1 400 x\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nUse wss!\n":
+                "instead of 101. It says: Use wss!",
             "SSH-2.0-OpenSSH_9.2\r\n\r\n": "not HTTP",
             "HTTP/1.1 101 x\r\nbad line\r\n\r\n": "not HTTP",
             "HTTP/1.1 101 x\nUpgrade: websocket\n\n\r\n\r\n": "not HTTP",

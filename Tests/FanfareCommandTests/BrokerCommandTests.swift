@@ -33,7 +33,7 @@ import Testing
         #expect(first.code == 0)
         #expect(
             first.output == """
-                sent hello to news, sport
+                sent hello to news (2 subscribers), sport (1 subscriber)
                 news: subscription_count 2
                 sport: subscription_count 1
 
@@ -44,7 +44,7 @@ import Testing
             input: "two\nlines\n"
         )
         #expect(second.code == 0)
-        #expect(second.output == "sent tick to news\n")
+        #expect(second.output == "sent tick to news (2 subscribers)\n")
 
         let lines = await plain.output.rest()
         #expect(
@@ -59,6 +59,33 @@ import Testing
         #expect(objects.map { $0["event"] } == ["hello", "tick"])
         #expect(objects.map { $0["data"] } == [#"{"a":1}"#, "two\nlines"])
         #expect(await secure.end() == 0)
+    }
+
+    @Test("A port with TLS in place of one without, and the reverse, are told with what to do")
+    func mistakenTLS() async throws {
+        let directory = try TemporaryDirectory()
+        let (certificate, key) = (directory.path("c.pem"), directory.path("k.pem"))
+        _ = try await Program.run(
+            ["keys", "certificate", "--certificate", certificate, "--key", key]
+        )
+        let broker = try await RunningBroker(
+            ["--tls-port", "0", "--tls-certificate", certificate, "--tls-key", key]
+        )
+        let toTLS = broker.url("wss").replacing("wss://", with: "ws://")
+        let toPlain = broker.url().replacing("ws://", with: "wss://")
+        for (url, text) in [
+            (
+                toTLS,
+                "This is a TLS port, and the request was sent without TLS: use https:// or wss://"
+            ),
+            (toPlain, "the server answers without TLS; use http:// or ws://"),
+        ] {
+            let listen = try RunningProgram(["listen", "news", "--url", url])
+            #expect(await listen.errors.first(containing: text) != nil, "\(url)")
+            let trigger = try await Program.run(["trigger", "a", "1", "-c", "news", "--url", url])
+            #expect(trigger.code == 1)
+            #expect(trigger.errors.contains(text), "\(trigger.errors)")
+        }
     }
 
     @Test("What was triggered is shown with its serials; --if-position is refused when it is old")

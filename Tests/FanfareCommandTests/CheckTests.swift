@@ -1,4 +1,5 @@
 import Foundation
+import Net
 import TestProgram
 import Testing
 
@@ -100,6 +101,7 @@ import Testing
         for (url, shown) in [
             ("https://a.test/hook?token=hush&a=hush#hush", "https://a.test/hook?token=…&a=…#…"),
             ("https://user:hush@a.test/hook", "https://…@a.test/hook"),
+            ("https://a.test/services/T0/hush", "https://a.test/services/…"),
             ("https://user:hush/hush@a.test/", "https://…"),
             ("user:hush@a.test/", "…"),
             ("https://a.test/?token=hush hush", "https://a.test/?token=…"),
@@ -168,6 +170,41 @@ import Testing
         ] { #expect(result.output.contains(text), "\(result.output)") }
         let beside = try await Program.run(["check", "--config", file])
         #expect(beside.output.contains("there is no console at /"), "\(beside.output)")
+    }
+
+    @Test(
+        "Certificates: their names and days; one that expires soon is a warning, an expired one a fault",
+        arguments: [
+            (60, 0, "for a.test, 10.0.0.7, 2001:db8::1, 60 days left", ""),
+            (5, 0, "5 days left", "warning  tls.certificates.0.certificate expires in 5 days"),
+            (-3, 1, "expired", "fault    tls.certificates.0.certificate has expired 3 days ago"),
+        ]
+    )
+    func certificates(days: Int, code: Int32, line: String, report: String) async throws {
+        let directory = try TemporaryDirectory()
+        let made = try DevelopmentCertificate.make(
+            hosts: ["a.test", "10.0.0.7", "2001:db8::1"],
+            // Some time passes until the program runs.
+            days: days < 0 ? days : days + 1
+        )
+        let (certificate, key) = (directory.path("c.pem"), directory.path("k.pem"))
+        try Data(made.certificatePEM).write(to: URL(filePath: certificate))
+        try Data(made.keyPEM).write(to: URL(filePath: key))
+        let file = directory.path("fanfare.yaml")
+        try "tls: {port: 6002, certificates: [{certificate: \(certificate), key: \(key)}]}"
+            .write(toFile: file, atomically: true, encoding: .utf8)
+        let result = try await Program.run(["check", "--config", file])
+        #expect(result.code == code, "\(result.output)\(result.errors)")
+        for text in ["certificate  \(certificate) for a.test", line, report] where !text.isEmpty {
+            #expect(result.output.contains(text), "\(result.output)")
+        }
+        guard report.isEmpty else { return }
+        #expect(!result.output.contains("tls.certificates"), "\(result.output)")
+        let other = try DevelopmentCertificate.make(hosts: ["a.test"])
+        try Data(other.keyPEM).write(to: URL(filePath: key))
+        let mismatch = try await Program.run(["check", "--config", file])
+        #expect(mismatch.code == 1)
+        #expect(mismatch.errors.contains("is not the key of \(certificate)"), "\(mismatch.errors)")
     }
 
     @Test func aSecretThatIsAVariableOfAShell() async throws {

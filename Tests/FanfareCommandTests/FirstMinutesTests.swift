@@ -112,7 +112,30 @@ import Testing
             ["trigger", "hello", sealed, "-c", channel, "--url", broker.url()]
         )
         #expect(sealedAlready.code == 0)
-        #expect(sealedAlready.output == "sent hello to \(channel)\n")
+        #expect(sealedAlready.output == "sent hello to \(channel) (0 subscribers)\n")
+    }
+
+    @Test("listen decrypts with the master key, and tells what another key has encrypted")
+    func decryptedEvents() async throws {
+        let broker = try await RunningBroker()
+        let (key, channel) = (MasterKey.random().base64, "private-encrypted-x")
+        let short = try await Program.run(["listen", channel, "--master-key", "AAAA"])
+        #expect(short.code == 1)
+        #expect(short.errors.contains("32 bytes in base64"))
+        let program = try RunningProgram(
+            ["listen", channel, "--count", "2", "--url", broker.url(), "--master-key", key]
+        )
+        #expect(await program.errors.first(containing: "subscribed to \(channel)") != nil)
+        let sent = ["trigger", "hello", #"{"a":"é"}"#, "-c", channel, "--url", broker.url()]
+        let other = MasterKey.random().base64
+        #expect(try await Program.run(sent + ["--master-key", other]).code == 0)
+        #expect(try await Program.run(sent + ["--master-key", key]).code == 0)
+        let text = "\(channel) hello: not encrypted with this master key"
+        #expect(await program.errors.first(containing: text) != nil)
+        let lines = await program.output.rest().map { String($0.dropFirst(9)) }
+        #expect(lines.first?.contains("ciphertext") == true, "\(lines)")
+        #expect(lines.last == #"\#(channel) hello {"a":"é"}"#)
+        #expect(await program.end() == 0)
     }
 
     @Test("Its sealer and the SDK's have the same keys, and the SDK decrypts what it encrypts")

@@ -7,17 +7,17 @@ import Testing
 @Suite("fanfare serve: ready line and options") struct ServeTextTests {
     @Test func theReadyLineNamesEveryAddress() {
         #expect(
-            ReadyLine.text(plain: "127.0.0.1:6001", tls: nil, unix: nil, keys: ["app-key"])
+            ReadyLine.text(plain: ["127.0.0.1:6001"], tls: [], unix: nil, keys: ["app-key"])
                 == "fanfare \(BrokerServer.version): ready on ws://127.0.0.1:6001 (app key app-key)"
         )
         #expect(
             ReadyLine.text(
-                plain: "[::1]:1",
-                tls: "[::1]:2",
+                plain: ["127.0.0.1:1", "[::1]:1"],
+                tls: ["[::1]:2"],
                 unix: "unix:/s",
                 keys: ["a", "b", "c", "d", "e"]
             )
-                == "fanfare \(BrokerServer.version): ready on ws://[::1]:1 wss://[::1]:2 unix:/s (app keys a, b, c and 2 more)"
+                == "fanfare \(BrokerServer.version): ready on ws://127.0.0.1:1 ws://[::1]:1 wss://[::1]:2 unix:/s (app keys a, b, c and 2 more)"
         )
     }
 

@@ -35,7 +35,7 @@ import Testing
             (["trigger", "hi", "1", "--user", "ann"], "sent hi to user ann\n"),
             (
                 ["trigger", "all", "2", "-c", "private-x", "--user", "ann"],
-                "sent all to private-x, user ann\n"
+                "sent all to private-x (1 subscriber), user ann\n"
             ),
         ] {
             let result = try await Program.run(arguments + secret)

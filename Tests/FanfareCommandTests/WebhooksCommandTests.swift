@@ -93,7 +93,7 @@ private func eventually(_ condition: () -> Bool) async throws {
         let attempts = letter.attempts == 1 ? "1 attempt" : "\(letter.attempts) attempts"
         #expect(
             listed.output.contains(
-                " app 1  \(backend.url)\n    gone after \(attempts): the endpoint answered 410\n"
+                " app 1  \(backend.url)\n    gone (\(attempts) since the broker's start): the endpoint answered 410\n"
                     + #"    [{"name":"channel_occupied","channel":"news"}]"#
             ),
             "\(listed.output)"

@@ -38,7 +38,7 @@ import Testing
                 "FANFARE_LOG_LEVEL": "warning",
             ]
         )
-        #expect(configuration.host == "::")
+        #expect(configuration.hosts == ["::"])
         #expect(configuration.unixSocket == "/s")
         #expect(configuration.pathPrefix == "/p")
         #expect(configuration.tlsPort == 7)
@@ -127,6 +127,52 @@ import Testing
     func variablesOfOthersAreLeftAlone(name: String, value: String) throws {
         let configuration = try Configuration.load(file: nil, environment: [name: value])
         #expect(configuration == .development)
+    }
+
+    @Test(
+        "Several hosts: a list, or one text with commas, which replaces the list of an earlier source"
+    )
+    func hosts() throws {
+        let list = "listen: {host: [127.0.0.1, \"[::1]\"]}\nmetrics: {host: '127.0.0.2, localhost'}"
+        let configuration = try Configuration.load(yaml: list, file: "f.yaml")
+        #expect(configuration.hosts == ["127.0.0.1", "::1"])
+        #expect(configuration.metrics.hosts == ["127.0.0.2", "127.0.0.1"])
+        #expect(configuration.console.hosts == ["127.0.0.1"])
+        let environment = ["FANFARE_LISTEN_HOST": "127.0.0.3,::1,127.0.0.4"]
+        var options = ConfigurationOptions()
+        #expect(
+            try Configuration.load(yaml: list, file: "f.yaml", environment: environment).hosts
+                == ["127.0.0.3", "::1", "127.0.0.4"]
+        )
+        options.set("listen.host", to: "127.0.0.5", by: "--host")
+        #expect(
+            try Configuration.load(
+                yaml: list,
+                file: "f.yaml",
+                environment: environment,
+                options: options
+            ).hosts == ["127.0.0.5"]
+        )
+    }
+
+    @Test(
+        "A list of hosts has addresses, each once",
+        arguments: [
+            ("[]", "listen.host must be an IP address"),
+            ("[127.0.0.1, here]", "listen.host must be an IP address"),
+            ("[127.0.0.1, {a: b}]", "listen.host must be an IP address"),
+            ("'127.0.0.1,'", "listen.host must be an IP address"),
+            ("[127.0.0.1, localhost]", "listen.host has 127.0.0.1 twice"),
+            ("['::', 127.0.0.1]", "listen.host has ::, which is every network, and 127.0.0.1"),
+            ("[127.0.0.1, 0.0.0.0]", "listen.host has 0.0.0.0, which is every network, and"),
+        ]
+    )
+    func faultyHosts(hosts: String, fault: String) {
+        let app = "apps: [{id: 1, key: k, secret: a-secret-of-some-app}]"
+        let found = faults("listen: {host: \(hosts)}\n\(app)")
+        #expect(found.contains { $0.contains(fault) }, "\(found)")
+        #expect(found.count == 1, "\(found)")
+        #expect(faults("listen: {host: [0.0.0.0, \"::1\"]}\n\(app)").isEmpty)
     }
 
     @Test func optionsNameThemselvesInFaults() {

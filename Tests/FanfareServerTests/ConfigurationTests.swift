@@ -10,7 +10,7 @@ import Testing
         let configuration = try Configuration.load(file: nil)
         #expect(configuration == .development)
         #expect(configuration.faults().isEmpty)
-        #expect(configuration.host == "127.0.0.1")
+        #expect(configuration.hosts == ["127.0.0.1"])
         #expect(configuration.port == 6001)
         #expect(configuration.apps.map(\.id) == ["1"])
         #expect(configuration.apps.map(\.key) == ["app-key"])
@@ -48,7 +48,7 @@ import Testing
                 """,
             file: "f.yaml"
         )
-        #expect(configuration.host == "127.0.0.1")
+        #expect(configuration.hosts == ["127.0.0.1"])
         #expect(configuration.port == nil)
         #expect(configuration.unixSocket == "/run/fanfare.sock")
         #expect(configuration.pathPrefix == "/realtime")

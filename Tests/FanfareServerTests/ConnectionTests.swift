@@ -1,3 +1,4 @@
+import Logging
 import Testing
 
 @testable import FanfareServer
@@ -34,6 +35,38 @@ import Testing
             )
             #expect(try await client.next().closeCode == code)
             #expect(try await client.wire.readToEnd() == [])
+        }
+    }
+
+    @Test(
+        "A path without the prefix is named, with the prefix, and without a session token",
+        arguments: [
+            (
+                "/app/app-key?protocol=7",
+                "/app/app-key is not /rt/app/KEY (listen.path_prefix is /rt)"
+            ),
+            ("/x/r/t0ken/app/app-key", "/x/r/…/app/app-key is not /rt/app/KEY"),
+        ]
+    )
+    func namesThePath(target: String, text: String) async throws {
+        let lines = LogLines()
+        try await TestBroker.run(log: lines.logger(from: .info)) {
+            $0.pathPrefix = "/rt"
+        } _: { broker in
+            let client = try await WebSocketWire(port: broker.port, target: target)
+            #expect(try await client.nextText().contains("Path not found: \(text)"))
+            #expect(try await client.next().closeCode == 4005)
+            try await eventually { lines.all.contains { $0.contains(text) } }
+            for (path, text) in [
+                ("/apps/1/event", "Nothing is at /apps/1/event: listen.path_prefix is /rt\n"),
+                ("/rt/none", "Nothing is at /rt/none: listen.path_prefix is /rt\n"),
+            ] { #expect(try await broker.query(path).body == text) }
+        }
+        try await TestBroker.run { broker in
+            let client = try await WebSocketWire(port: broker.port, target: "/rt/app/app-key")
+            #expect(try await client.nextText().contains("(listen.path_prefix is none)"))
+            let below = try await broker.query("/rt/apps/1/channels").body
+            #expect(below == "Nothing is at /rt/apps/1/channels: listen.path_prefix is none\n")
         }
     }
 

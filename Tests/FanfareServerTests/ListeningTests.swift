@@ -26,6 +26,35 @@ import Testing
         }
     }
 
+    @Test(
+        "Several hosts: each serves clients, metrics and the console, on one port",
+        arguments: [1, 2]
+    )
+    func severalHosts(loops: Int) async throws {
+        let hosts = ["127.0.0.1", "127.0.0.2"]
+        var configuration = Configuration.development
+        (configuration.hosts, configuration.port, configuration.loops) = (hosts, 0, loops)
+        (configuration.metrics.hosts, configuration.metrics.port) = (hosts, 0)
+        (configuration.console.hosts, configuration.console.port) = (hosts, 0)
+        configuration.console.password = "a-long-password"
+        let server = try BrokerServer(configuration: configuration)
+        let addresses = try await server.start()
+        for (all, path) in [
+            (addresses.plainAll, "/live"), (addresses.metricsAll, "/metrics"),
+            (addresses.consoleAll, "/"),
+        ] {
+            #expect(all.map(\.ip) == hosts)
+            #expect(Set(all.map(\.port)).count == 1)
+            for address in all {
+                let wire = try Wire(port: #require(address.port), ip: #require(address.ip))
+                try wire.send("GET \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+                let answer = String(decoding: try await wire.readToEnd(), as: UTF8.self)
+                #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"), "\(address): \(answer.prefix(80))")
+            }
+        }
+        await server.stop(within: .seconds(1))
+    }
+
     @Test func aUnixSocketServesTheSame() async throws {
         let path = "/tmp/fanfare-test-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock"
         try await TestBroker.run(loops: 2) {

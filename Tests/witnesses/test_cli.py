@@ -82,6 +82,13 @@ def test_serve_refuses_the_network_with_development_credentials():
     assert "app" in failed.stderr
 
 
+@pytest.mark.parametrize("program", [("fanfare", "serve"), ("fanfare-demos",)])
+def test_a_malformed_app_is_not_printed(program):
+    refused = run(*program, "--app", "1:hush")
+    assert refused.returncode == 64 and "--app must be ID:KEY:SECRET" in refused.stderr
+    assert "hush" not in refused.stdout + refused.stderr
+
+
 def test_help_has_examples():
     for command in ("serve", "trigger", "listen"):
         shown = run("fanfare", command, "--help").stdout

@@ -115,6 +115,60 @@ def test_a_refusal_says_why(page, broker):
     assert "signature" in row[2].lower(), row
 
 
+def test_the_overview_tells_of_the_broker_and_of_refusals(page, broker):
+    def fact(name):
+        return page.run(
+            """
+            const tile = [...document.querySelectorAll("#facts .tile")].find((tile) => tile.textContent.startsWith(given[0]));
+            return tile?.querySelector("strong").textContent;
+            """,
+            name,
+        )
+
+    await_true(lambda: fact("Memory"), "the broker's memory", told=lambda: page.text("#view-overview"))
+    assert re.fullmatch(r"\d+\.\d+\.\d+", fact("Version")) and re.search("second|minute", fact("Up for"))
+    assert re.fullmatch(r"[\d.]+ MiB", fact("Memory")) and fact("Gaps told to clients") == "0"
+    assert re.search(" B$|iB$", fact("Kept messages, in memory")) and fact("Webhooks given up") == "0"
+    before = fact("Requests and connections refused")
+    command = [BUILD / "fanfare", "trigger", "e", "1", "--channel", "c", "--url", broker.url, "--secret", "wrong"]
+    assert subprocess.run(command, capture_output=True, timeout=30).returncode != 0
+    with Program("fanfare", "listen", "news", "--key", "other", "--url", broker.url):
+        await_true(lambda: "4001" in page.content("#refusals"), "a refused connection", told=lambda: page.content("#refusals"))
+    row = page.run("return [...document.querySelectorAll('#refusals tr')].map((row) => [...row.cells].map((c) => c.textContent))")
+    assert ["1", "401", "the signature, the key or the clock of a backend is wrong", "1"] in row, row
+    assert fact("Requests and connections refused") != before
+
+
+def test_lists_have_headings(page, broker):
+    with Program("fanfare", "listen", "news", "--url", broker.url) as listener:
+        listener.await_line("subscribed to news")
+        trigger(broker, "news", "hello", "1")
+        for view, heading in [
+            ("channels", "Subscribers"), ("connections", "Round trip"), ("limits", "In use"), ("events", "Event or reason"),
+        ]:
+            if view == "events":
+                trigger(broker, "news", "hello", "1")
+            show(page, view)
+            await_true(lambda: heading in page.text(f"#view-{view}"), f"{view}: {heading}", told=lambda: page.text("main"))
+
+
+def test_why_a_message_did_not_arrive(page, broker):
+    with Program("fanfare", "listen", "news", "--url", broker.url) as listener:
+        listener.await_line("subscribed to news")
+        for data in "12":
+            trigger(broker, "news", "hello", data)
+        listener.await_line("news hello 2")
+        show(page, "overview")
+        show(page, "channels")
+        await_true(lambda: "news" in page.text("#channel-list"), "the channel")
+        details_of(page, "#channel-list", "news")
+        for serial, text in [("2", r"2 was published at \d{4}-.* and is kept\.\s+1 client: sent"), ("9", "9 was never published")]:
+            field = page._find(".why [name=serial]")
+            field.clear()
+            field.send_keys(serial + "\n")
+            await_true(lambda: re.search(text, page.text(".why + output")), text, told=lambda: page.text("#channel-list"))
+
+
 def test_an_event_is_sent(page):
     show(page, "events")
     page.click("#send summary")
@@ -313,6 +367,54 @@ console: {{port: {port}, password: {PASSWORD}}}
         press_twice(page, "Send again")
         await_true(lambda: endpoint.count > count, "it again", seconds=30)
         assert any("dead letters are sent again" in line for line in broker_lines(broker))
+        page.open("about:blank")
+    endpoint.shutdown()
+
+
+class Accepting(Refusing):
+    """An endpoint that takes what it gets."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(204)
+        self.end_headers()
+
+
+def test_one_of_two_endpoints_is_dead(browsers, tmp_path):
+    endpoint = HTTPServer(("127.0.0.1", 0), Accepting)
+    threading.Thread(target=endpoint.serve_forever, daemon=True).start()
+    page, port, closed = browsers[1], free_port(), free_port()
+    file = tmp_path / "broker.yaml"
+    webhooks = "".join(
+        f"\n      - {{url: 'http://127.0.0.1:{port}/hooks/s3cret-{port}', events: [channel_occupied], channel_prefix: news}}"
+        for port in (endpoint.server_port, closed)
+    )
+    file.write_text(
+        "apps:\n  - id: '1'\n    key: app-key\n    secret: app-secret\n    webhooks:"
+        f"{webhooks}\nconsole: {{port: {port}, password: {PASSWORD}}}\n"
+    )
+    with (
+        Broker(configuration=file) as broker,
+        Program("fanfare", "listen", "news", "--url", broker.url) as listener,
+    ):
+        listener.await_line("subscribed")
+        page.open(f"http://127.0.0.1:{port}/")
+        page._find("input[name=password]").send_keys(PASSWORD + "\n")
+        await_true(lambda: page._driver.find_elements("id", "connection") and page.connection == "Live", "the console")
+        show(page, "webhooks")
+
+        def states():
+            page.click("#reload-webhooks")
+            spans = "[...row.querySelectorAll('summary span')].map((span) => span.textContent)"
+            return page.run(f"return [...document.querySelectorAll('#endpoints li')].map((row) => {spans})")
+
+        expected = [
+            [f"http://127.0.0.1:{endpoint.server_port}/hooks/…", "works, 1 delivered", "app 1, number 1"],
+            [f"http://127.0.0.1:{closed}/hooks/…", "fails, 1 waiting", "app 1, number 2"],
+        ]
+        await_true(lambda: states() == expected, "one that works and one that fails", seconds=30, told=states)
+        assert "news…" in page.content("#endpoints") and "s3cret" not in page.content("body")
+        assert not any("s3cret" in line for line in broker_lines(broker))
         page.open("about:blank")
     endpoint.shutdown()
 

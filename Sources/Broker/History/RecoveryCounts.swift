@@ -22,6 +22,11 @@ public struct RecoveryCounts: Sendable, Equatable {
         case unknownStream = "unknown_stream", truncated, tooMuch = "too_much", ahead
         case notKept = "not_kept", unknownSession = "unknown_session"
         case sharedSession = "shared_session"
+
+        /// The results that are a gap, which the client is notified of.
+        public static let gaps: [Result] = [
+            .unknownStream, .truncated, .tooMuch, .ahead, .notKept, .unknownSession, .sharedSession,
+        ]
     }
 
     private var results = [Int](repeating: 0, count: Result.allCases.count)

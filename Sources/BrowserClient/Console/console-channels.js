@@ -1,6 +1,6 @@
 // The occupied channels: their subscribers, members and cached events.
 
-import { ask, byId, definitions, fillApps, make, numberText, showProblem, viewLink } from "./console-page.js";
+import { ask, byId, definitions, fillApps, make, numberText, plural, showProblem, timeText, viewLink } from "./console-page.js";
 
 const form = byId("channel-search");
 /** Whether the broker shows the data of events: `console.payloads`. */
@@ -87,6 +87,40 @@ async function contents(app, name) {
     if (state.cache) parts.push(make("pre", { tabindex: "0", "aria-label": "Cached event" }, state.cache.data));
   }
   parts.push(make("div", { class: "row" }, viewLink("events", "filters", { channel: name }, "Its events"),
-    viewLink("connections", "connection-search", { channel: name }, "Its connections")));
+    viewLink("connections", "connection-search", { channel: name }, "Its connections")), why(path));
   return parts;
+}
+
+/** A form that asks what became of a message, as "fanfare why" does. */
+function why(path) {
+  const answer = make("output", { "aria-live": "polite" });
+  const form = make("form", { class: "why fields", onsubmit: async (event) => {
+    event.preventDefault();
+    const { serial, socket } = Object.fromEntries(new FormData(form));
+    const query = socket ? `?${new URLSearchParams({ socket_id: socket })}` : "";
+    try {
+      answer.replaceChildren(...reportLines(serial, await (await ask(`${path}/messages/${serial}/delivery${query}`)).json())
+        .map((line) => make("p", {}, line)));
+    } catch (error) {
+      answer.replaceChildren(make("p", { class: "problem" }, error.message));
+    }
+  } },
+  make("label", {}, "What became of message", make("input", { name: "serial", type: "number", min: 1, required: "" })),
+  make("label", {}, "For socket ID, or all", make("input", { name: "socket", autocomplete: "off", spellcheck: "false" })),
+  make("div", { class: "row" }, make("button", { type: "submit", class: "quiet" }, "Why")));
+  return make("div", {}, form, answer);
+}
+
+const words = (verdict) => verdict.replaceAll("_", " ");
+
+function reportLines(serial, { verdict, message, counts = {}, connections = [] }) {
+  if (!message) return ["No message of the channel has a number: nobody tracks it, and nothing is kept."];
+  if (verdict === "never_published") return [`${serial} was never published: the last message is ${message.last}.`];
+  const lines = [message.published
+    ? `${serial} was published at ${timeText(message.published)} and is kept.`
+    : `${serial} was published and is no longer kept.`];
+  for (const [name, count] of Object.entries(counts)) lines.push(`${plural(count, "client")}: ${words(name)}`);
+  for (const { socket_id: socket, verdict: found } of connections) lines.push(`${socket}: ${words(found)}`);
+  if (lines.length === 1) lines.push("No record of a client of the channel is kept.");
+  return lines;
 }

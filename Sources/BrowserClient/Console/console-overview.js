@@ -51,9 +51,10 @@ export async function loadHistory() {
 }
 
 /** Shows a sample that has just been taken, and the limits that were met. */
-export function showLoad({ sample, limits, uptime, deadLetters }) {
-  byId("broker-state").textContent = `Fanfare ${version}, up for ${durationText(uptime)}`
-    + (deadLetters ? `; webhooks given up: ${numberText(deadLetters)}` : "");
+export function showLoad(load) {
+  const { sample, limits, refusals } = load;
+  showFacts(load);
+  showRefusals(refusals);
   const before = last;
   last = sample;
   for (const [tile, { value }] of tiles) {
@@ -118,6 +119,41 @@ function durationText(seconds) {
   return plural(seconds, "second");
 }
 
+/** What the broker is, and what has happened since its start. */
+function showFacts({ uptime, memory, keptBytes, fileBytes, fileFailures, gaps, deadLetters, refusals }) {
+  const refused = refusals.reduce((sum, { count }) => sum + count, 0);
+  byId("facts").replaceChildren(...[
+    ["Version", version],
+    ["Up for", durationText(uptime)],
+    ["Memory", memory === undefined ? undefined : bytesText(memory)],
+    ["Kept messages, in memory", bytesText(keptBytes)],
+    ["Kept messages, file", fileBytes === undefined ? undefined : bytesText(fileBytes)],
+    ["Gaps told to clients", numberText(gaps), gaps],
+    ["Requests and connections refused", numberText(refused), refused],
+    ["Webhooks given up", numberText(deadLetters), deadLetters],
+    ["Writes to the file failed", fileFailures === undefined ? undefined : numberText(fileFailures), fileFailures],
+  ].filter(([, text]) => text !== undefined).map(([name, text, isBad]) =>
+    make("figure", { class: "tile" }, make("figcaption", {}, name, make("strong", isBad ? { class: "problem" } : {}, text)))));
+}
+
+/** What refusals mean: statuses of requests, and close codes of connections. */
+const MEANINGS = {
+  400: "the request is wrong", 401: "the signature, the key or the clock of a backend is wrong", 403: "not allowed",
+  404: "there is no such app", 409: "the same key with other content", 412: "the position is not the last one",
+  413: "too long", 429: "too many requests", 503: "overloaded, or without Redis or the file",
+  4001: "no app has this key", 4003: "the app is disabled", 4004: "the app has too many connections",
+  4005: "the path is wrong: listen.path_prefix", 4006: "the protocol version is wrong", 4007: "the protocol version is too old or new",
+  4008: "without a protocol version", 4009: "the origin is not allowed", 4100: "over capacity",
+};
+
+function showRefusals(refusals) {
+  byId("refusals").hidden = refusals.length === 0;
+  byId("no-refusals").hidden = refusals.length > 0;
+  byId("refusals").tBodies[0].replaceChildren(...refusals.map(({ app, code, count }) =>
+    make("tr", {}, make("td", {}, app ?? "–"), make("td", { class: "mono" }, String(code)), make("td", {}, MEANINGS[code] ?? ""),
+      make("td", { class: "number" }, numberText(count)))));
+}
+
 const clockText = (time) => new Date(time).toLocaleTimeString("sv-SE");
 
 function shape(name, points) {
@@ -131,7 +167,7 @@ function showLimits(limits) {
   byId("no-limits").hidden = limits.length > 0;
   byId("limits-met").tBodies[0].replaceChildren(
     ...limits.map(({ limit, key, count }) =>
-      make("tr", {}, make("td", {}, limit), make("td", { class: "mono" }, key.replace("apps.N", "apps.…")), make("td", { class: "number" }, numberText(count))),
+      make("tr", {}, make("td", {}, limit), make("td", { class: "mono" }, key.replace("apps.N", "apps (any)")), make("td", { class: "number" }, numberText(count))),
     ),
   );
 }

@@ -51,7 +51,7 @@ function snippets(session, app) {
   enabledTransports: ["ws", "wss"],
 });
 pusher.subscribe("my-channel").bind("my-event", (data) => console.log(data));`],
-    ["Add-on for pusher-js", `<!-- Missed events arrive after a reconnect. Behind pusher-js, before new Pusher. -->
+    ["Add-on for pusher-js", `<!-- Missed events arrive after a reconnect. After pusher-js, before new Pusher. -->
 <script src="${url}/fanfare-pusher.js"></script>`],
     ["Laravel Echo", `window.Pusher = Pusher;
 window.Echo = new Echo({

@@ -18,24 +18,28 @@ function show({ endpoints, counters, deadLetters, deadLetterCount, problem }) {
     ["Given up", counters.dead], ["Lost before they were queued", counters.dropped],
   ].map(([name, count]) => make("figure", { class: "tile" }, make("figcaption", {}, name, make("strong", {}, numberText(count))))));
   byId("no-endpoints").hidden = endpoints.length > 0;
-  byId("endpoints").replaceChildren(...endpoints.map(endpoint));
+  byId("endpoints").replaceChildren(...endpoints.map((given) => {
+    const own = endpoints.filter(({ app }) => app === given.app);
+    return endpoint(given, own.length > 1 ? `, number ${own.indexOf(given) + 1}` : "");
+  }));
   showLetters(deadLetters, deadLetterCount);
   if (problem) throw new Error(problem);
 }
 
 /** What an endpoint's webhooks came to: in words, and whether the last attempt failed. */
-function endpointState({ delivered, failed, queued = 0, isFailing }) {
-  if (isFailing) return `fails, ${numberText(queued)} waiting`;
+function endpointState({ delivered, failed, dead, queued = 0, isFailing }) {
+  if (isFailing) return ["fails", queued && `${numberText(queued)} waiting`, dead && `${numberText(dead)} given up`].filter(Boolean).join(", ");
   if (!delivered && !failed) return queued ? `${numberText(queued)} waiting` : "nothing sent yet";
   return `works, ${numberText(delivered)} delivered${queued ? `, ${numberText(queued)} waiting` : ""}`;
 }
 
-function endpoint({ app, url, events, prefix, suffix, headers, batching, ...report }) {
+/** An item; the number tells endpoints apart whose URLs differ in what is hidden. */
+function endpoint({ app, url, events, prefix, suffix, headers, batching, ...report }, number) {
   const { delivered, failed, dead, queued, lastError, lastErrorTime, isFailing } = report;
   const channels = prefix || suffix ? `${prefix}…${suffix}` : "all";
   return make("li", {}, make("details", {},
     make("summary", {}, make("span", { class: "mono" }, url), make("span", { class: isFailing ? "problem" : "quiet" }, endpointState(report)),
-      make("span", { class: "quiet" }, `app ${app}`)),
+      make("span", { class: "quiet" }, `app ${app}${number}`)),
     definitions([["Events", events.join(", ")], ["Channels", channels],
       ["Fields added", headers.length ? `${headers.join(", ")} (values hidden)` : "none"],
       ["Batching", batching ? "yes" : "no"], ["Delivered", delivered], ["Attempts that failed", failed],

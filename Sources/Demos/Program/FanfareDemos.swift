@@ -54,6 +54,14 @@ struct FanfareDemos: AsyncParsableCommand {
     @Flag(help: "Revert the newest migration of the database and exit.")
     var migrateDown = false
 
+    func validate() throws {
+        if app == .malformed {
+            throw ValidationError(
+                "--app must be ID:KEY:SECRET, none of them empty; the value is not shown."
+            )
+        }
+    }
+
     func run() async throws {
         if migrateDown { return try revertMigration() }
         let stopSignal = StopSignal()
@@ -126,13 +134,15 @@ struct FanfareDemos: AsyncParsableCommand {
 }
 
 /// An app's ID, key and secret, written `ID:KEY:SECRET` as in the broker's own flag.
-struct AppCredentials: ExpressibleByArgument, CustomStringConvertible {
+struct AppCredentials: ExpressibleByArgument, CustomStringConvertible, Equatable {
     let id: String
     let key: String
     let secret: String
 
     /// The broker's default app.
     static let development = AppCredentials(id: "1", key: "app-key", secret: "app-secret")
+    /// What stands for an argument that is not `ID:KEY:SECRET`.
+    static let malformed = AppCredentials(id: "", key: "", secret: "")
 
     init(id: String, key: String, secret: String) {
         self.id = id
@@ -140,10 +150,12 @@ struct AppCredentials: ExpressibleByArgument, CustomStringConvertible {
         self.secret = secret
     }
 
-    init?(argument: String) {
+    /// A malformed argument is refused by the command: the parser of arguments would print it, with the secret.
+    init(argument: String) {
         let parts = argument.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, !parts.contains("") else { return nil }
-        self.init(id: String(parts[0]), key: String(parts[1]), secret: String(parts[2]))
+            .map(String.init)
+        let isComplete = parts.count == 3 && !parts.contains("")
+        self = isComplete ? Self(id: parts[0], key: parts[1], secret: parts[2]) : .malformed
     }
 
     /// For the help text, without the secret.

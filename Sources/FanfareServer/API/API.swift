@@ -87,7 +87,10 @@ final class API {
         }
         guard let route = head.withPath({ route(of: $0) }) else {
             // Not reported: whoever looks for other servers asks for many paths.
-            let error = APIError(status: 404, message: "Nothing is at \(head.path)")
+            let error = APIError(
+                status: 404,
+                message: "Nothing is at \(head.path)\(prefixAdvice(head))"
+            )
             return .answer(Response(refusal: error))
         }
         if head.method == .options {
@@ -116,6 +119,17 @@ final class API {
         }
         let isMisplaced = core.context.archive?.isMisplaced == true
         return isMisplaced ? .status("archive file missing", status: 503) : .status("ok")
+    }
+
+    /// What a path that nothing is at has to do with `listen.path_prefix`; empty if nothing.
+    private func prefixAdvice(_ head: RequestHead) -> String {
+        let prefix = core.context.settings.pathPrefix
+        guard prefix.isEmpty else { return ": listen.path_prefix is \(prefix)" }
+        // Not of this API's paths, but below another.
+        let parts = head.path.utf8.split(separator: UInt8(ascii: "/"))
+        let isBelow = parts.dropFirst().contains { $0.elementsEqual("apps".utf8) }
+        return isBelow && parts.first?.elementsEqual("apps".utf8) == false
+            ? ": listen.path_prefix is none" : ""
     }
 
     private func route(of path: Span<UInt8>) -> Route? {
@@ -200,6 +214,7 @@ extension ShardCore {
         on stream: Stream?
     ) -> Response {
         if let limit = error.limit { context.limitMet(limit) }
+        context.console?.refusals.count(error.status, of: app?.id)
         context.refused(of: app?.id, refusal(error, head, stream))
         return Response(refusal: error)
     }
@@ -232,6 +247,20 @@ extension Response {
 }
 
 extension RequestHead {
+    /// The path for a refusal: its first 80 bytes, without a session token.
+    var shownPath: String {
+        var shown: [UInt8] = []
+        var isToken = false
+        let parts = path.utf8.prefix(80)
+            .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        for (index, part) in parts.enumerated() {
+            if index > 0 { shown.append(UInt8(ascii: "/")) }
+            shown += isToken ? Array("…".utf8) : Array(part)
+            isToken = part.elementsEqual("r".utf8)
+        }
+        return String(decoding: shown, as: UTF8.self) + (path.utf8.count > 80 ? "…" : "")
+    }
+
     /// The text of a range of the path.
     func pathText(_ range: Range<Int>) -> String {
         withPath { path in

@@ -65,7 +65,7 @@ extension Configuration {
                     add(
                         name,
                         "is the development one, which is public, and the broker would "
-                            + "listen on \(host): make an app of your own with "
+                            + "listen on \(hosts.joined(separator: ", ")): make an app of your own with "
                             + "\"fanfare keys app\", or listen on 127.0.0.1"
                     )
                 } else if cluster.reachesOtherMachines, let name = developmentName(pair) {

@@ -6,8 +6,8 @@ public import Net
 /// A configuration is read by ``load(file:environment:options:)`` and validated by ``faults()``.
 /// `config/fanfare.example.yaml` describes every key with its unit, default and effect; a test compares the two.
 public struct Configuration: Sendable, Equatable {
-    /// The IP address that the TCP listeners are bound to.
-    public var host = "127.0.0.1"
+    /// The IP addresses that the TCP listeners are bound to, at least one; each listens on the same ports.
+    public var hosts = ["127.0.0.1"]
     /// The port of the plain listener; 0 for any free port, `nil` for no listener.
     public var port: UInt16? = 6001
     /// The port of the TLS listener; 0 for any free port, `nil` for no listener.
@@ -126,8 +126,8 @@ extension Configuration {
 
     /// The listener of the metrics, in the text format of Prometheus.
     public struct Metrics: Sendable, Hashable {
-        /// The IP address of the listener.
-        public var host = "127.0.0.1"
+        /// The IP addresses that are listened on, at least one.
+        public var hosts = ["127.0.0.1"]
         /// The port of the listener; 0 for any free port, `nil` for no listener.
         public var port: UInt16?
 

@@ -10,7 +10,8 @@ extension Configuration {
         let faults = boundFaults()
         // A contradiction with a value that is out of bounds is not reported separately.
         let known = Set(faults.map(\.key))
-        return faults + listenerFaults() + certificateFaults() + appFaults() + trustFaults()
+        return faults + hostFaults(besides: known) + listenerFaults() + certificateFaults()
+            + appFaults() + trustFaults()
             + limitFaults(besides: known) + shutdownFaults(besides: known) + archiveFaults()
             + clusterFaults(besides: known) + consoleFaults(besides: known)
     }
@@ -25,12 +26,36 @@ extension Configuration {
 
     /// Whether other machines can reach the TCP listeners.
     package var isExposed: Bool {
-        guard port != nil || tlsPort != nil, let address = IPAddress(host) else { return false }
-        return !address.isLoopback
+        guard port != nil || tlsPort != nil else { return false }
+        return hosts.compactMap(IPAddress.init).contains { !$0.isLoopback }
     }
 
     private func boundFaults() -> [ConfigurationFault] {
         ConfigurationKey<Configuration>.all.flatMap { $0.validate(self, "") }
+    }
+
+    /// The faults of lists of hosts: no port can be listened on twice at an address.
+    private func hostFaults(besides known: Set<String>) -> [ConfigurationFault] {
+        let lists = [
+            ("listen.host", hosts), ("metrics.host", metrics.hosts),
+            ("console.host", console.hosts),
+        ]
+        return lists.compactMap { key, hosts in
+            guard !known.contains(key), let problem = Self.overlap(of: hosts) else { return nil }
+            return ConfigurationFault(key: key, problem: problem)
+        }
+    }
+
+    private static func overlap(of hosts: [String]) -> String? {
+        if hosts.isEmpty { return "is an empty list: name an address" }
+        for (index, host) in hosts.enumerated() {
+            if hosts[..<index].contains(host) { return "has \(host) twice: leave one out" }
+            // "::" is for IPv4 as well.
+            let others = hosts.filter { $0 != host && (host == "::" || !$0.contains(":")) }
+            guard ["0.0.0.0", "::"].contains(host), let other = others.first else { continue }
+            return "has \(host), which is every network, and \(other): leave one out"
+        }
+        return nil
     }
 
     private func listenerFaults() -> [ConfigurationFault] {

@@ -79,6 +79,42 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         identity = { String(reflecting: $0[keyPath: property]) }
     }
 
+    /// Creates a key with one value or several: a list, or a text with commas, which a variable and an option can hold.
+    init(_ path: String, _ property: Property<[String]>, oneOrMore kind: SettingKind<String>) {
+        self.path = path
+        isRequired = false
+        schema = .values(kind.expectation)
+        read = { place, root, faults in
+            let values: [String]?
+            if let setting = place.setting, case .text(let text, _) = setting.value {
+                // A later source replaces the whole list of an earlier one.
+                let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+                values = parts.compactMap { part in
+                    var (setting, part) = (setting, part.drop { $0 == " " })
+                    while part.last == " " { part.removeLast() }
+                    setting.value = .text(String(part), isQuoted: false)
+                    return kind.read(setting, &faults)
+                }
+            } else if place.setting != nil {
+                values = kind.read(place, &faults).map { [$0] }
+            } else {
+                values = place.list(&faults) { kind.read($0, &$1) }?.compactMap(\.self)
+            }
+            // With a fault, the default stays, whose faults are not reported.
+            if let values, !values.isEmpty { root[keyPath: property] = values }
+        }
+        validate = { root, prefix in
+            root[keyPath: property].flatMap { kind.faults(of: $0, at: prefix + path) }
+        }
+        written = { $0[keyPath: property].map(kind.text).joined(separator: ", ") }
+        listed = { root, prefix in
+            let texts = root[keyPath: property].map(kind.text)
+            return [ListedSetting(key: prefix + path, value: texts.joined(separator: ", "))]
+        }
+        isSame = { $0[keyPath: property] == $1[keyPath: property] }
+        identity = { String(reflecting: $0[keyPath: property]) }
+    }
+
     /// Creates a key with a list of sections.
     ///
     /// - Parameters:
@@ -180,6 +216,11 @@ extension SettingKind {
     fileprivate func read(_ place: SettingTree, _ faults: inout [ConfigurationFault]) -> Value? {
         // A list or section in place of a value has its fault already.
         guard let setting = place.setting else { return nil }
+        return read(setting, &faults)
+    }
+
+    /// Parses a setting's value; returns `nil` and adds a fault if the text is invalid.
+    fileprivate func read(_ setting: Setting, _ faults: inout [ConfigurationFault]) -> Value? {
         if case .text(let text, _) = setting.value,
             let value = setting.value.isNone ? noneValue : read(text)
         {

@@ -5,7 +5,7 @@ extension ConfigurationKey<Configuration> {
     /// The top-level keys, in the order of the example file.
     static let all: [Self] =
         [
-            Self("listen.host", \.host, .address),
+            Self("listen.host", \.hosts, oneOrMore: .address),
             Self("listen.port", \.port, SettingKind<UInt16>.port.orNone()),
             Self(
                 "listen.unix_socket",
@@ -69,7 +69,7 @@ extension ConfigurationKey<Configuration> {
                 .bytes(in: (64 << 10)...(16 << 30))
             ),
         ] + connectionRecords + archive + cluster + [
-            Self("metrics.host", \.metrics.host, .address),
+            Self("metrics.host", \.metrics.hosts, oneOrMore: .address),
             Self("metrics.port", \.metrics.port, SettingKind<UInt16>.port.orNone()),
         ] + console + [
             Self(

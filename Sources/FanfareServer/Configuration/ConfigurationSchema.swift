@@ -4,6 +4,8 @@
 indirect enum ConfigurationSchema: Sendable {
     /// One value; the text describes what it must be.
     case value(String)
+    /// One value or a list of them; the text describes what each must be.
+    case values(String)
     /// A section with these names.
     case section([Member])
     /// A list of values or sections.
@@ -66,6 +68,11 @@ indirect enum ConfigurationSchema: Sendable {
             switch schema {
             case .value(let expectation):
                 return .inside(path: Array(path.prefix(index)), expectation)
+            case .values(let expectation):
+                guard index == path.count - 1, Self.isPosition(name) else {
+                    return .inside(path: Array(path.prefix(index)), expectation)
+                }
+                return .value
             case .section(let members):
                 guard let member = members.first(where: { $0.name == name }) else {
                     return .unknown
@@ -82,7 +89,7 @@ indirect enum ConfigurationSchema: Sendable {
             }
         }
         switch schema {
-        case .value: return .value
+        case .value, .values: return .value
         case .section(let members):
             let names = members.map(\.name)
             return isItem ? .item(names) : .section(names)
@@ -96,7 +103,7 @@ indirect enum ConfigurationSchema: Sendable {
 
     private var paths: [[String]] {
         switch self {
-        case .value: [[]]
+        case .value, .values: [[]]
         case .section(let members):
             members.flatMap { name, schema in schema.paths.map { [name] + $0 } }
         case .list(let element): element.paths.map { ["N"] + $0 }

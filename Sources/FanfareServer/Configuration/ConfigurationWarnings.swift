@@ -10,7 +10,7 @@ extension Configuration {
     ///
     /// - Returns: The warnings.
     public func warnings() -> [ConfigurationFault] {
-        secretWarnings() + consoleWarnings() + folderWarnings()
+        secretWarnings() + consoleWarnings() + folderWarnings() + certificateWarnings()
     }
 
     /// The `FANFARE_…` variables that stand for no key, and are ignored.

@@ -1,8 +1,8 @@
 extension Configuration {
     /// The console, a page that shows what the broker does.
     public struct Console: Sendable, Hashable {
-        /// The IP address of the listener.
-        public var host = "127.0.0.1"
+        /// The IP addresses that are listened on, at least one.
+        public var hosts = ["127.0.0.1"]
         /// The port of the listener; 0 for any free port, `nil` for no listener.
         public var port: UInt16?
         /// The password of the page; required with a port.
@@ -21,8 +21,8 @@ extension Configuration {
     ///
     /// That is a broker for development, which only this machine can reach and whose credentials are public.
     var servesOpenConsole: Bool {
-        guard let address = IPAddress(host), address.isLoopback, port != nil, console.port == nil,
-            unixSocket == nil
+        guard hosts.allSatisfy({ IPAddress($0)?.isLoopback == true }), port != nil,
+            console.port == nil, unixSocket == nil
         else { return false }
         return apps.areForDevelopment
     }
@@ -44,7 +44,7 @@ extension [AppConfiguration] {
 extension ConfigurationKey<Configuration> {
     /// The keys of the console.
     static let console: [Self] = [
-        Self("console.host", \.console.host, .address),
+        Self("console.host", \.console.hosts, oneOrMore: .address),
         Self("console.port", \.console.port, SettingKind<UInt16>.port.orNone()),
         Self("console.password", \.console.password, SettingKind<String>.secret.orNone()),
         Self("console.payloads", \.console.payloads, SettingKind<Bool>.yesOrNo.orNone()),

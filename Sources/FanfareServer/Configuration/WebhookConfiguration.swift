@@ -5,7 +5,7 @@ public import Webhooks
 public struct WebhookConfiguration: Sendable, Hashable {
     /// The URL to send webhooks to: `https://…` or `http://…`.
     public var url: String
-    /// The URL to show: a user, values of the query and the fragment may be secrets, and are hidden.
+    /// The URL to show, without what may be a secret in it.
     public var shownURL: String { url.withoutURLSecrets }
     /// The events to send.
     public var events = WebhookKind.common

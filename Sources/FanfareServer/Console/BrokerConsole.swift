@@ -1,6 +1,7 @@
 import Archive
 import Broker
 import Dispatch
+import Glibc
 import Logging
 import Net
 import PusherProtocol
@@ -27,6 +28,8 @@ final class BrokerConsole: Sendable {
     let sessions: ConsoleSessions?
     let log: Logger
     let limitHits: LimitHits
+    /// The refusals since the start.
+    let refusals = ConsoleRefusals()
     /// Where requests wait for the webhooks' file, and how many do.
     let fileQueue = DispatchQueue(label: "fanfare.console")
     let fileRequests = Atomic(0)
@@ -105,15 +108,14 @@ final class BrokerConsole: Sendable {
     /// Begins to sample the load.
     func start(in place: Place) async {
         self.place.withLock { $0 = place }
-        if let own = place.addresses.console {
-            log.info("console", metadata: ["address": "http://\(own)/"])
-        } else if let plain = place.addresses.plain {
-            let path = configuration.pathPrefix
-            log.info("console", metadata: ["address": "http://\(plain)\(path)/"])
+        let own = place.addresses.consoleAll
+        let path = own.isEmpty ? configuration.pathPrefix : ""
+        for address in own.isEmpty ? place.addresses.plainAll : own {
+            log.info("console", metadata: ["address": "http://\(address)\(path)/"])
         }
         let task = Task { [weak self, samples] in
             while !Task.isCancelled {
-                guard let sample = await self?.sample() else { return }
+                guard let (sample, _) = await self?.sample() else { return }
                 samples.append(sample)
                 try? await Task.sleep(for: ConsoleSamples.interval)
             }
@@ -167,13 +169,8 @@ final class BrokerConsole: Sendable {
         // A page that subscribes while the broker stops begins a feed behind the cancellation.
         while !Task.isCancelled, isServed, isStarted, await isSubscribed(shards) {
             await closeEndedPages()
-            if turn % Self.interval.sample == 0, let sample = await sample() {
-                let load = samples.live(
-                    sample,
-                    limits: limitHits.counts,
-                    deadLetterCount: webhookCounters().dead
-                )
-                await send("load", load, to: shards)
+            if turn % Self.interval.sample == 0, let (sample, reading) = await sample() {
+                await send("load", load(sample, reading), to: shards)
             }
             if let batch = feed.takeBatch() { await send("events", batch, to: shards) }
             turn += 1
@@ -207,7 +204,31 @@ final class BrokerConsole: Sendable {
         for shard in shards { await shard.send(frame, to: address) }
     }
 
-    private func sample() async -> ConsoleSamples.Sample? {
+    /// The load as the page gets it each second: a sample, and what has happened since the start.
+    private func load(_ sample: ConsoleSamples.Sample, _ reading: ShardReading) -> [UInt8] {
+        let apps = Set(configuration.apps.map { AppID($0.id) })
+        let gaps = RecoveryCounts.Result.gaps.reduce(0) { $0 + reading.recovery[$1] }
+        let numbers: [(String, Int?)] = [
+            ("deadLetters", webhookCounters().dead), ("memory", Self.residentBytes), ("gaps", gaps),
+            ("keptBytes", reading.keptBytes), ("fileBytes", archiveReading()?.fileBytes),
+            ("fileFailures", archiveReading()?.failures),
+        ]
+        return samples.live(sample, limits: limitHits.counts, numbers) { writer in
+            refusals.write(to: &writer, apps.contains)
+        }
+    }
+
+    /// The memory that the process uses, in bytes (proc_pid_statm(5)); `nil` if that is not to be read.
+    private static var residentBytes: Int? {
+        guard let bytes = try? FileBytes.read("/proc/self/statm") else { return nil }
+        let words = bytes.split(separator: UInt8(ascii: " "))
+        guard words.count > 1, let pages = Int(String(decoding: words[1], as: UTF8.self)) else {
+            return nil
+        }
+        return pages * sysconf(Int32(_SC_PAGESIZE))
+    }
+
+    private func sample() async -> (ConsoleSamples.Sample, ShardReading)? {
         guard let shards = place.withLock({ $0?.shards }) else { return nil }
         var sum = ShardReading()
         var (loopDelay, sendDelay) = (Duration.zero, Duration.zero)
@@ -223,7 +244,7 @@ final class BrokerConsole: Sendable {
         sum.connections = max(0, sum.connections - pageCount)
         let isWatched = feed.isWatched
         sum.channels = max(0, sum.channels - (isWatched ? 1 : 0))
-        return ConsoleSamples.Sample(sum, loopDelay: loopDelay, sendDelay: sendDelay)
+        return (ConsoleSamples.Sample(sum, loopDelay: loopDelay, sendDelay: sendDelay), sum)
     }
 
     // MARK: - What the page asks for
@@ -247,7 +268,7 @@ final class BrokerConsole: Sendable {
         writer.name("hasPassword")
         writer.boolean(!isOpen)
         writer.name("host")
-        writer.string(configuration.host)
+        writer.string(configuration.hosts.first ?? "")
         writer.name("path")
         writer.string(configuration.pathPrefix)
         for (name, address) in [("port", addresses?.plain), ("tlsPort", addresses?.tls)] {

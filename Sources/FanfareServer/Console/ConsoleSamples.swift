@@ -83,20 +83,28 @@ final class ConsoleSamples: Sendable {
         return writer.bytes
     }
 
-    /// The present load as JSON, with the limits that were met, and the webhooks that became dead letters, since the start.
+    /// The present load as JSON, with what has happened since the start.
+    ///
+    /// - Parameters:
+    ///   - sample: The load.
+    ///   - limits: The limits that were met.
+    ///   - numbers: Further members.
+    ///   - writeRefusals: Writes the value of the member `refusals`.
+    /// - Returns: A JSON object.
     func live(
         _ sample: Sample,
         limits: [(limit: Limit, count: Int)],
-        deadLetterCount: Int
+        _ numbers: [(String, Int?)],
+        _ writeRefusals: (inout JSONWriter) -> Void
     ) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("sample")
         sample.write(to: &writer)
-        writer.members([
-            ("uptime", Int(start.duration(to: .current) / .seconds(1))),
-            ("deadLetters", deadLetterCount),
-        ])
+        writer.members([("uptime", Int(start.duration(to: .current) / .seconds(1)))])
+        writer.members(numbers)
+        writer.name("refusals")
+        writeRefusals(&writer)
         writer.name("limits")
         writer.beginArray()
         for (limit, count) in limits {

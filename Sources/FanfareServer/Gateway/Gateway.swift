@@ -166,7 +166,14 @@ final class Gateway {
         } catch {
             // A missing TLS is reported before other errors: official clients then reconnect with TLS.
             let isOnlyTLSMissing = app?.isTLSOnly == true && !stream.isSecure
-            throw ConnectionRefusal(isOnlyTLSMissing ? .appOnlyTLS : error)
+            if isOnlyTLSMissing { throw ConnectionRefusal(.appOnlyTLS) }
+            guard error == .pathNotFound else { throw ConnectionRefusal(error) }
+            let prefix = settings.pathPrefix
+            throw ConnectionRefusal(
+                error,
+                "\(error.message): \(head.shownPath) is not \(prefix)/app/KEY "
+                    + "(listen.path_prefix is \(prefix.isEmpty ? "none" : prefix))"
+            )
         }
         return app
     }
@@ -227,6 +234,7 @@ extension Gateway {
     private func report(_ error: ConnectionRefusal, _ head: RequestHead, _ stream: Stream) {
         // Nothing is wrong with a client that comes while the broker stops.
         guard error.code != .reconnectImmediately else { return }
+        core.context.console?.refusals.count(error.code.rawValue, of: nil)
         core.context.refused(of: nil, refusal(error, head, stream))
     }
 
@@ -252,7 +260,7 @@ extension Gateway {
         case .appDisabled: refusal.advice = "set apps.N.enabled to true, if that is not on purpose"
         case .pathNotFound:
             refusal.advice =
-                "connect to \(context.settings.pathPrefix)/app/KEY (listen.path_prefix)"
+                "connect to \(context.settings.pathPrefix)/app/KEY; a proxy must keep listen.path_prefix"
         case .unauthorized: refusal.advice = "add it to apps.N.allowed_origins"
         default: break
         }

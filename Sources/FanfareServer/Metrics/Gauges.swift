@@ -176,6 +176,7 @@ extension ShardReading {
         delivered += other.delivered
         waitingResumes += other.waitingResumes
         recovery.add(other.recovery)
+        keptBytes += other.keptBytes
         if let added = other.cluster {
             cluster = cluster ?? ClusterReading()
             cluster?.add(added)

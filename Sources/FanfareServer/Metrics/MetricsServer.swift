@@ -3,12 +3,12 @@ import HTTPServer
 import Net
 import Synchronization
 
-/// Serves the metrics on a listener and a loop of their own: public clients cannot reach it, and scrapes are answered
+/// Serves the metrics on listeners and loops of their own: public clients cannot reach it, and scrapes are answered
 /// while the shards are busy.
 final class MetricsServer: Sendable {
-    private let service = Mutex<HTTPService?>(nil)
+    private let services = Mutex<[HTTPService]>([])
 
-    /// Starts the listener.
+    /// Starts a listener.
     ///
     /// - Parameters:
     ///   - address: The address to listen on.
@@ -29,16 +29,13 @@ final class MetricsServer: Sendable {
             }
             return .text(await text())
         }
-        service.withLock { $0 = opened }
+        services.withLock { $0.append(opened) }
         return opened.addresses.first ?? address
     }
 
-    /// Closes the listener; requests in progress have a second.
+    /// Closes the listeners; requests in progress have a second.
     func close() async {
-        let service = service.withLock { service in
-            defer { service = nil }
-            return service
-        }
-        await service?.stop(within: .seconds(1))
+        let services = services.withLock { exchange(&$0, with: []) }
+        for service in services { await service.stop(within: .seconds(1)) }
     }
 }

@@ -102,7 +102,7 @@ actor Shard: LoopResident {
         guard !isStopping, let console = core.context.console else {
             throw SystemError(call: "listen", code: ECANCELED)
         }
-        let site = core.makeConsoleSite(console)
+        let site = consoleSite ?? core.makeConsoleSite(console)
         let listener = try core.context.reactor.listen(
             on: address,
             tls: tls,

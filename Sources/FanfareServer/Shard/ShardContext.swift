@@ -240,6 +240,8 @@ struct ShardReading: Sendable {
     var waitingResumes = 0
     /// Subscriptions that track their positions, and messages dropped before their time.
     var recovery = RecoveryCounts()
+    /// Bytes of messages kept in memory for clients that come back.
+    var keptBytes = 0
     /// How long the messages of each app are kept, in seconds.
     var windows: [AppID: Int] = [:]
     /// The shard's part in a cluster; `nil` for a broker alone.

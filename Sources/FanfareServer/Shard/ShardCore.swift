@@ -243,6 +243,7 @@ package final class ShardCore: TimerTarget {
             delivered: context.deliveredCount,
             waitingResumes: channels.throttle.waitingCount,
             recovery: channels.state.streams.counts,
+            keptBytes: channels.state.streams.byteCount,
             windows: channels.recoveryWindows,
             cluster: cluster?.reading
         )

@@ -177,7 +177,13 @@ final class TLSSession {
                 ERR_clear_error()
                 return .failed(.tls(.untrusted(reason: reason(verifyResult))))
             }
-            return .failed(.tls(.refused(reason: TLSError.takeReason())))
+            var reason = TLSError.takeReason()
+            // OpenSSL's words for an answer that is no TLS record, such as one in HTTP.
+            if !context.isServer, reason == "wrong version number" {
+                reason +=
+                    ": the server answers without TLS; use http:// or ws://, or its port with TLS"
+            }
+            return .failed(.tls(.refused(reason: reason)))
         }
     }
 

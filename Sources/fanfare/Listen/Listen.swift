@@ -22,6 +22,7 @@ struct Listen: AsyncParsableCommand {
               fanfare listen news --json | jq .data
               fanfare listen presence-room --user ann --user-info '{"name":"Ann"}' --watch bob
               fanfare listen news --url wss://broker.example.com --key a-key
+              fanfare listen private-encrypted-x --master-key KEY
             """
     )
 
@@ -33,6 +34,14 @@ struct Listen: AsyncParsableCommand {
     @OptionGroup var app: AppKey
 
     @OptionGroup var user: UserOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The master key of encrypted channels, 32 bytes in base64 (or FANFARE_MASTER_KEY).",
+            valueName: "base64"
+        )
+    )
+    var masterKey: String?
 
     @Flag(help: "Print each event as one line of JSON.")
     var json = false
@@ -53,6 +62,7 @@ struct Listen: AsyncParsableCommand {
 
     func run() async throws {
         let endpoint = try endpoint
+        let opener = try EncryptedEvents(channels: channels, masterKey: masterKey)
         let client = Fanfare(key: app.key, endpoint: endpoint, options: clientOptions)
         let formatter = EventLine(isJSON: json, isColored: Console.supportsColor(STDOUT_FILENO))
         let remaining = RemainingEvents(limit: count)
@@ -62,7 +72,7 @@ struct Listen: AsyncParsableCommand {
             if let line = ProtocolLine.text(event) { Console.printError(line) }
             guard !ProtocolLine.isConnectionEvent(event) else { return }
             guard !remaining.isEmpty else { return }
-            Console.print(formatter.text(event, at: Date()))
+            Console.print(formatter.text(opener.opened(event), at: Date()))
             if remaining.consume() { ending.yield(nil) }
         }
         let own = user.id.map { [BrokerAPI.channel(ofUser: $0)] } ?? []

@@ -1,3 +1,4 @@
+import CommandSupport
 import FanfareClient
 import FanfareServer
 import FoundationEssentials
@@ -53,6 +54,46 @@ struct EventLine: Sendable {
 
     private func colored(_ text: String, _ code: String) -> String {
         isColored ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}
+
+/// Decrypts the events of encrypted channels, if the master key is known.
+struct EncryptedEvents: Sendable {
+    private let sealer: LibsodiumSealer?
+
+    /// Loads libsodium if a channel is encrypted and there is a key; without a key the data is shown as it is.
+    ///
+    /// - Parameters:
+    ///   - channels: The channels that are subscribed to.
+    ///   - masterKey: The option `--master-key`, over `FANFARE_MASTER_KEY`.
+    /// - Throws: `CommandError` for a key that is no key, and without libsodium.
+    init(channels: [String], masterKey: String?) throws(CommandError) {
+        let key = variable("FANFARE_MASTER_KEY", over: masterKey, default: "")
+        let isEncrypted = channels.contains(where: Self.isEncrypted)
+        sealer = isEncrypted && !key.isEmpty ? try LibsodiumSealer(masterKey: key) : nil
+        if isEncrypted, sealer == nil {
+            Console.printError(
+                "the data of encrypted channels is shown as it is: --master-key decrypts it"
+            )
+        }
+    }
+
+    /// The event with its text; one that cannot be decrypted stays as it is, which is reported.
+    func opened(_ event: ChannelEvent) -> ChannelEvent {
+        guard let sealer, let channel = event.channel, let data = event.data,
+            Self.isEncrypted(channel), !event.name.hasPrefix("pusher:")
+        else { return event }
+        guard let text = sealer.open(data, on: channel) else {
+            Console.printError(
+                "\(channel.printable) \(event.name.printable): not encrypted with this master key"
+            )
+            return event
+        }
+        return ChannelEvent(name: event.name, channel: channel, data: text, userID: event.userID)
+    }
+
+    private static func isEncrypted(_ channel: String) -> Bool {
+        channel.hasPrefix("private-encrypted-")
     }
 }
 

@@ -34,7 +34,10 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup var source: ConfigurationSource
 
-    @Option(help: "The IP address to listen on; 0.0.0.0 or :: for every network.")
+    @Option(
+        help:
+            "The IP address to listen on, or several with commas; 0.0.0.0 or :: for every network."
+    )
     var host: String?
 
     @Option(help: "The port of ws:// and http://; 0 for any free one, or none.")
@@ -122,8 +125,8 @@ struct Serve: AsyncParsableCommand {
         logger.debug("ready", metadata: Self.metadata(of: addresses))
         Console.print(
             ReadyLine.text(
-                plain: addresses.plain.map { "\($0)" },
-                tls: addresses.tls.map { "\($0)" },
+                plain: addresses.plainAll.map { "\($0)" },
+                tls: addresses.tlsAll.map { "\($0)" },
                 unix: addresses.unix.map { "\($0)" },
                 keys: configuration.apps.filter(\.isEnabled).map(\.key)
             )
@@ -145,10 +148,12 @@ struct Serve: AsyncParsableCommand {
 
     private static func metadata(of addresses: BrokerServer.Addresses) -> Logger.Metadata {
         var metadata: Logger.Metadata = [:]
-        metadata["plain"] = addresses.plain.map { "\($0)" }
-        metadata["tls"] = addresses.tls.map { "\($0)" }
-        metadata["unix"] = addresses.unix.map { "\($0)" }
-        metadata["metrics"] = addresses.metrics.map { "\($0)" }
+        for (name, all) in [
+            ("plain", addresses.plainAll), ("tls", addresses.tlsAll),
+            ("unix", addresses.unix.map { [$0] } ?? []), ("metrics", addresses.metricsAll),
+        ] where !all.isEmpty {
+            metadata[name] = "\(all.map { "\($0)" }.joined(separator: ", "))"
+        }
         return metadata
     }
 
@@ -188,9 +193,10 @@ struct AppOption: ExpressibleByArgument {
 /// The line on standard output that says that the broker is ready.
 enum ReadyLine {
     /// The line, with the actual ports and the keys of the apps.
-    static func text(plain: String?, tls: String?, unix: String?, keys: [String]) -> String {
-        let addresses = [plain.map { "ws://\($0)" }, tls.map { "wss://\($0)" }, unix]
-            .compactMap(\.self).joined(separator: " ")
+    static func text(plain: [String], tls: [String], unix: String?, keys: [String]) -> String {
+        let addresses =
+            (plain.map { "ws://\($0)" } + tls.map { "wss://\($0)" } + [unix].compactMap(\.self))
+            .joined(separator: " ")
         let shown = keys.prefix(3).joined(separator: ", ")
         let others = keys.count > 3 ? " and \(keys.count - 3) more" : ""
         let noun = keys.count == 1 ? "key" : "keys"

@@ -78,11 +78,7 @@ struct Top: AsyncParsableCommand {
                         + "start both commands with FANFARE_METRICS_PORT=9100."
                 )
             }
-            // One address of all networks is this machine's.
-            let host =
-                ["0.0.0.0", "::"].contains(configuration.host)
-                ? "127.0.0.1" : configuration.host
-            return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+            return "http://\(configuration.hosts.reachableName):\(port)"
         }
     }
 

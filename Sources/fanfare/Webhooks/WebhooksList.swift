@@ -106,18 +106,21 @@ struct DeadLetterText {
     /// The lines, without a line feed at the end.
     ///
     ///     1763743203042000  2026-11-21T16:45:03.042Z  app 1  https://example.com/webhooks
-    ///         exhausted after 10 attempts: the endpoint answered 500
+    ///         exhausted (10 attempts since the broker's start): the endpoint answered 500
     ///         [{"name":"channel_occupied","channel":"news"}]
     func text(_ letter: DeadLetter) -> String { isJSON ? json(letter) : plain(letter) }
 
     private func plain(_ letter: DeadLetter) -> String {
-        let attempts = letter.attempts == 1 ? "1 attempt" : "\(letter.attempts) attempts"
+        // Attempts are counted in memory: those of an earlier run are not among them.
+        let attempts =
+            (letter.attempts == 1 ? "1 attempt" : "\(letter.attempts) attempts")
+            + " since the broker's start"
         let replay = letter.isReplayed ? "; about to be sent again" : ""
         // Control characters from clients must not reach the terminal.
         return [
             "\(colored("\(letter.id)", "1"))  \(time(letter.deathTime))  "
                 + "app \(letter.app.text.printable)  \(colored(letter.shownURL.printable, "36"))",
-            "    \(letter.cause.rawValue) after \(attempts): \(letter.detail.printable)\(replay)",
+            "    \(letter.cause.rawValue) (\(attempts)): \(letter.detail.printable)\(replay)",
             "    \(letter.eventsJSON.printable)",
         ].joined(separator: "\n")
     }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP1
 import Logging
+import SQLite
 import Testing
 import Webhooks
 
@@ -352,6 +353,33 @@ import Webhooks
             withExtendedLifetime(client) {}
         }
         await receiver.stop()
+    }
+
+    @Test("Changes that wait for the file keep no other answer waiting")
+    func theFileIsBusy() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("webhooks.sqlite")
+        try await TestBroker.run { configuration in
+            configuration.apps[0].webhooks = [WebhookConfiguration(url: "http://127.0.0.1:9/hook")]
+            configuration.webhooks.database = path
+        } _: { broker in
+            let console = ConsoleClient(port: broker.port)
+            let database = try SQLiteDatabase(path: path, busyTimeout: 5_000)
+            try database.access { try $0.execute("BEGIN IMMEDIATE") }
+            @Sendable func replay() async throws -> Int {
+                try await console.request("POST", "/console/webhooks/replay", body: "all=1").status
+            }
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<12 { group.addTask { try await replay() } }
+                // Four wait for the file, the others are refused at once.
+                for _ in 0..<8 { #expect(try await group.next() == 503) }
+                #expect(try await console.request("GET", "/console/limits").status == 200)
+                try database.access { try $0.execute("ROLLBACK") }
+                try await group.waitForAll()
+            }
+            #expect(try await replay() == 200)
+            database.close()
+        }
     }
 
     @Test(

@@ -25,10 +25,11 @@ final class Wire {
     /// Connects.
     ///
     /// - Parameters:
-    ///   - port: The port on 127.0.0.1.
+    ///   - port: The port.
+    ///   - ip: The IPv4 address.
     ///   - keepsLittle: Whether the socket buffers of both sides are small, so that a queue fills soon.
     /// - Throws: The call that failed.
-    init(port: UInt16, keepsLittle: Bool = false) throws {
+    init(port: UInt16, ip: String = "127.0.0.1", keepsLittle: Bool = false) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw Failure.system("socket", errno) }
         if keepsLittle {
@@ -39,7 +40,7 @@ final class Wire {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_addr.s_addr = inet_addr(ip)
         let status = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))

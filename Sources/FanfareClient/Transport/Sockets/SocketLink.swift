@@ -141,7 +141,7 @@
             if case .upgrading(let handshake) = phase,
                 let head = readHandshake(in: bytes.span, at: &position)
             {
-                finishUpgrade(handshake, head)
+                finishUpgrade(handshake, head, bytes.span.extracting(position...))
             }
             readMessages(in: &bytes, at: &position)
             if case .ended = phase { return bytes.count }

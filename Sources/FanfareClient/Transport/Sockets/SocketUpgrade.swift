@@ -46,7 +46,12 @@
             }
         }
 
-        func finishUpgrade(_ handshake: ClientHandshake, _ head: ResponseHead) {
+        /// Opens the link, or fails with what the server says; the bytes are those received after the head.
+        func finishUpgrade(
+            _ handshake: ClientHandshake,
+            _ head: ResponseHead,
+            _ rest: Span<UInt8>
+        ) {
             guard head.minorVersion == 1 else {
                 return fail(.upgradeRefused(reason: "the response is HTTP/1.0, not 1.1"))
             }
@@ -55,8 +60,20 @@
                 phase = .open
                 receiver?.transportOpened()
             } catch {
-                fail(.upgradeRefused(reason: error.description))
+                fail(.upgradeRefused(reason: error.description + advice(head, rest)))
             }
+        }
+
+        /// The first line of an answer in plain text, as a broker gives it on a port with TLS.
+        ///
+        /// Empty if there is none, or if it has not arrived with the head.
+        private func advice(_ head: ResponseHead, _ rest: Span<UInt8>) -> String {
+            let isText = head.fields("content-type").first?.utf8.starts(with: "text/plain".utf8)
+            guard isText == true, !head.fields("content-length").isEmpty else { return "" }
+            let line = rest.withUnsafeBufferPointer { bytes in
+                Array(bytes.prefix(200).prefix { $0 >= 0x20 && $0 != 0x7F })
+            }
+            return line.isEmpty ? "" : " It says: \(String(decoding: line, as: UTF8.self))"
         }
     }
 #endif
