@@ -149,7 +149,13 @@ extension ChannelService {
         switch query {
         case .history(_, let page):
             stored = openStream(at: address)
-                .flatMap { state.streams[$0].archiveQuery(for: page) }
+                .flatMap {
+                    state.streams[$0].archiveQuery(
+                        for: page,
+                        at: context.milliseconds,
+                        calendarOffset: context.calendarOffset
+                    )
+                }
         case .trace(_, let serial):
             stored = state.streams.index(of: address)
                 .flatMap { state.streams[$0].archiveQuery(forMessage: serial) }
@@ -165,9 +171,17 @@ extension ChannelService {
         switch archiveReads.remove(number) {
         case nil: break
         case .subscription(var subscription):
-            let archived = ArchivedMessages(page.map { Array($0.messages.reversed()) } ?? [])
-            if let stream = openStream(at: subscription.address),
-                !state.streams[stream].isContinuous(behind: archived),
+            var messages = page.map { Array($0.messages.reversed()) } ?? []
+            let stream = openStream(at: subscription.address)
+            if let stream {
+                // The file removes them later.
+                messages.removeAll(
+                    olderThan: state.streams[stream]
+                        .keptSince(context.milliseconds, calendarOffset: context.calendarOffset)
+                )
+            }
+            let archived = ArchivedMessages(messages)
+            if let stream, !state.streams[stream].isContinuous(behind: archived),
                 subscription.attempts < ArchiveReads.attemptsMax
             {
                 subscription.attempts += 1
