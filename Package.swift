@@ -427,16 +427,20 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "WebSocket", "HTTP1", "RESP", "PusherProtocol", "Primitives", "Broker",
+                "WebSocket", "HTTP1", "RESP", "Redis", "PusherProtocol", "Primitives", "Broker",
                 "TestRandom",
             ],
             path: "Tests/Fuzz/Targets",
             swiftSettings: strict
         ),
         .target(
-            name: "ConfigurationFuzzTarget",
-            dependencies: ["FuzzTargets", "FanfareServer"],
-            path: "Tests/Fuzz/Configuration",
+            name: "ServerFuzzTargets",
+            dependencies: [
+                "FuzzTargets", "FanfareServer", "Simulation", "RedisModel", "Redis", "RESP", "Net",
+                "Archive", "Broker", "Digests", "PusherProtocol", "WebSocket",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/Fuzz/Server",
             swiftSettings: strict
         ),
         // The simulated broker between its clients and backends.
@@ -710,7 +714,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["FuzzTargets", "ConfigurationFuzzTarget"],
+            dependencies: ["FuzzTargets", "ServerFuzzTargets"],
             path: "Tests/Fuzz/Tests",
             swiftSettings: strict
         ),
@@ -754,9 +758,9 @@ if Context.environment["FANFARE_FUZZ"] != nil {
             swiftSettings: strict
         ),
         .executableTarget(
-            name: "fanfare-fuzz-configuration",
-            dependencies: ["ConfigurationFuzzTarget", "FuzzTargets"],
-            path: "Tests/Fuzz/ConfigurationProgram",
+            name: "fanfare-fuzz-server",
+            dependencies: ["ServerFuzzTargets", "FuzzTargets"],
+            path: "Tests/Fuzz/ServerProgram",
             swiftSettings: strict
         ),
     ]

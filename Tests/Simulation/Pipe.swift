@@ -1,22 +1,22 @@
 import CLinux
 import Glibc
-import Net
+package import Net
 
 /// A peer's end of a connection to the broker, which transfers bytes only on request.
-final class Pipe {
+package final class Pipe {
     private(set) var descriptor: Int32
     /// The bytes that the socket has not taken yet.
     private var outgoing: [UInt8] = []
     private var sentCount = 0
     /// Whether the end of the stream, or a reset, was read.
-    private(set) var hasEnded = false
+    package private(set) var hasEnded = false
 
     /// Creates a socket pair.
     ///
     /// - Parameter bufferSize: The approximate size of the broker's socket buffer, in bytes; the kernel has a minimum.
     /// - Returns: The peer's end, and the broker's.
     /// - Throws: The system's error.
-    static func make(bufferSize: Int) throws(SystemError) -> (Pipe, broker: Int32) {
+    package static func make(bufferSize: Int) throws(SystemError) -> (Pipe, broker: Int32) {
         var ends: (Int32, Int32) = (-1, -1)
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let result = withUnsafeMutablePointer(to: &ends) {
@@ -34,16 +34,16 @@ final class Pipe {
 
     deinit { close() }
 
-    var isOpen: Bool { descriptor >= 0 }
+    package var isOpen: Bool { descriptor >= 0 }
 
     /// The number of unsent bytes.
     var waitingCount: Int { outgoing.count - sentCount }
 
     /// Queues bytes.
-    func enqueue(_ bytes: [UInt8]) { outgoing += bytes }
+    package func enqueue(_ bytes: [UInt8]) { outgoing += bytes }
 
     /// Writes up to `limit` bytes; returns the number of bytes written.
-    func push(_ limit: Int) -> Int {
+    package func push(_ limit: Int) -> Int {
         let count = min(limit, waitingCount)
         guard isOpen, count > 0 else { return 0 }
         let sent = outgoing.withUnsafeBytes {
@@ -60,7 +60,7 @@ final class Pipe {
     }
 
     /// Reads up to `limit` bytes, in one call.
-    func read(_ limit: Int) -> [UInt8] {
+    package func read(_ limit: Int) -> [UInt8] {
         guard isOpen, !hasEnded, limit > 0 else { return [] }
         return [UInt8](unsafeUninitializedCapacity: min(limit, 65_536)) { buffer, count in
             let received = recv(descriptor, buffer.baseAddress, min(limit, 65_536), 0)
@@ -77,7 +77,7 @@ final class Pipe {
     }
 
     /// Closes the socket; with unread bytes, the broker sees a reset.
-    func close() {
+    package func close() {
         guard isOpen else { return }
         _ = Glibc.close(descriptor)
         descriptor = -1

@@ -25,10 +25,13 @@ readonly sanitizers=(--sanitize fuzzer -Xswiftc -sanitize=fuzzer,address)
 
 mkdir -p "$work"
 
-# The product of a target; the configuration has its own, which builds the whole server. Each product has its own folder,
+# The product of a target; those that need the whole server have their own. Each product has its own folder,
 # .build/PRODUCT: in a shared one, SwiftPM rebuilds everything when the product changes.
 product() {
-    if [ "$1" = configuration ]; then echo fanfare-fuzz-configuration; else echo fanfare-fuzz; fi
+    case "$1" in
+        configuration | shards) echo fanfare-fuzz-server ;;
+        *) echo fanfare-fuzz ;;
+    esac
 }
 
 program() { echo ".build/$(product "$1")/release/$(product "$1")"; }
@@ -45,7 +48,7 @@ build() {
 longest_input() {
     case "$1" in
         configuration) echo 600 ;;
-        broker) echo 400 ;;
+        broker | shards) echo 400 ;;
         *) echo 1000 ;;
     esac
 }

@@ -52,6 +52,16 @@ public struct ArchivedMessages: Sendable {
     }
 }
 
+extension [StoredMessage] {
+    /// Removes the messages up to the last one that is older than `time`, in milliseconds since 1970.
+    ///
+    /// Those behind it stay, whatever their times, since a replay has no holes.
+    public mutating func removeAll(olderThan time: Int64) {
+        guard let last = lastIndex(where: { $0.time < time }) else { return }
+        removeFirst(last + 1)
+    }
+}
+
 /// The archive's numbers of a shard's streams: each shard has its own.
 public struct RowNumbers: Sendable {
     private var row: Int64
@@ -125,13 +135,34 @@ extension ChannelStream {
         return last.serial + 1 >= ring.firstSerial
     }
 
+    /// The time since 1970 of the oldest messages that are not too old, in milliseconds.
+    ///
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
+    /// - Returns: The time.
+    public func keptSince(_ now: Int64, calendarOffset offset: Int64) -> Int64 {
+        keptSince(now) + offset
+    }
+
     /// The query for a page of history, if the messages in memory do not have all of it.
-    public func archiveQuery(for query: HistoryQuery) -> ArchiveQuery? {
+    ///
+    /// - Parameters:
+    ///   - query: The query of a backend.
+    ///   - now: The time.
+    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
+    /// - Returns: The query, without messages that are too old; `nil` if memory has all.
+    public func archiveQuery(
+        for query: HistoryQuery,
+        at now: Int64,
+        calendarOffset offset: Int64
+    ) -> ArchiveQuery? {
         // Also for messages that memory has all of: the file alone knows the oldest one.
         guard isStored, ring.firstSerial > 1 else { return nil }
         var page = query
         // What is not released is not told.
         page.before = min(query.before ?? .max, lastSerial + 1)
+        page.since = max(query.since ?? .min, keptSince(now, calendarOffset: offset))
         return ArchiveQuery(row: row, page, bytesMax: HistoryQuery.lengthMax)
     }
 

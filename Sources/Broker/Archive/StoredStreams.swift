@@ -7,6 +7,11 @@ extension Streams {
     /// - Parameter rows: The numbers of new streams.
     public mutating func useArchive(_ rows: RowNumbers) { self.rows = rows }
 
+    /// The last serial of a stream that an earlier run may continue: no run gives the rest of all serials.
+    ///
+    /// A file with a larger one is damaged; the channel begins another stream.
+    private static var continuedSerialMax: UInt64 { ChannelPosition.serialMax / 2 }
+
     /// Continues a stream of the archive.
     ///
     /// - Parameters:
@@ -23,7 +28,8 @@ extension Streams {
         at now: Int64
     ) -> Int? {
         guard let settings, settings.isEnabled,
-            settings.rule(of: stored.address.name).store == .archive
+            settings.rule(of: stored.address.name).store == .archive,
+            stored.lastSerial <= Self.continuedSerialMax
         else {
             forgottenRows.append(stored.row)
             return nil
@@ -61,7 +67,8 @@ extension Streams {
         calendarOffset offset: Int64
     ) {
         var messages: [(time: Int64, index: Int, message: StoredMessage)] = []
-        for stream in spooled where index(of: stream.address) == nil {
+        for stream in spooled
+        where index(of: stream.address) == nil && stream.lastSerial <= Self.continuedSerialMax {
             let address = stream.address
             guard let settings = settings(address.app), settings.isEnabled else { continue }
             let rule = rule(of: address, settings)

@@ -166,8 +166,7 @@ public struct ChannelStream: Sendable {
         calendarOffset offset: Int64,
         headerLength: ([UInt8]) -> Int
     ) -> HistoryPage {
-        let oldest = now - Int64(rule.ageMax) * 1_000
-        let first = max(query.since.map { $0 - offset } ?? .min, oldest)
+        let first = max(query.since.map { $0 - offset } ?? .min, keptSince(now))
         let last = query.until.map { $0 - offset } ?? .max
         let (messages, hasMore) =
             first <= last
@@ -296,8 +295,11 @@ public struct ChannelStream: Sendable {
 
     /// The serial of the oldest message that is kept and not too old.
     private func oldestSerial(at now: Int64) -> UInt64 {
-        max(ring.firstSerial(since: now - Int64(rule.ageMax) * 1_000), 1)
+        max(ring.firstSerial(since: keptSince(now)), 1)
     }
+
+    /// The time of the oldest messages that are not too old.
+    func keptSince(_ now: Int64) -> Int64 { now - Int64(rule.ageMax) * 1_000 }
 
     private func oldestSerial(behind archived: ArchivedMessages, at now: Int64) -> UInt64 {
         archived.messages.first?.serial ?? oldestSerial(at: now)

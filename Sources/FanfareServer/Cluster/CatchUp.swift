@@ -243,14 +243,19 @@ extension ClusterHome {
         on remote: RemoteChannel
     ) -> Bool {
         switch step {
-        case .gap: return false
+        case .gap:
+            if StreamPosition(entry[0]) == nil { refusedEntry(on: remote) }
+            return false
         case .stream:
             setPosition(position, of: remote)
             restart(remote, .recovered(replay: 0))
         case .message:
             guard let announcement = announcement(entry, at: position),
                 let envelope = announcement.content.envelope
-            else { return false }
+            else {
+                refusedEntry(on: remote)
+                return false
+            }
             counts.caughtUp += 1
             deliver(envelope, announcement, on: remote)
         }

@@ -209,7 +209,10 @@ extension ClusterHome {
     ) -> RemoteChannel.CachedEvent? {
         guard let announcement = ChannelAnnouncement(bytes),
             case .event(let envelope) = announcement.content
-        else { return nil }
+        else {
+            refused("a cached event", by: store(of: remote))
+            return nil
+        }
         // The script has cached it in the newest stream, or in one that has ended.
         let position = attachment.newest.flatMap { newest in
             announcement.serial == 0

@@ -94,7 +94,7 @@ extension ClusterHome {
         if RedisError(reply) != nil { reading.hasGap = true }
         reply.forEach { entry in
             guard !reading.hasGap else { return }
-            take(entry, &reading)
+            take(entry, &reading, on: remote)
         }
         if reading.count > app?.recovery.replayMessagesMax ?? 0
             || reading.byteCount > app?.recovery.replayBytesMax ?? 0
@@ -114,15 +114,22 @@ extension ClusterHome {
         if !readMissing(subscription, on: remote) { resume(subscription, on: remote) }
     }
 
-    private func take(_ entry: borrowing RESPView, _ reading: inout FormerReading) {
+    private func take(
+        _ entry: borrowing RESPView,
+        _ reading: inout FormerReading,
+        on remote: RemoteChannel
+    ) {
         switch reading.continuation.advance(to: entry) {
-        case .gap: reading.hasGap = true
+        case .gap:
+            if StreamPosition(entry[0]) == nil { refusedEntry(on: remote) }
+            reading.hasGap = true
         case .stream:
             guard !reading.isComplete, let start = ChannelPosition(reading.continuation.position)
             else { return }
             reading.streams.streams.append(FormerStreams.Stream(behind: start))
         case .message:
             guard let message = storedMessage(entry) else {
+                refusedEntry(on: remote)
                 reading.hasGap = true
                 return
             }

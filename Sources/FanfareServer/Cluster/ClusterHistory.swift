@@ -1,4 +1,5 @@
 import Broker
+import Net
 import Primitives
 import PusherProtocol
 import RESP
@@ -67,20 +68,84 @@ extension ClusterHome {
         for query: ClusterQuery,
         countMax: Int
     ) {
-        let messages: [StoredMessage] = storedMessages(reply)
+        guard let address = query.query.address else { return }
+        let store = partitions[partition(of: address)].store
+        let (messages, lastSerial, isDamaged) = storedMessages(reply, from: store)
+        if isDamaged { query.isDamaged = true }
         guard case .history(_, let page, _) = query.query else { return query.messages = messages }
-        for message in messages
-        where message.time >= page.since ?? .min && message.time <= page.until ?? .max {
+        let first = max(page.since ?? .min, keptSince(at: address))
+        for message in messages where message.time >= first && message.time <= page.until ?? .max {
             query.length += message.frame.count
             let fits = query.messages.isEmpty || query.length <= HistoryQuery.lengthMax
             guard fits, query.messages.count < page.limit else { return query.hasMore = true }
             query.messages.append(message)
         }
-        if reply.count == countMax, let last = messages.last,
+        if reply.count == countMax, let lastSerial,
             let newest = query.counts[0].position.flatMap({ StreamPosition($0) })
         {
-            readMessages(query, in: newest, behind: (last.serial, countMax))
+            readMessages(query, in: newest, behind: (lastSerial, countMax))
         }
+    }
+
+    /// The time of the oldest messages of a channel that are not too old, in milliseconds since 1970.
+    ///
+    /// Redis removes them later.
+    func keptSince(at address: ChannelAddress) -> Int64 {
+        let rule = rule(of: address, context.registry.apps[address.app])
+        return rule.map { context.reactor.unixMilliseconds - Int64($0.ageMax) * 1_000 } ?? .min
+    }
+
+    /// Reads the oldest entry of a stream, or of the half in which the oldest one is that is not too old.
+    func readOldest(_ reply: borrowing RESPView, for query: ClusterQuery) {
+        guard let address = query.query.address else { return }
+        let entry = reply.count > 0 ? StreamPosition(reply[0][0]) : nil
+        if entry == nil, reply.count > 0 {
+            query.isDamaged = true
+            refused("the ID of an entry", for: query)
+        }
+        let time = entry.flatMap { announcement(reply[0], at: $0)?.time }
+        let isTooOld = time.map { $0 < keptSince(at: address) } ?? false
+        guard let range = query.oldestRange else {
+            query.oldest = entry
+            if isTooOld { query.oldestRange = 0..<UInt64.max }
+            return
+        }
+        let middle = range.lowerBound + UInt64(range.count / 2)
+        if let entry, isTooOld, range.contains(entry.serial) {
+            query.oldestRange = entry.serial + 1..<range.upperBound
+        } else {
+            if let entry, !isTooOld { query.oldest = entry }
+            query.oldestRange = range.lowerBound..<middle
+        }
+    }
+
+    /// Looks for the oldest message that is not too old, where Redis has not removed all others yet.
+    ///
+    /// Times grow with serials, so each read leaves half of them.
+    func searchOldest(_ query: ClusterQuery) {
+        guard let address = query.query.address, var range = query.oldestRange,
+            let newest = query.counts.first?.position.flatMap({ StreamPosition($0) })
+        else { return }
+        if range.upperBound == .max {
+            let oldest = query.oldest.flatMap { $0.stream == newest.stream ? $0.serial : nil } ?? 0
+            range = oldest + 1..<max(oldest, newest.serial) + 1
+            query.oldestRange = range
+            query.oldest = nil
+        }
+        guard !range.isEmpty else { return }
+        let (keys, channel) = keys(of: address)
+        let middle = range.lowerBound + UInt64(range.count / 2)
+        read(
+            query,
+            .oldest,
+            of: address,
+            "XRANGE",
+            keys.messages(channel),
+            StreamPosition(stream: newest.stream, serial: middle).description,
+            StreamPosition(stream: newest.stream, serial: range.upperBound - 1).description,
+            "COUNT",
+            "1"
+        )
     }
 
     /// The serial of the oldest message of a stream that is kept.
@@ -97,7 +162,8 @@ extension ClusterHome {
                 let text = Array(message.frame.dropFirst(EventFrame.headerLength(message.frame)))
                 return HistoryPage.Message(serial: message.serial, time: message.time, text: text)
             },
-            hasMore: query.hasMore
+            hasMore: query.hasMore,
+            isDamaged: query.isDamaged
         )
     }
 

@@ -23,12 +23,16 @@ final class ClusterQuery {
     var cachedData: [UInt8]?
     /// The position of the oldest message that is kept, of whichever stream.
     var oldest: StreamPosition?
+    /// The serials among which the oldest message is that is not too old; `nil` if it is ``oldest``.
+    var oldestRange: Range<UInt64>?
     /// The messages that are read so far, and fit.
     var messages: [StoredMessage] = []
     /// Their size, in bytes.
     var length = 0
     /// Whether more messages fit than the page has.
     var hasMore = false
+    /// Whether messages that belong to the page are damaged.
+    var isDamaged = false
 
     init(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void) {
         (self.query, self.finish) = (query, finish)
@@ -94,6 +98,7 @@ extension ClusterHome {
         guard !query.isWaiting else { return }
         (query.counts, query.missing, query.isRefused) = ([], 0, false)
         (query.messages, query.length, query.hasMore) = ([], 0, false)
+        (query.isDamaged, query.oldest, query.oldestRange) = (false, nil, nil)
         query.attempt += 1
         for (index, address) in addresses.enumerated() {
             query.counts.append(
@@ -225,7 +230,10 @@ extension ClusterHome {
         switch part {
         case .subscriptions(let index):
             var count = 0
-            reply.forEach { count = min(count + Int($0.clampedCount ?? 0), Int(SafeInteger.max)) }
+            reply.forEach {
+                if $0.clampedCount == nil { refused("a number of subscriptions", for: query) }
+                count = min(count + Int($0.clampedCount ?? 0), Int(SafeInteger.max))
+            }
             query.counts[index].subscriptionCount = count
         case .members(let index): query.counts[index].userCount = Int(reply.clampedCount ?? 0)
         case .users:
@@ -235,28 +243,48 @@ extension ClusterHome {
         case .cachedEvent:
             query.counts[0].cache = .empty
             query.cachedData = ChannelAnnouncement(reply.copy())?.content.envelope?.dataToken
+            if query.cachedData == nil, !reply.isNull { refused("a cached event", for: query) }
         case .cachedExpiry:
             let rest = (reply.double ?? 0) - Double(context.reactor.unixMilliseconds)
             guard let data = query.cachedData, rest > 0 else { return }
             let seconds = Int(min(rest / 1_000, Double(SafeInteger.max)).rounded(.up))
             query.counts[0].cache = .event(dataToken: data, secondsLeft: seconds)
-        case .oldest: query.oldest = StreamPosition(reply[0][0])
+        case .oldest: readOldest(reply, for: query)
         case .position:
-            guard let newest = StreamPosition(reply) else { return }
+            guard let newest = StreamPosition(reply) else {
+                query.isRefused = true
+                return refused("the position of a channel", for: query)
+            }
             query.counts[0].position = ChannelPosition(newest)
             readMessages(query, in: newest)
         case .lastPosition:
-            guard let newest = StreamPositions(reply)?.newest.first, let newest else { return }
+            let positions = StreamPositions(reply)
+            guard let positions, !positions.isDamaged else {
+                query.isRefused = true
+                return refused("the position of a channel", for: query)
+            }
+            guard let newest = positions.newest.first, let newest else { return }
             query.counts[0].position = ChannelPosition(newest)
             readMessages(query, in: newest)
         case .messages(let countMax): readHistory(reply, for: query, countMax: countMax)
         case .termination: break
         case .purge:
             query.counts[0].position = StreamPosition(reply).flatMap { ChannelPosition($0) }
+            if query.counts[0].position == nil, !reply.isNull {
+                query.isRefused = true
+                refused("the position of a channel", for: query)
+            }
         }
     }
 
+    /// Counts a part of the answer that is damaged.
+    func refused(_ what: String, for query: ClusterQuery) {
+        guard let partition = partitions(of: query).first else { return }
+        refused(what, by: partitions[partition].store)
+    }
+
     private func finishIfComplete(_ query: ClusterQuery) {
+        if query.missing == 0, !query.isWaiting, !query.isRefused { searchOldest(query) }
         guard query.missing == 0, !query.isWaiting,
             queries.removeValue(forKey: ObjectIdentifier(query)) != nil
         else { return }

@@ -100,9 +100,9 @@ extension ClusterHome {
             // The former stream is sealed by an epoch that this node does not know of: the server has followed another
             // one in between.
             store(of: remote).connection?.close()
-        case .first, .epoch:
+        case .first, .epoch, .full:
             setPosition(start, of: remote)
-            // Sealed with all of its messages received: nothing is missing between the two.
+            // Sealed, or full, with all of its messages received: nothing is missing between the two.
             if former != nil { restart(remote, .recovered(replay: 0)) }
         case .purge:
             setPosition(start, of: remote)

@@ -104,42 +104,61 @@ extension ClusterHome {
         }
         var subscription = pending
         let app = context.registry.apps[remote.address.app]
-        let page = storedMessages(reply)
-        missed.messages += page
-        missed.byteCount += page.reduce(0) { $0 + $1.frame.count }
+        let page = storedMessages(reply, from: store(of: remote))
+        missed.messages += page.messages
+        missed.byteCount += page.messages.reduce(0) { $0 + $1.frame.count }
         subscription.missed = missed
         let isTooMuch = missed.byteCount > app?.recovery.replayBytesMax ?? 0
-        if !isTooMuch, reply.count == countMax, let serial = page.last?.serial,
+        if !isTooMuch, reply.count == countMax, let serial = page.lastSerial,
             serial < missed.last.serial
         {
             return read(subscription, on: remote, from: serial + 1, to: missed.last)
         }
         // Of a stream that has ended meanwhile nothing can be replayed, nor a part of what was missed.
         let isUsable = !isTooMuch && remote.position?.stream == missed.last.stream
-        var messages = isUsable ? missed.messages : []
+        var messages = isUsable ? missed.messages.withoutHole : []
         if let app, let index = channels.state.streams.index(of: remote.address) {
             let stream = channels.state.streams[index]
+            var oldest = keptSince(at: remote.address)
             if let ageMax = stream.missingMessages(for: subscription.position, app.recovery)?.ageMax
             {
-                let oldest = context.reactor.unixMilliseconds - Int64(ageMax) * 1_000
-                messages.removeAll { $0.time < oldest }
+                oldest = max(oldest, context.reactor.unixMilliseconds - Int64(ageMax) * 1_000)
             }
-            if !stream.isContinuous(behind: ArchivedMessages(messages)),
-                readMissing(subscription, on: remote)
-            {
-                return
+            messages.removeAll(olderThan: oldest)
+            if !stream.isContinuous(behind: ArchivedMessages(messages)) {
+                if readMissing(subscription, on: remote) { return }
+                // The client is told of a gap.
+                messages = []
             }
         }
         resume(subscription, on: remote, behind: messages)
     }
 
-    /// The messages of a reply to `XRANGE`.
-    func storedMessages(_ reply: borrowing RESPView) -> [StoredMessage] {
+    /// The messages of a reply to `XRANGE`; damaged entries are counted, and are a hole between the others.
+    func storedMessages(
+        _ reply: borrowing RESPView,
+        from store: ClusterStore
+    ) -> (messages: [StoredMessage], lastSerial: UInt64?, isDamaged: Bool) {
         var messages: [StoredMessage] = []
+        var lastSerial: UInt64?
+        var isDamaged = false
         reply.forEach { entry in
-            if let message = storedMessage(entry) { messages.append(message) }
+            let position = StreamPosition(entry[0])
+            lastSerial = position?.serial ?? lastSerial
+            if let message = storedMessage(entry) {
+                messages.append(message)
+            } else if position?.serial != 0 {
+                // At place 0 is the beginning of a stream.
+                isDamaged = true
+                refused("an entry of a stream", by: store)
+            }
         }
-        return messages
+        return (messages, lastSerial, isDamaged)
+    }
+
+    /// Counts an entry of a channel's stream that is damaged.
+    func refusedEntry(on remote: RemoteChannel) {
+        refused("an entry of a stream", by: store(of: remote))
     }
 
     /// The message of an entry; `nil` for one of another kind.
@@ -187,6 +206,14 @@ extension ClusterHome {
         case .cacheMiss: return remotes[address]?.cached == nil
         default: return true
         }
+    }
+}
+
+extension [StoredMessage] {
+    /// The messages behind the last one that is missing between two others.
+    fileprivate var withoutHole: [StoredMessage] {
+        let hole = indices.dropFirst().last { self[$0].serial != self[$0 - 1].serial + 1 }
+        return hole.map { Array(self[$0...]) } ?? self
     }
 }
 

@@ -91,18 +91,22 @@ public struct HistoryPage: Sendable {
     public let messages: [Message]
     /// Whether there are more messages behind the last one.
     public let hasMore: Bool
+    /// Whether messages are left out because what is kept of them is damaged.
+    public let isDamaged: Bool
 
     /// Creates a page.
     public init(
         _ position: ChannelPosition,
         oldest: UInt64,
         messages: [Message],
-        hasMore: Bool
+        hasMore: Bool,
+        isDamaged: Bool = false
     ) {
         self.position = position
         self.oldest = oldest
         self.messages = messages
         self.hasMore = hasMore
+        self.isDamaged = isDamaged
     }
 }
 
@@ -133,7 +137,7 @@ extension APIAnswer {
             json.name("next")
             json.integer(Int(last.serial))
         }
-        if let after = query.after, after + 1 < page.oldest {
+        if page.isDamaged || query.after.map({ $0 + 1 < page.oldest }) == true {
             json.name("truncated")
             json.boolean(true)
         }

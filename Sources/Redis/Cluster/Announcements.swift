@@ -34,6 +34,8 @@ public struct ChannelAnnouncement: Hashable, Sendable {
         case epoch
         /// The one before was purged: nothing of it is kept.
         case purge
+        /// The one before has the largest serial; what is kept of it precedes this one.
+        case full
     }
 
     /// The place in the channel's stream; 0 without a position.

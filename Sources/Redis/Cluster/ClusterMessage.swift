@@ -187,6 +187,7 @@ public enum PublishOutcome: Hashable, Sendable {
             self = .stale
         } else if element.kind == .array {
             let position = element[0].withBytes { StreamPosition($0) }
+            guard position != nil || element[0].equals("-") else { return nil }
             self = element.count == 2 ? .outdated(position) : .repeated(position)
         } else if element.kind == .integer, let serial = element.safeInteger {
             self = serial == 0 ? .counted : .numbered(serial: UInt64(serial))

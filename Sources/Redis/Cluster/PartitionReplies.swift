@@ -140,15 +140,22 @@ public enum NodeItem: Hashable, Sendable {
 public struct StreamPositions: Hashable, Sendable {
     /// The streams up to this ID are sealed.
     public var since: UInt64
-    /// The newest position of each channel; nil without a stream.
+    /// The newest position of each channel; nil without a stream, and for a damaged one.
     public var newest: [StreamPosition?]
+    /// Whether one of them is damaged.
+    public var isDamaged = false
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
         guard let since = reply[0].safeInteger else { return nil }
         self.since = UInt64(since)
         var newest: [StreamPosition?] = []
-        reply.forEach { newest.append(StreamPosition($0)) }
+        var nullCount = 0
+        reply.forEach {
+            newest.append(StreamPosition($0))
+            if $0.isNull { nullCount += 1 }
+        }
         self.newest = Array(newest.dropFirst())
+        isDamaged = self.newest.count { $0 == nil } != nullCount
     }
 }

@@ -47,6 +47,8 @@ public struct ChannelAttachment: Hashable, Sendable {
         self.counter = counter
         newest = StreamPosition(element[2])
         oldest = StreamPosition(element[3])
+        // A damaged position must not pass for a channel without messages.
+        guard newest != nil || element[2].isNull else { return nil }
         cachedEvent = element[4].isNull ? nil : element[4].copy()
         var members: [Member] = []
         var user: String?

@@ -124,6 +124,26 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
         #expect(continuity == .recovered(replay: 3) && serials == [1, 2, 3])
     }
 
+    @Test("A stored stream without serials left is not continued, and its row is forgotten")
+    func withoutSerials() throws {
+        let shard = Shard(RecoverySettings(standard: RecoveryRule(store: .archive)))
+        shard.streams.useArchive(RowNumbers(from: 9, shard: 0, of: 1))
+        let address = ChannelAddress(app: AppID("1"), name: try ChannelName("a"))
+        let serialMax = ChannelPosition.serialMax
+        for (row, serial) in [(7, serialMax), (8, serialMax / 2)] as [(Int64, UInt64)] {
+            let stored = StoredStream(
+                row: row,
+                address,
+                StreamID(bits: 5),
+                lastSerial: serial,
+                StoredStream.Limits(RecoveryRule(store: .archive))
+            )
+            let index = shard.streams.restore(stored, isCurrent: true, shard.settings, at: 0)
+            #expect((index == nil) == (row == 7))
+        }
+        #expect(shard.streams.takeForgottenRows() == [7])
+    }
+
     @Test("All that was missed is replayed, or nothing and the reason is told")
     func replays() {
         let shard = Shard(RecoverySettings(standard: RecoveryRule(messagesMax: 5)))

@@ -1,3 +1,5 @@
+import Foundation
+import PusherProtocol
 import TestRedis
 import Testing
 
@@ -38,9 +40,38 @@ extension RedisProcess {
         configuration.apps[0].features.subscriptionCount = true
     }
 
+    /// Adds an entry to the stream of a channel; `S` in its ID stands for the ID of the stream.
+    private func add(
+        _ id: String,
+        _ entry: String,
+        to channel: String,
+        in cluster: TestCluster
+    ) throws {
+        let script = """
+            local key = redis.call('KEYS', '*}:h:1:' .. ARGV[1])[1]
+            local id = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1]
+            local stream = string.match(id, '^%d+')
+            return redis.pcall('XADD', key, string.gsub(ARGV[2], 'S', stream), 'e', ARGV[3])
+            """
+        try cluster.redis.command("EVAL", script, "0", channel, id, entry)
+    }
+
+    /// The body of an entry.
+    private func entry(_ data: String, on channel: String) -> String {
+        #"e - \#(now) {"event":"e","channel":"\#(channel)","data":"\#(data)"}"#
+    }
+
+    private var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
+
     /// The node answers, and its channels go on.
     private func expectLife(of node: TestBroker) async throws {
         #expect(try await node.trigger("e", "1", on: "life").status == 200)
+    }
+
+    /// The node has refused something as damaged, and lives.
+    private func expectRefusal(by node: TestBroker) async throws {
+        #expect(await node.metric("fanfare_cluster_refused_replies_total") ?? 0 > 0)
+        try await expectLife(of: node)
     }
 
     @Test("Subscriptions, members, expiries and terminations")
@@ -80,12 +111,6 @@ extension RedisProcess {
     func serials() async throws {
         try await TestCluster.run(nodes: 1, Self.change) { cluster in
             let node = cluster.nodes[0]
-            let script = """
-                local key = redis.call('KEYS', '*}:h:1:' .. ARGV[1])[1]
-                local id = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1][1]
-                local stream = string.match(id, '^%d+')
-                return redis.pcall('XADD', key, string.gsub(ARGV[2], 'S', stream), 'e', ARGV[3])
-                """
             let serials = [
                 "9007199254740990", "9007199254740991", "9007199254740992",
                 "9223372036854775806", "9223372036854775807", "9223372036854775808",
@@ -95,8 +120,8 @@ extension RedisProcess {
                 let channel = "s\(index)"
                 let device = try await TrackingWire(node, channel)
                 #expect(try await node.trigger("e", "1", on: channel).status == 200)
-                let body = #"e - 1 {"event":"e","channel":"\#(channel)","data":"2"}"#
-                try cluster.redis.command("EVAL", script, "0", channel, "S-\(serial)", body)
+                let body = entry("2", on: channel)
+                try add("S-\(serial)", body, to: channel, in: cluster)
                 // Announced at its place, or behind it.
                 _ = try await node.trigger("e", "3", on: channel)
                 try cluster.redis.publish("*}:m:1:\(channel)", "\(serial) \(body)")
@@ -133,7 +158,88 @@ extension RedisProcess {
                 )
                 try await expectLife(of: node)
             }
+            try await expectRefusal(by: node)
             withExtendedLifetime((device, owner)) {}
+        }
+    }
+
+    @Test("A full stream is continued by another, and nothing is missing")
+    func fullStream() async throws {
+        try await TestCluster.run(nodes: 2, Self.change) { cluster in
+            let (node, other) = (cluster.nodes[0], cluster.nodes[1])
+            try await node.publish(1...1, on: "f")
+            let last = ChannelPosition.serialMax - 1
+            try add("S-\(last)", entry("2", on: "f"), to: "f", in: cluster)
+            let device = try await TrackingWire(node, "f")
+            #expect(device.position.serial == last)
+            try await node.publish(3...4, on: "f")
+            #expect(try await device.next() == "3")
+            let next = try await device.restart()
+            #expect(next.continuity == .recovered(replay: 0))
+            #expect(next.position.stream != device.start.position.stream)
+            #expect(try await device.client.nextText().contains(#""serial":1"#))
+            let resumed = try await TrackingWire(other, "f", position: device.start.position)
+            #expect(resumed.start.continuity == .recovered(replay: 2))
+            let history = try await other.history("f")
+            #expect(history.status == 200 && history.body.contains(#""data":"4""#))
+            withExtendedLifetime(device) {}
+        }
+    }
+
+    @Test("A stream whose ID no other can follow is replaced")
+    func damagedStream() async throws {
+        try await TestCluster.run(nodes: 2, Self.change) { cluster in
+            for (index, id) in ["9007199254740992-1", "18446744073709551615-5"].enumerated() {
+                let channel = "x\(index)"
+                try await cluster.nodes[0].publish(1...1, on: channel)
+                try add(id, entry("2", on: channel), to: channel, in: cluster)
+                try await cluster.nodes[1].publish(3...3, on: channel)
+                let device = try await TrackingWire(cluster.nodes[1], channel)
+                #expect(device.position.serial == 1)
+                #expect(try await cluster.nodes[0].history(channel).status == 200)
+                #expect(
+                    try await Wire(port: cluster.nodes[0].port).ask(
+                        SignedRequest(method: "DELETE", path: "/apps/1/channels/\(channel)/history")
+                    ).status == 200
+                )
+            }
+        }
+    }
+
+    @Test("A damaged message is counted, and told as a gap")
+    func damagedMessage() async throws {
+        try await TestCluster.run(nodes: 2, Self.change) { cluster in
+            let (node, other) = (cluster.nodes[0], cluster.nodes[1])
+            try await node.publish(1...4, on: "d")
+            let stream = try await TrackingWire(node, "d").position.stream
+            let script = """
+                local key = redis.call('KEYS', '*}:h:1:d')[1]
+                local entries = redis.call('XRANGE', key, '-', '+')
+                redis.call('DEL', key)
+                for index, entry in ipairs(entries) do
+                    redis.call('XADD', key, entry[1], 'e', index == 2 and 'damaged' or entry[2][2])
+                end
+                """
+            try cluster.redis.command("EVAL", script, "0")
+            let behind = try await TrackingWire(
+                other,
+                "d",
+                position: ChannelPosition(stream: stream, serial: 1)
+            )
+            guard case .gap = behind.start.continuity else {
+                Issue.record("\(behind.start)")
+                return
+            }
+            try await expectRefusal(by: other)
+            let ahead = try await TrackingWire(
+                cluster.nodes[1],
+                "d",
+                position: ChannelPosition(stream: stream, serial: 2)
+            )
+            #expect(ahead.start.continuity == .recovered(replay: 2))
+            let history = try await other.history("d")
+            #expect(history.body.matches(of: /"data"/).count == 3, "\(history.body)")
+            #expect(history.body.contains(#""truncated":true"#), "\(history.body)")
         }
     }
 }

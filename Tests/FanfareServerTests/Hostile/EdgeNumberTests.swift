@@ -19,10 +19,12 @@ enum Keeping: CaseIterable {
     /// Runs a broker that keeps the messages of all channels there, and little of them in its memory.
     ///
     /// - Parameters:
+    ///   - change: Further changes to the configuration.
     ///   - first: What happens before a restart with the file, and on another node of a cluster.
     ///   - body: The test.
     /// - Throws: The error of the test, or of a start.
     func run(
+        _ change: @escaping (inout Configuration) -> Void = { _ in },
         first: (TestBroker) async throws -> Void,
         _ body: (TestBroker) async throws -> Void
     ) async throws {
@@ -36,6 +38,7 @@ enum Keeping: CaseIterable {
                 rule.store = .sqlite
             }
             configuration.apps[0].recovery.rules = [rule]
+            change(&configuration)
         }
         switch self {
         case .memory:
@@ -56,6 +59,15 @@ enum Keeping: CaseIterable {
     }
 }
 
+extension TestBroker {
+    /// Publishes one event for each number, with the number as its data.
+    func publish(_ numbers: ClosedRange<Int>, on channel: String) async throws {
+        for number in numbers {
+            #expect(try await trigger("e", "\(number)", on: channel).status == 200)
+        }
+    }
+}
+
 extension HostileTests {
     @Suite("Integers at their edges") struct EdgeNumberTests {
         private static let members = [
@@ -67,10 +79,7 @@ extension HostileTests {
         @Test("A subscription's numbers are answered", arguments: Keeping.allCases)
         func subscriptions(keeping: Keeping) async throws {
             try await keeping.run { broker in
-                for number in 1...3 {
-                    let answer = try await broker.trigger("e", "\(number)", on: "a")
-                    #expect(answer.status == 200)
-                }
+                try await broker.publish(1...3, on: "a")
             } _: { broker in
                 let stream = try await TrackingWire(broker, "a").position.stream.text
                 for number in EdgeNumber.all {
@@ -99,10 +108,7 @@ extension HostileTests {
         )
         func longestRewind(keeping: Keeping) async throws {
             try await keeping.run { broker in
-                for number in 1...3 {
-                    let answer = try await broker.trigger("e", "\(number)", on: "a")
-                    #expect(answer.status == 200)
-                }
+                try await broker.publish(1...3, on: "a")
             } _: { broker in
                 let members = #","rewind":{"seconds":9007199254740991}"#
                 let device = try await TrackingWire(broker, "a", members: members)

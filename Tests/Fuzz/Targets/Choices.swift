@@ -1,29 +1,29 @@
 /// Reads an input as a sequence of choices; at its end, every choice is zero.
-struct Choices {
+package struct Choices {
     private var rest: ArraySlice<UInt8>
 
-    init(_ input: [UInt8]) { rest = input[...] }
+    package init(_ input: [UInt8]) { rest = input[...] }
 
-    var isEmpty: Bool { rest.isEmpty }
+    package var isEmpty: Bool { rest.isEmpty }
 
     /// The next byte.
-    mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
+    package mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
     /// A number below `count`.
-    mutating func index(below count: Int) -> Int { Int(byte()) % count }
+    package mutating func index(below count: Int) -> Int { Int(byte()) % count }
 
     /// A boolean.
-    mutating func bool() -> Bool { byte() & 1 == 1 }
+    package mutating func bool() -> Bool { byte() & 1 == 1 }
 
     /// A length byte, and that many bytes, or all that are left.
-    mutating func bytes() -> [UInt8] {
+    package mutating func bytes() -> [UInt8] {
         let length = Int(byte())
         defer { rest = rest.dropFirst(length) }
         return Array(rest.prefix(length))
     }
 
     /// All remaining bytes.
-    mutating func remainder() -> [UInt8] {
+    package mutating func remainder() -> [UInt8] {
         defer { rest = [] }
         return Array(rest)
     }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// A fuzz target, with the name used by `make fuzz FUZZ=…` and the folders of seeds.
 public struct FuzzTarget: Sendable {
     /// The name.
@@ -20,6 +22,33 @@ public struct FuzzTarget: Sendable {
     /// - Throws: The violated property. A trap is a finding as well.
     public func run(_ input: [UInt8]) throws(Finding) { try body(input) }
 
+    /// Runs one input of libFuzzer, and ends the process when it violates a property.
+    ///
+    /// - Parameters:
+    ///   - start: The first byte.
+    ///   - count: The number of bytes.
+    public func runOrTrap(_ start: UnsafePointer<UInt8>?, _ count: Int) {
+        do throws(Finding) {
+            try run(Array(UnsafeBufferPointer(start: start, count: count)))
+        } catch {
+            fatalError("\(error)")
+        }
+    }
+
+    /// The target given by `--target=NAME`: libFuzzer ignores arguments that begin with two dashes.
+    ///
+    /// - Parameter targets: Those of the program; without one of their names the process ends.
+    /// - Returns: The target.
+    public static func chosen(among targets: [FuzzTarget]) -> FuzzTarget {
+        let option = "--target="
+        let names = CommandLine.arguments.filter { $0.hasPrefix(option) }.map {
+            $0.dropFirst(option.count)
+        }
+        if let target = targets.first(where: { $0.name[...] == names.last }) { return target }
+        print("Set the target: \(option) and one of \(targets.map(\.name))")
+        exit(64)
+    }
+
     /// All targets that need no more than the protocols and the broker's values.
     public static let all = [
         FuzzTarget("frames", FrameFuzzing.run),
@@ -29,6 +58,7 @@ public struct FuzzTarget: Sendable {
         FuzzTarget("requests", RequestFuzzing.run),
         FuzzTarget("responses", ResponseFuzzing.run),
         FuzzTarget("replies", ReplyFuzzing.run),
+        FuzzTarget("scripts", ScriptFuzzing.run),
         FuzzTarget("json", JSONFuzzing.run),
         FuzzTarget("messages", MessageFuzzing.run),
         FuzzTarget("triggers", TriggerFuzzing.run),

@@ -1,6 +1,6 @@
-import ConfigurationFuzzTarget
 import Foundation
 import FuzzTargets
+import ServerFuzzTargets
 import Testing
 
 /// The seeds of the fuzzer: inputs found by `make fuzz` that are worth keeping are added to them.
@@ -8,7 +8,7 @@ import Testing
     private static let folder = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Seeds")
 
-    private static let targets = FuzzTarget.all + [.configuration]
+    private static let targets = FuzzTarget.all + FuzzTarget.server
 
     private static func seeds(of target: FuzzTarget) throws -> [URL] {
         try FileManager.default.contentsOfDirectory(

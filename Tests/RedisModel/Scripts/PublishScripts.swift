@@ -83,7 +83,9 @@ extension ScriptRun {
             (stream, isNamed) = (openStream(streamKeys).stream, false)
         } else if message.stream == "-" {
             if let newest = newest(message.messages, epoch) {
-                guard newest.stream > since(epoch) else { return .null }
+                guard newest.stream > since(epoch), newest.stream <= Self.numberMax else {
+                    return .null
+                }
                 (stream, isNamed) = (newest.stream, false)
             }
         } else if let named = UInt64(message.stream.description) {
@@ -124,11 +126,7 @@ extension ScriptRun {
         guard stream <= current.lastID.stream else {
             // The caller's stream was lost. The entry is appended and removed again, and makes Redis trim.
             _ = data[stream: message.messages]?.trim(to: message.lengthMax - 1)
-            if let last = data[stream: message.messages]?.entries.last {
-                data[stream: message.messages]?.setLastID(last.id)
-            } else {
-                data.remove(message.messages)
-            }
+            giveBack(message.messages)
             return nil
         }
         guard let id = data[stream: message.messages]?.append(in: stream, message.entry) else {
@@ -136,7 +134,21 @@ extension ScriptRun {
         }
         // Redis keeps up to a node of entries more.
         _ = data[stream: message.messages]?.trim(to: message.lengthMax)
+        guard id.serial <= Self.numberMax else {
+            _ = data[stream: message.messages]?.remove(id)
+            giveBack(message.messages)
+            return nil
+        }
         return id
+    }
+
+    /// Sets the last ID to that of the last entry, as if the next one had never been given.
+    private mutating func giveBack(_ messages: ByteString) {
+        if let last = data[stream: messages]?.entries.last {
+            data[stream: messages]?.setLastID(last.id)
+        } else {
+            data.remove(messages)
+        }
     }
 
     private mutating func cache(_ announcement: ByteString, _ caching: Message.Caching) {

@@ -48,9 +48,19 @@ extension ScriptRun {
 
     /// Finds the current stream of a channel, or begins one; returns the place of its last message.
     mutating func openStream(_ keys: StreamKeys) -> EntryStream.ID {
-        let newest = newest(keys.messages, keys.epoch)
+        var newest = newest(keys.messages, keys.epoch)
+        let isDamaged = newest.map { $0.stream > Self.numberMax } ?? false
+        if isDamaged {
+            data.remove(keys.messages)
+            newest = nil
+        }
         var position = newest ?? EntryStream.ID(0, 0)
-        if position.stream <= since(keys.epoch) {
+        if isDamaged {
+            position = EntryStream.ID(beginStream(keys, after: nil, "purge"), 0)
+        } else if position.stream > since(keys.epoch), isFull(position) {
+            let stream = beginStream(keys, after: position.stream, "full", following: position)
+            position = EntryStream.ID(stream, 0)
+        } else if position.stream <= since(keys.epoch) {
             let reason: ByteString = newest == nil ? "first" : "epoch"
             let isWhole = newest.map { $0.stream > base(keys.epoch) ?? .max } ?? false
             let stream = beginStream(
@@ -63,6 +73,14 @@ extension ScriptRun {
         }
         data.expire(keys.messages, after: Self.lifetime)
         return position
+    }
+
+    /// The largest serial, and ID of a stream.
+    static var numberMax: UInt64 { 1 << 53 - 1 }
+
+    /// Whether no message may follow the newest one.
+    func isFull(_ newest: EntryStream.ID) -> Bool {
+        newest.stream > Self.numberMax || newest.serial >= Self.numberMax
     }
 
     // MARK: Scripts
@@ -88,8 +106,12 @@ extension ScriptRun {
         let name = channel.parts(2, by: ":")[1]
         data[hash: keys[4]][name] = nil
         data[sorted: keys[5]][name] = nil
-        let newest = newest(streamKeys.messages, streamKeys.epoch)
+        var newest = newest(streamKeys.messages, streamKeys.epoch)
         guard newest != nil || begins else { return .null }
+        if let stream = newest?.stream, stream > Self.numberMax {
+            data.remove(streamKeys.messages)
+            newest = nil
+        }
         _ = data[stream: streamKeys.messages]?.trim(to: 0)
         let id = beginStream(streamKeys, after: newest?.stream, "purge")
         data.expire(streamKeys.messages, after: Self.lifetime)
@@ -117,7 +139,7 @@ extension ScriptRun {
         let old = stream.entries.prefix(64).prefix { entry in
             // KIND EXCEPT TIME BODY
             let words = entry.text.parts(4, by: " ")
-            return (words.count > 2 ? words[2].integer ?? 0 : 0) <= time - age
+            return (words.count > 2 ? words[2].integer ?? 0 : 0) < time - age
         }
         for entry in old { _ = data[stream: messages]?.remove(entry.id) }
         if stream.count > 0 || !data[hash: subscriptions].isEmpty {

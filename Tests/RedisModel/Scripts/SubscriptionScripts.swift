@@ -139,18 +139,18 @@ extension ScriptRun {
         let total = sum(keys.subscriptions.subscriptions)
         if former[node] != count { announceCount(keys.subscriptions, flags, channel, total) }
 
+        let streamKeys = StreamKeys(
+            epoch: keys.subscriptions.epoch,
+            messages: keys.messages,
+            announcements: keys.subscriptions.announcements,
+            due: keys.subscriptions.due
+        )
         var last: EntryStream.ID?
         if flags.has("t") {
-            last = openStream(
-                StreamKeys(
-                    epoch: keys.subscriptions.epoch,
-                    messages: keys.messages,
-                    announcements: keys.subscriptions.announcements,
-                    due: keys.subscriptions.due
-                )
-            )
+            last = openStream(streamKeys)
         } else if flags.has("r") {
             last = newest(keys.messages, keys.subscriptions.epoch)
+            if let newest = last, isFull(newest) { last = openStream(streamKeys) }
         }
         let first = last == nil ? nil : data[stream: keys.messages]?.entries.first?.id
         var event: ByteString?

@@ -153,7 +153,13 @@ extension ChannelService {
         case .history(_, let page, let asked):
             read = asked
             stored = openStream(at: address)
-                .flatMap { state.streams[$0].archiveQuery(for: page) }
+                .flatMap {
+                    state.streams[$0].archiveQuery(
+                        for: page,
+                        at: context.milliseconds,
+                        calendarOffset: context.calendarOffset
+                    )
+                }
         case .trace(_, let serial):
             stored = state.streams.index(of: address)
                 .flatMap { state.streams[$0].archiveQuery(forMessage: serial) }
@@ -169,10 +175,17 @@ extension ChannelService {
         switch archiveReads.remove(number) {
         case nil: break
         case .subscription(var subscription):
-            var archived = ArchivedMessages(page.map { Array($0.messages.reversed()) } ?? [])
-            if let stream = openStream(at: subscription.address),
-                !state.streams[stream].isContinuous(behind: archived)
-            {
+            var messages = page.map { Array($0.messages.reversed()) } ?? []
+            let stream = openStream(at: subscription.address)
+            if let stream {
+                // The file removes them later.
+                messages.removeAll(
+                    olderThan: state.streams[stream]
+                        .keptSince(context.milliseconds, calendarOffset: context.calendarOffset)
+                )
+            }
+            var archived = ArchivedMessages(messages)
+            if let stream, !state.streams[stream].isContinuous(behind: archived) {
                 subscription.attempts += 1
                 if subscription.attempts <= ArchiveReads.attemptsMax,
                     askArchive(subscription, stream)

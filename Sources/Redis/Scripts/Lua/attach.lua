@@ -52,6 +52,7 @@ local function attach(channel, count, flags)
         stream, serial = openStream(keys, time)
     elseif has('r') then
         stream, serial = newest(keys.messages, since(epoch))
+        if stream and isFull(stream, serial) then stream, serial = openStream(keys, time) end
     end
     if stream then
         last = digits(stream) .. '-' .. serial

@@ -27,5 +27,8 @@ local function newest(messages, sealed)
     return tonumber(stream), serial
 end
 
+-- The largest serial, and ID of a stream: 2^53 - 1, which every reader represents exactly.
+local MAX = 9007199254740991
+
 -- The epoch's `since`; 0 before the first registration.
 local function since(epoch) return tonumber(redis.call('HGET', epoch, 'since')) or 0 end

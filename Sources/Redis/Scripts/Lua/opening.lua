@@ -23,11 +23,20 @@ local function beginStream(keys, time, newestStream, reason, former)
     return id
 end
 
+-- Whether no message may follow the newest one: behind the largest serial, or a damaged ID.
+local function isFull(stream, serial) return stream > MAX or tonumber(serial) >= MAX end
+
 -- Finds the current stream of a channel, or begins one. Returns its ID and the serial of its last message.
 local function openStream(keys, time)
     local sealed = since(keys.epoch)
     local stream, serial = newest(keys.messages, sealed)
-    if not stream or stream <= sealed then
+    if stream and stream > MAX then
+        -- Damaged: no valid ID follows it.
+        redis.call('DEL', keys.messages)
+        stream, serial = beginStream(keys, time, nil, 'purge'), '0'
+    elseif stream and stream > sealed and isFull(stream, serial) then
+        stream, serial = beginStream(keys, time, stream, 'full', digits(stream) .. '-' .. serial), '0'
+    elseif not stream or stream <= sealed then
         local base = tonumber(redis.call('HGET', keys.epoch, 'base'))
         local former = stream and base and stream > base and digits(stream) .. '-' .. serial
         stream, serial = beginStream(keys, time, stream, stream and 'epoch' or 'first', former), '0'

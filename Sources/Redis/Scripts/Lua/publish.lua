@@ -57,8 +57,8 @@ local function append(messages, stream, lengthMax, entry)
         if string.find(id.err, 'equal or smaller', 1, true) then return false end
         return id
     end
-    if string.sub(id, -2) == '-0' then
-        -- The stream is older than the caller's, which was lost.
+    -- The stream is older than the caller's, which was lost, or full.
+    if string.sub(id, -2) == '-0' or #id > #stream + 16 and tonumber(string.sub(id, #stream + 2)) > MAX then
         giveBack(messages, id)
         return false
     end
@@ -121,7 +121,7 @@ local function publish()
         if not current then
             stream = ''
         else
-            if current <= sealed then return false end
+            if current <= sealed or current > MAX then return false end
             stream, isNamed = digits(current), false
         end
     elseif stream ~= '' then

@@ -15,6 +15,11 @@ redis.call('HDEL', KEYS[5], name)
 redis.call('ZREM', KEYS[6], name)
 local stream = newest(keys.messages, since(keys.epoch))
 if not stream and not begins then return false end
+if stream and stream > MAX then
+    -- Damaged: no valid ID follows it.
+    redis.call('DEL', keys.messages)
+    stream = nil
+end
 if stream then redis.call('XTRIM', keys.messages, 'MAXLEN', 0) end
 local id = beginStream(keys, now(), stream, 'purge')
 redis.call('EXPIRE', keys.messages, 86400)

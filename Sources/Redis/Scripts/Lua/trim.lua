@@ -17,7 +17,7 @@ if redis.call('EXISTS', messages) == 0 then return 0 end
 local entries = redis.call('XRANGE', messages, '-', '+', 'COUNT', 64)
 local removed = 0
 for _, entry in ipairs(entries) do
-    if tonumber(string.match(entry[2][2], '^%S+ %S+ (%d+)') or 0) > time - age then break end
+    if tonumber(string.match(entry[2][2], '^%S+ %S+ (%d+)') or 0) >= time - age then break end
     removed = removed + redis.call('XDEL', messages, entry[1])
 end
 if #entries > 0 or redis.call('EXISTS', subscriptions) == 1 then

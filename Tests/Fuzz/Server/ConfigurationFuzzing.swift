@@ -2,8 +2,11 @@ import FanfareServer
 public import FuzzTargets
 
 extension FuzzTarget {
-    /// The configuration file; a separate module, because it needs the whole server.
-    public static let configuration = FuzzTarget("configuration", ConfigurationFuzzing.run)
+    /// The targets that need the whole server: the configuration file, and a shard.
+    public static let server = [
+        FuzzTarget("configuration", ConfigurationFuzzing.run),
+        FuzzTarget("shards", ShardFuzzing.run),
+    ]
 }
 
 /// The input is the text of a configuration file.

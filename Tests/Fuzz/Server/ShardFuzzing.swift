@@ -1,0 +1,96 @@
+import FuzzTargets
+
+/// A whole shard, from its sockets on: the first byte chooses whether Redis keeps its messages, then each operation is a
+/// byte with its arguments.
+///
+/// Messages of clients, requests of backends and replies of Redis have numbers and texts at their edges. Nothing ends the
+/// process, is answered with 500 or takes a second; at the end, the shard still answers, and serves a client.
+enum ShardFuzzing {
+    static func run(_ input: [UInt8]) throws(Finding) {
+        var choices = Choices(input)
+        let isClustered = choices.bool()
+        guard let shard = try? FuzzedShard(isClustered: isClustered) else { return }
+        _ = try? shard.connect()
+        var count = 0
+        while !choices.isEmpty, count < 40 {
+            try operate(shard, &choices)
+            count += 1
+        }
+        // Beyond every pause after a loss of Redis.
+        for _ in 0..<10 { shard.advance(5_000) }
+        let status = try shard.request("GET", "/live", isSigned: false)
+        try expect(status == 200, "/live: \(status.map(String.init) ?? "no answer")")
+        try expect((try? shard.connect()) == true, "no greeting for the last client")
+    }
+
+    private static func operate(
+        _ shard: FuzzedShard,
+        _ choices: inout Choices
+    ) throws(Finding) {
+        switch choices.byte() & 0x0F {
+        case 0...4:
+            let template = choices.element(of: ShardMessages.client)
+            try shard.send(filled(template, shard, &choices))
+        case 5, 6:
+            let (channel, template) = choices.element(of: ShardMessages.signed)
+            let data = template.map { filled($0, shard, &choices) }
+            let event = channel == nil ? "pusher:signin" : "pusher:subscribe"
+            try shard.send(
+                Array(#"{"event":"\#(event)","data":{"#.utf8)
+                    + shard.authorization(channel: channel, data: data) + Array("}}".utf8)
+            )
+        case 7...10:
+            let request = choices.element(of: ShardMessages.requests)
+            let path = percentEncoded(filled(request.path, shard, &choices), keeping: "/")
+            var parameters: [(String, [UInt8])] = []
+            for (name, value) in request.parameters {
+                parameters.append((name, filled(value, shard, &choices)))
+            }
+            try shard.request(
+                request.method,
+                "/apps/1" + path,
+                parameters,
+                body: filled(request.body, shard, &choices)
+            )
+        case 11: try shard.send(choices.bytes())
+        case 12:
+            let target = filled("/r/#-0123456789abcdef01/app/app-key?protocol=#", shard, &choices)
+            _ = try? shard.connect(Array(percentEncoded(target, keeping: "/?=").utf8))
+        case 13: shard.advance(Int64(choices.byte()) * 100)
+        case 14: shard.jump(choices.element(of: [-3_600, -1, 1, 60, 3_600, 1 << 31]))
+        default:
+            let place = Int(choices.byte())
+            let isNumber = choices.byte() & 3 != 0
+            let bytes =
+                isNumber
+                ? Array(choices.element(of: EdgeValues.numbers).utf8)
+                : choices.element(of: EdgeValues.texts)
+            shard.add(.init(skipped: place >> 4, place: place & 0x0F, bytes: bytes))
+        }
+    }
+
+    /// A template with values in the places of its signs.
+    private static func filled(
+        _ template: String,
+        _ shard: FuzzedShard,
+        _ choices: inout Choices
+    ) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for byte in template.utf8 {
+            switch byte {
+            case UInt8(ascii: "#"): bytes += Array(choices.element(of: EdgeValues.numbers).utf8)
+            case UInt8(ascii: "$"): bytes += choices.element(of: EdgeValues.texts)
+            case UInt8(ascii: "@"): bytes += Array(shard.stream.utf8)
+            default: bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+}
+
+extension Choices {
+    /// One of some values, chosen by a byte.
+    mutating func element<Element>(of elements: [Element]) -> Element {
+        elements[index(below: elements.count)]
+    }
+}
