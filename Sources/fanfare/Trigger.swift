@@ -108,7 +108,9 @@ struct Trigger: AsyncParsableCommand {
                 + users.map { "user \($0)" }
             Console.print("sent \(event) to \(receivers.joined(separator: ", "))")
             guard !info.isEmpty else { return }
-            for (channel, state) in states.sorted(by: { $0.key < $1.key }) {
+            let asksForCount = info.contains { $0.attribute == .subscriptionCount }
+            for (channel, var state) in states.sorted(by: { $0.key < $1.key }) {
+                if !asksForCount { state.subscriptionCount = nil }
                 Console.print("\(channel): \(Self.describe(state))")
             }
         } catch {
