@@ -24,7 +24,8 @@ import Testing
     }
 
     @Test("The newest one of an attachment is refused") func attachments() throws {
-        let attachments = try read({ "*2\r\n*1\r\n*6\r\n:1\r\n:0\r\n\($0)_\r\n_\r\n*0\r\n:4\r\n" }) {
+        let attachments = try read({ "*2\r\n*1\r\n*6\r\n:1\r\n:0\r\n\($0)_\r\n_\r\n*0\r\n:4\r\n" })
+        {
             ChannelAttachment.all($0)
         }
         #expect(attachments.allSatisfy { $0 == nil })

@@ -30,7 +30,10 @@ final class FuzzedShard {
     /// The ID of the stream that was named last.
     private(set) var stream = "s"
 
+    /// Creates a broker without a client.
+    ///
     /// - Parameter isClustered: Whether messages are kept by Redis.
+    /// - Throws: The failed call.
     init(isClustered: Bool) throws {
         var configuration = Configuration.development
         var rule = RecoveryConfiguration.Rule()
@@ -119,6 +122,7 @@ final class FuzzedShard {
     ///
     /// - Parameter target: The target of its request.
     /// - Returns: Whether the broker has sent a greeting.
+    /// - Throws: The failed call.
     @discardableResult
     func connect(_ target: [UInt8] = Array("/app/app-key?protocol=7".utf8)) throws -> Bool {
         client?.close()
@@ -148,7 +152,9 @@ final class FuzzedShard {
         switch count {
         case ...125: frame.append(0x80 | UInt8(count))
         case ...0xFFFF: frame += [0xFE, UInt8(count >> 8), UInt8(count & 0xFF)]
-        default: frame += [0xFF] + (0..<8).reversed().map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }
+        default:
+            frame +=
+                [0xFF] + (0..<8).reversed().map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }
         }
         // The mask is zero.
         client?.enqueue(frame + [0, 0, 0, 0] + message)

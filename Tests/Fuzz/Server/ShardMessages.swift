@@ -24,7 +24,8 @@ enum ShardMessages {
 
     /// The channel and the data of signed subscriptions, and the data of sign-ins, for which there is no channel.
     static let signed: [(channel: String?, data: String?)] = [
-        ("private-a", nil), ("presence-a", ##"{"user_id":"u"}"##), ("presence-a", ##"{"user_id":#}"##),
+        ("private-a", nil), ("presence-a", ##"{"user_id":"u"}"##),
+        ("presence-a", ##"{"user_id":#}"##),
         ("presence-a", ##"{"user_id":"$","user_info":{"n":#}}"##), (nil, ##"{"id":"u"}"##),
         (nil, ##"{"id":"$","user_info":{"n":#},"watchlist":["u","$"]}"##), (nil, ##"{"id":#}"##),
     ]
