@@ -373,7 +373,7 @@ public final class HTTPConnection: StreamDelegate {
 
     /// Whether the answer being sent is the connection's last.
     private var isLast: Bool {
-        first == nil && (site.isFinishing || isOverdue || !acceptsRequests)
+        first == nil && (site.endsConnections || isOverdue || !acceptsRequests)
     }
 
     /// Sends 100 (Continue) if the client waits for it and all earlier requests are answered.

@@ -40,6 +40,15 @@ public final class HTTPSite {
     /// Whether ``finish()`` has been called: each connection's next answer is its last.
     private(set) var isFinishing = false
 
+    /// The maximum time for which ``finish()`` keeps a used connection that is idle.
+    private static var finishingGrace: Duration { .milliseconds(500) }
+
+    /// Whether each connection's next answer is its last: because the site ends, or because connections would have to be
+    /// evicted soon, and a client that sends a request at that moment loses it.
+    var endsConnections: Bool {
+        isFinishing || connectionCount > connectionsMax - connectionsMax / 8
+    }
+
     /// Makes a site without connections.
     ///
     /// - Parameters:
@@ -95,15 +104,31 @@ public final class HTTPSite {
         return connection
     }
 
-    /// Closes idle connections now and the others after their next answer.
+    /// Closes idle connections, and the others after their next answer.
+    ///
+    /// A used connection stays for a grace (``HTTPTimeouts/grace``, at most 500 ms), since its client may be sending a
+    /// request; the answer to that one closes it.
     ///
     /// ``connectionCount`` is zero when all are closed. Close the listener
     /// first, since connections accepted later are closed only after their first answer.
     public func finish() {
         guard !isFinishing else { return }
         isFinishing = true
-        for connection in connections { connection.closeIfIdle() }
+        let grace = min(timeouts.grace, Self.finishingGrace)
+        var isAnyKept = false
+        for connection in connections {
+            if grace > .zero, connection.isIdleAfterAnswer {
+                isAnyKept = true
+            } else {
+                connection.closeIfIdle()
+            }
+        }
+        if isAnyKept { reactor.schedule(after: grace, self, tag: Self.finishingTag) }
     }
+
+    /// The tag of the timer that ends the grace of ``finish()``.
+    private static var finishingTag: Int { 1 }
+
 
     /// Schedules the timeout of a connection that becomes idle now.
     ///
@@ -157,6 +182,10 @@ extension HTTPSite: TimerTarget {
     /// The next check is at the earliest remaining deadline, but not before 1/32 of the timeout has passed. So
     /// connections are closed late by no more than that, and there are few checks however many connections there are.
     public func timerFired(tag: Int) {
+        if tag == Self.finishingTag {
+            for connection in connections { connection.closeIfIdle() }
+            return
+        }
         idleTimer = nil
         let now = reactor.now
         var next: MonotonicTime?

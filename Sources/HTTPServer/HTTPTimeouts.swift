@@ -171,6 +171,9 @@ extension HTTPConnection: TimerTarget {
 
     // MARK: Shutdown of the site
 
+    /// Whether the client may send another request at any time, and has not begun to.
+    var isIdleAfterAnswer: Bool { isKept && wait == .idle }
+
     /// Closes the connection if no request is under way.
     ///
     /// It waits for the client's end for 200 ms only: the last answer was sent long ago, and a browser does not notice

@@ -251,6 +251,44 @@ import Testing
         }
     }
 
+    // MARK: Ends that a client can expect
+
+    @Test("When connections are few, an answer ends its connection, so that none has to be evicted")
+    func endsConnectionsWhenNearlyFull() async throws {
+        try await withServer(connectionsMax: 16) { port in
+            let peers = try (1...15).map { number in
+                let peer = try Peer(port: port)
+                try peer.send(get("/a"))
+                #expect(try peer.response().connection == (number < 15 ? nil : "close"))
+                return peer
+            }
+            #expect(try peers[14].receiveToEnd().isEmpty)
+            try peers[0].send(get("/b"))
+            #expect(try peers[0].response().text == "GET /b")
+        }
+    }
+
+    @Test("A site that ends answers a request on a kept connection for a moment")
+    func finishesAfterAGrace() async throws {
+        let timeouts = HTTPTimeouts(grace: .seconds(60))
+        try await withServer(timeouts: timeouts) { port in
+            let kept = try (0..<2).map { _ in
+                let peer = try Peer(port: port)
+                try peer.send(get("/a"))
+                _ = try peer.response()
+                return peer
+            }
+            let unused = try Peer(port: port)
+            let last = try Peer(port: port)
+            try last.send(get("/finish"))
+            #expect(try last.response().connection == "close")
+            try kept[0].send(get("/b"))
+            let answer = try kept[0].response()
+            #expect(answer.text == "GET /b" && answer.connection == "close")
+            for peer in kept + [unused] { #expect(try peer.receiveToEnd().isEmpty) }
+        }
+    }
+
     // MARK: Shutdown of the site
 
     @Test func finishes() async throws {
