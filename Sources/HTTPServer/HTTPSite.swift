@@ -129,7 +129,6 @@ public final class HTTPSite {
     /// The tag of the timer that ends the grace of ``finish()``.
     private static var finishingTag: Int { 1 }
 
-
     /// Schedules the timeout of a connection that becomes idle now.
     ///
     /// - Parameter isKept: Whether it has been used, so that the grace applies.

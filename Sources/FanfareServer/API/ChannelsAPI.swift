@@ -83,7 +83,9 @@ struct ChannelsAPI {
         let read = ArchiveRead()
         exchange.ended = { [weak read] in read?.cancel() }
         core.queries.history(query, of: address, read) { result in
-            guard exchange.isOpen, let page = core.success(of: result, app, exchange) else { return }
+            guard exchange.isOpen, let page = core.success(of: result, app, exchange) else {
+                return
+            }
             let last = app.issuedPosition(page.position, on: name)
             let asked = query.stream.map { ChannelPosition(stream: $0, serial: .max) }
                 .map { app.position(issuedAs: $0, on: name).stream }

@@ -39,7 +39,7 @@ extension ClusterHome {
     func attach(_ remote: RemoteChannel) {
         // A channel that is behind finds out first what it has missed.
         guard store(of: remote).isOpen, !remote.isBehind, remote.attaching == nil else { return }
-        guard !isQueued(remote) else { return }
+        guard !queuesChange(of: remote) else { return }
         sendAttach(remote, interestsOfWaiting(on: remote))
     }
 
@@ -48,10 +48,11 @@ extension ClusterHome {
     /// A client may subscribe to thousands of channels at once, and leave them: events of others do not wait for all of them.
     ///
     /// - Returns: Whether it is queued.
-    func isQueued(_ remote: RemoteChannel) -> Bool {
+    func queuesChange(of remote: RemoteChannel) -> Bool {
         let store = store(of: remote)
-        guard !store.attachmentQueue.isEmpty
-            || store.unansweredAttachmentCount >= ClusterStore.attachmentsMax
+        guard
+            !store.attachmentQueue.isEmpty
+                || store.unansweredAttachmentCount >= ClusterStore.attachmentsMax
         else { return false }
         if remote.queuedIn !== store {
             remote.queuedIn = store

@@ -64,7 +64,7 @@ extension ClusterHome {
     }
 
     private func detach(_ remote: RemoteChannel) {
-        if remote.countedSubscriptions > 0, !isQueued(remote) { endAttachment(to: remote) }
+        if remote.countedSubscriptions > 0, !queuesChange(of: remote) { endAttachment(to: remote) }
         guard remote.vacantSince == nil else { return }
         let now = context.reactor.now
         remote.vacantSince = now

@@ -103,7 +103,10 @@ import Testing
         #expect(answer.body.hasPrefix("The archive cannot be read at present"))
     }
 
-    @Test("A history is given up with its backend, a subscription with its client", arguments: shards)
+    @Test(
+        "A history is given up with its backend, a subscription with its client",
+        arguments: shards
+    )
     func givenUp(shard: (Int, Int)) throws {
         let waiting = try Waiting(Self.paths[0], on: shard.0, of: shard.1)
         let backend = try waiting.stepped.connect(to: shard.0)

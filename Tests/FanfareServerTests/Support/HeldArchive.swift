@@ -18,7 +18,9 @@ final class HeldArchive: MessageArchive {
         requests.withLock { requests in
             defer { requests = [] }
             return requests.compactMap {
-                guard case .read(let query, let read, let shard, let number) = $0 else { return nil }
+                guard case .read(let query, let read, let shard, let number) = $0 else {
+                    return nil
+                }
                 return (query, read, shard, number)
             }
         }
