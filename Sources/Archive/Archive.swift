@@ -130,7 +130,7 @@ package final class Archive: MessageArchive {
         do {
             confined.lock = try DatabaseLock(database: settings.file.path)
             confined.fileLock = try DatabaseFileLock(path: settings.file.path)
-            let file = try openOrRenew()
+            let (file, contents) = try openOrRenew()
             confined.writer = try ArchiveWriter(
                 file,
                 shardCount: shardCount,
@@ -138,7 +138,6 @@ package final class Archive: MessageArchive {
                 readBudget: readBudget
             )
             confined.file = file
-            let contents = try file.contents(at: file.time)
             tally.withLock { $0.damagedSessions = contents.sessions.damagedCount }
             if file.mayLackEnd {
                 log.warning(
@@ -163,12 +162,11 @@ package final class Archive: MessageArchive {
         }
     }
 
-    private func openOrRenew() throws -> ArchiveFile {
+    private func openOrRenew() throws -> (ArchiveFile, ArchiveFile.Contents) {
         do {
             let file = try ArchiveFile(settings.file)
             // A page that cannot be read is found here at the latest.
-            _ = try file.contents(at: file.time)
-            return file
+            return (file, try file.contents(at: file.time))
         } catch let error as SQLiteError where error.isDamage {
             confined.fileLock = nil
             let kept = try SetAside.move(settings.file.path, at: unixTime)
@@ -177,7 +175,8 @@ package final class Archive: MessageArchive {
                 metadata: path.merging(["reason": "\(error)", "kept": "\(kept)"]) { $1 }
             )
             confined.fileLock = try DatabaseFileLock(path: settings.file.path)
-            return try ArchiveFile(settings.file)
+            let file = try ArchiveFile(settings.file)
+            return (file, try file.contents(at: file.time))
         }
     }
 
