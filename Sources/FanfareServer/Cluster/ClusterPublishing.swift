@@ -32,6 +32,7 @@ extension ClusterHome {
             on: ClusterChannel(app: address.app.text, name: address.name.text),
             in: stream,
             lengthMax: lengthMax(of: address, rule, messageLength: length),
+            budgets: budgets(of: app),
             entry: entry("e", except: publication.except, length: length) {
                 publication.appendEnvelope(for: address.name, to: &$0)
             },
@@ -70,6 +71,7 @@ extension ClusterHome {
             on: ClusterChannel(app: address.app.text, name: address.name.text),
             in: stream,
             lengthMax: lengthMax(of: address, rule, messageLength: length),
+            budgets: budgets(of: app),
             entry: entry("c", except: author.socketID, length: length) {
                 event.appendEnvelope(for: address.name, userID: userToken, to: &$0)
             },
@@ -128,6 +130,26 @@ extension ClusterHome {
         return min(rule.messagesMax, max(1, rule.bytesMax / max(mean, 1)))
     }
 
+    /// The number of pools, each with an equal share of the budgets of what is kept: the stores, which share no memory, or the
+    /// partitions of a Redis Cluster, whose scripts reach one slot alone.
+    private var poolCount: Int {
+        slots == nil ? settings.stores.count : settings.partitionCount
+    }
+
+    /// The share of a pool in a limit, at least 1.
+    func share(of limit: Int) -> Int { max(1, limit / poolCount) }
+
+    private func budgets(of app: App?) -> ClusterMessage.Budgets {
+        ClusterMessage.Budgets(
+            appBytesMax: app?.recovery.retainedBytesMax.map { share(of: $0) },
+            bytesMax: share(of: context.settings.retainedBytesMax),
+            positionsMax: positionsMax(of: app)
+        )
+    }
+
+    /// The most streams of an app's channels without subscriptions, in each pool.
+    func positionsMax(of app: App?) -> Int { share(of: app?.recovery.positionsMax ?? 0) }
+
     private func idempotency(
         _ key: IdempotencyKey?,
         _ digest: @autoclosure () -> UInt64,
@@ -139,7 +161,8 @@ extension ClusterHome {
             // A trigger on several channels has one key.
             key: "\(address.name.text):\(key.text)",
             digest: String(digest(), radix: 16),
-            age: max(1, app.features.idempotencyAge)
+            age: max(1, app.features.idempotencyAge),
+            keysMax: share(of: app.limits.idempotencyKeysMax)
         )
     }
 

@@ -87,7 +87,8 @@ extension ClusterHome {
 
     /// The rules of a channel that only Redis knows.
     func rules(of channel: ClusterChannel) -> ChannelRules {
-        address(of: channel).map { rules(of: $0) } ?? ChannelRules()
+        address(of: channel).map { rules(of: $0) }
+            ?? ChannelRules(positionsMax: positionsMax(of: nil))
     }
 
     /// The address of a channel that Redis has named; `nil` if its name is longer than the app allows now.

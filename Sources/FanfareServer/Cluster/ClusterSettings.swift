@@ -72,7 +72,11 @@ package final class ClusterSettings: Sendable {
         let name = configuration.node ?? Self.hostName
         displayName = configuration.node ?? (port.map { "\(name):\($0)" } ?? name)
         node = "\(name)-\(String(life, radix: 36))"
-        keys = PartitionKeys.all(prefix: configuration.prefix, count: configuration.partitions)
+        keys = PartitionKeys.all(
+            prefix: configuration.prefix,
+            count: configuration.partitions,
+            poolCount: redis.stores.count
+        )
         scripts = ClusterScripts(isSharded: false)
         (stores, mode) = (redis.stores, redis.mode)
         shardedScripts = ClusterScripts(isSharded: true)

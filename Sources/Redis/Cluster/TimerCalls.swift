@@ -35,12 +35,20 @@ extension PartitionCalls {
     ///   - channel: The channel.
     ///   - age: The age of messages to remove, in milliseconds.
     ///   - interval: The time until the stream is due again, in milliseconds.
+    ///   - rules: The channel's rules.
     /// - Returns: The call; the reply is the number of messages that are removed, or null if nothing was due.
-    public func trim(_ channel: ClusterChannel, age: Int, interval: Int) -> ScriptCall {
+    public func trim(
+        _ channel: ClusterChannel,
+        age: Int,
+        interval: Int,
+        _ rules: ChannelRules = .init()
+    ) -> ScriptCall {
         ScriptCall(
             scripts.trim,
-            [keys.messages(channel), keys.subscriptions(channel), keys.due],
-            [.text(channel.id), .number(age), .number(interval)]
+            [keys.messages(channel), keys.subscriptions(channel), keys.due, keys.kept],
+            [
+                .text(channel.id), .number(age), .number(interval), .number(rules.positionsMax),
+            ]
         )
     }
 

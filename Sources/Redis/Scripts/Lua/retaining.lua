@@ -1,0 +1,84 @@
+-- The removal of what is beyond the budgets, for `publish` and `open`.
+
+-- Removes the oldest messages of a stream beyond a number, 64 or more at a time.
+local function shorten(kept, messages, countMax)
+    local count = redis.call('XLEN', messages)
+    if count < countMax + 64 then return end
+    local oldest = redis.call('XRANGE', messages, '-', '+', 'COUNT', math.min(count - countMax, 512))
+    redis.call('XTRIM', messages, 'MAXLEN', count - #oldest)
+    release(kept, messages, size(oldest))
+end
+
+-- The messages that this call has appended: their bytes by app, and the apps' budgets, by pool.
+local appended = {}
+
+-- Counts a message that was appended.
+local function retain(kept, messages, entry, time, appMax, totalMax)
+    local bytes, app = #entry + OVERHEAD, appOf(messages)
+    if redis.call('HINCRBY', kept, messages, bytes) == bytes then
+        redis.call('ZADD', kept .. ':o', digits(time), messages)
+        redis.call('ZADD', kept .. ':o:' .. app, digits(time), messages)
+    end
+    local pool = appended[kept] or { bytes = 0, apps = {} }
+    local ofApp = pool.apps[app] or { bytes = 0 }
+    appended[kept], pool.apps[app] = pool, ofApp
+    pool.bytes, pool.max = pool.bytes + bytes, totalMax
+    ofApp.bytes, ofApp.max = ofApp.bytes + bytes, appMax
+end
+
+-- Removes the oldest messages, until a field of `kept` is not above its limit. Returns how many.
+local function shrink(kept, field, oldest, total, max)
+    local removed = 0
+    -- Bounded for a limit that was lowered: the next calls continue.
+    for _ = 1, 1024 do
+        if max == 0 or total <= max then break end
+        local first = redis.call('ZRANGE', oldest, 0, 0, 'WITHSCORES')
+        local messages = first[1]
+        if not messages then break end
+        local entry = redis.call('XRANGE', messages, '-', '+', 'COUNT', 1)[1]
+        if not entry then
+            releaseAll(kept, messages)
+        else
+            local time = string.match(entry[2][2], '^%S+ %S+ (%d+)')
+            if tonumber(time or 0) > tonumber(first[2]) then
+                redis.call('ZADD', kept .. ':o', time, messages)
+                redis.call('ZADD', kept .. ':o:' .. appOf(messages), time, messages)
+            else
+                redis.call('XDEL', messages, entry[1])
+                release(kept, messages, size({ entry }))
+                removed = removed + 1
+            end
+        end
+        total = tonumber(redis.call('HGET', kept, field))
+    end
+    return removed
+end
+
+-- Counts what this call has appended, and keeps the budgets. Returns the numbers of messages removed for those of the apps
+-- and for that of all.
+local function settleBudgets()
+    local ofApps, ofAll = 0, 0
+    for kept, pool in pairs(appended) do
+        local totals = {}
+        for app, added in pairs(pool.apps) do
+            totals[app] = redis.call('HINCRBY', kept, app, added.bytes)
+        end
+        redis.call('HINCRBY', kept, '', pool.bytes)
+        for app, added in pairs(pool.apps) do
+            ofApps = ofApps + shrink(kept, app, kept .. ':o:' .. app, totals[app], added.max)
+        end
+        ofAll = ofAll
+            + shrink(kept, '', kept .. ':o', tonumber(redis.call('HGET', kept, '')), pool.max)
+    end
+    return ofApps, ofAll
+end
+
+-- Remembers an idempotency key. Beyond the limit, the oldest keys of the app are forgotten. Returns how many.
+local function remember(remembered, key, value, age, time, countMax)
+    redis.call('SET', key, value, 'EX', age)
+    redis.call('ZADD', remembered, digits(time), key)
+    redis.call('EXPIRE', remembered, age)
+    local excess = math.min(redis.call('ZCARD', remembered) - countMax, 64)
+    for _ = 1, excess do redis.call('DEL', redis.call('ZPOPMIN', remembered)[1]) end
+    return math.max(excess, 0)
+end
