@@ -114,7 +114,10 @@ import Testing
         #expect(again.stream > (streams[0]?.stream ?? .max))
     }
 
-    @Test("A stream in which nothing was published is kept as long as a message", arguments: [0, 1])
+    @Test(
+        "A stream in which nothing was published is kept as long as a message",
+        arguments: [0, 1]
+    )
     func forgetsEmptyStreams(messageCount: Int) throws {
         let store = try ClusterStore()
         try store.register()

@@ -36,7 +36,11 @@ public struct PartitionKeys: Sendable {
                     let base = Array("\(prefix):{\(tag)}:".utf8)
                     if partition < poolCount ?? count { pools.append(base) }
                     let pool = pools[partition % pools.count]
-                    return PartitionKeys(base: base, pool: poolCount == nil ? base : pool, slot: slot)
+                    return PartitionKeys(
+                        base: base,
+                        pool: poolCount == nil ? base : pool,
+                        slot: slot
+                    )
                 }
                 number += 1
             }

@@ -24,9 +24,12 @@ import Testing
                 let name = "c\(index)"
                 let node = cluster.nodes[index % 2]
                 let client = try await TrackingWire(node, name)
-                let data = String(repeating: "x", count: limit == .retainedBytesTotal ? 60_000 : 16_000)
-                let key = limit == .idempotencyKeys ? #","idempotency_key":"\(index)""# : ""
-                let body = #"{"name":"e","channel":"\(name)","data":"\(data)"\(key)}"#
+                let data = String(
+                    repeating: "x",
+                    count: limit == .retainedBytesTotal ? 60_000 : 16_000
+                )
+                let key = limit == .idempotencyKeys ? #","idempotency_key":"\#(index)""# : ""
+                let body = #"{"name":"e","channel":"\#(name)","data":"\#(data)"\#(key)}"#
                 let request = SignedRequest(path: "/apps/1/events", body: body)
                 #expect(try await Wire(port: node.port).ask(request).status == 200)
                 client.cut()
@@ -43,7 +46,8 @@ import Testing
                 end
                 return ARGV[2] == 'bytes' and bytes or count
                 """
-            let unit = limit == .appRetainedBytes || limit == .retainedBytesTotal ? "bytes" : "count"
+            let unit =
+                limit == .appRetainedBytes || limit == .retainedBytesTotal ? "bytes" : "count"
             try await eventually {
                 let used = try cluster.redis.command("EVAL", script, "0", pattern, unit).dropFirst()
                 return Int(used).map { (1...max).contains($0) } ?? false

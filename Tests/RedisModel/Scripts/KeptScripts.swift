@@ -129,7 +129,9 @@ extension ScriptRun {
         var removed = 0
         for _ in 0..<1_024 {
             let total = data[hash: kept][field]?.integer ?? 0
-            guard max > 0, total > max, let first = data[sorted: oldest].entries.first else { break }
+            guard max > 0, total > max, let first = data[sorted: oldest].entries.first else {
+                break
+            }
             let messages = first.member
             guard let entry = data[stream: messages]?.entries.first else {
                 releaseAll(kept, messages)

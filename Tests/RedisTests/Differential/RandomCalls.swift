@@ -233,7 +233,12 @@ struct RandomCalls {
             ),
             entry: Array("e - \(data.time - Int64(number(0..<60_000))) \(number(0..<1_000))".utf8),
             idempotency: isTrue(15)
-                ? .init(key: key, digest: one(of: ["d", "d", "e"]), age: 60, keysMax: number(1..<4)) : nil,
+                ? .init(
+                    key: key,
+                    digest: one(of: ["d", "d", "e"]),
+                    age: 60,
+                    keysMax: number(1..<4)
+                ) : nil,
             caching: isTrue(20) ? .init(lifetime: number(10..<100), eventsMax: number(1..<4)) : nil,
             webhook: isTrue(10) ? Array("{\"n\": \(number(0..<10))}".utf8) : nil,
             ifLastIs: expected
