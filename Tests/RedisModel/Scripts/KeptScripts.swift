@@ -80,7 +80,8 @@ extension ScriptRun {
     // MARK: Messages
 
     mutating func shorten(_ kept: ByteString, _ messages: ByteString, _ countMax: Int) {
-        guard let stream = data[stream: messages], stream.count >= countMax + 64 else { return }
+        let margin = max(1, min(countMax / 8, 64))
+        guard let stream = data[stream: messages], stream.count >= countMax + margin else { return }
         let oldest = stream.entries.prefix(min(stream.count - countMax, 512))
         _ = data[stream: messages]?.trim(to: stream.count - oldest.count)
         release(kept, messages, size(oldest))

@@ -19,10 +19,10 @@ local function size(entries)
     return bytes
 end
 
--- Deducts bytes of messages that are removed from a stream.
+-- Deducts bytes of messages that are removed from a stream. They may be 0, whose negation has a sign in Lua.
 local function release(kept, messages, bytes)
     local app = appOf(messages)
-    local left = redis.call('HINCRBY', kept, messages, digits(-bytes))
+    local left = redis.call('HINCRBY', kept, messages, digits(0 - bytes))
     if left <= 0 then
         -- Messages from before they were counted are not deducted.
         bytes = bytes + left
@@ -30,8 +30,8 @@ local function release(kept, messages, bytes)
         redis.call('ZREM', kept .. ':o', messages)
         redis.call('ZREM', kept .. ':o:' .. app, messages)
     end
-    redis.call('HINCRBY', kept, app, digits(-bytes))
-    redis.call('HINCRBY', kept, '', digits(-bytes))
+    redis.call('HINCRBY', kept, app, digits(0 - bytes))
+    redis.call('HINCRBY', kept, '', digits(0 - bytes))
 end
 
 -- Deducts all messages of a stream.
