@@ -25,7 +25,7 @@ extension ClusterHome {
             isRecoverable: rule(of: address, app) != nil,
             announcesCount: ChannelHome.announcesCounts(of: address, app),
             webhooks: reportedChanges(of: address),
-            positionsMax: positionsMax(of: app)
+            positionsMax: positionsMax(of: app, in: partition(of: address))
         )
     }
 

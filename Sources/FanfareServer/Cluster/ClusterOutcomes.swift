@@ -38,6 +38,14 @@ extension ClusterHome {
         if evictions.messagesOfApps > 0 { context.limitMet(.appRetainedBytes) }
         if evictions.messagesOfAll > 0 { context.limitMet(.retainedBytesTotal) }
         if evictions.keys > 0 { context.limitMet(.idempotencyKeys) }
+        forgotPositions(evictions.streams)
+    }
+
+    /// Counts positions that Redis has forgotten for the limit of channels without subscribers.
+    func forgotPositions(_ count: Int) {
+        guard count > 0 else { return }
+        counts.add(count, to: \.forgottenPositions)
+        context.limitMet(.recoveryPositions)
     }
 
     func publishedPlainly(

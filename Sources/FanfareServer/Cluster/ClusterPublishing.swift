@@ -32,7 +32,7 @@ extension ClusterHome {
             on: ClusterChannel(app: address.app.text, name: address.name.text),
             in: stream,
             lengthMax: lengthMax(of: address, rule, messageLength: length),
-            budgets: budgets(of: app),
+            budgets: budgets(of: app, in: partition),
             entry: entry("e", except: publication.except, length: length) {
                 publication.appendEnvelope(for: address.name, to: &$0)
             },
@@ -61,6 +61,7 @@ extension ClusterHome {
         by author: ClientEventAuthor,
         on address: ChannelAddress
     ) {
+        let partition = partition(of: address)
         let app = context.registry.apps[address.app]
         let rule = rule(of: address, app)
         let stream = rule?.keepsClientEvents == false ? .none : self.stream(of: address, rule)
@@ -71,7 +72,7 @@ extension ClusterHome {
             on: ClusterChannel(app: address.app.text, name: address.name.text),
             in: stream,
             lengthMax: lengthMax(of: address, rule, messageLength: length),
-            budgets: budgets(of: app),
+            budgets: budgets(of: app, in: partition),
             entry: entry("c", except: author.socketID, length: length) {
                 event.appendEnvelope(for: address.name, userID: userToken, to: &$0)
             },
@@ -81,7 +82,7 @@ extension ClusterHome {
         var outgoing = OutgoingMessage(
             sender: .client(event, author),
             address: address,
-            partition: partition(of: address),
+            partition: partition,
             message: message
         )
         outgoing.opens = rule?.keep == .always && stream == .unknown
@@ -130,25 +131,20 @@ extension ClusterHome {
         return min(rule.messagesMax, max(1, rule.bytesMax / max(mean, 1)))
     }
 
-    /// The number of pools, each with an equal share of the budgets of what is kept: the stores, which share no memory, or the
-    /// partitions of a Redis Cluster, whose scripts reach one slot alone.
-    private var poolCount: Int {
-        slots == nil ? settings.stores.count : settings.partitionCount
-    }
-
-    /// The share of a pool in a limit, at least 1.
-    func share(of limit: Int) -> Int { max(1, limit / poolCount) }
-
-    private func budgets(of app: App?) -> ClusterMessage.Budgets {
+    private func budgets(of app: App?, in partition: Int) -> ClusterMessage.Budgets {
         ClusterMessage.Budgets(
-            appBytesMax: app?.recovery.retainedBytesMax.map { share(of: $0) },
-            bytesMax: share(of: context.settings.retainedBytesMax),
-            positionsMax: positionsMax(of: app)
+            appBytesMax: app?.recovery.retainedBytesMax
+                .map { share(of: $0, \.bytes, of: app?.id, in: partition) },
+            bytesMax: share(of: context.settings.retainedBytesMax, \.bytes, of: nil, in: partition),
+            positionsMax: positionsMax(of: app, in: partition)
         )
     }
 
-    /// The most streams of an app's channels without subscriptions, in each pool.
-    func positionsMax(of app: App?) -> Int { share(of: app?.recovery.positionsMax ?? 0) }
+    /// The most streams of an app's channels without subscriptions, in the pool of a partition.
+    func positionsMax(of app: App?, in partition: Int) -> Int {
+        guard let app else { return 1 }
+        return share(of: app.recovery.positionsMax, \.streams, of: app.id, in: partition)
+    }
 
     private func idempotency(
         _ key: IdempotencyKey?,
@@ -162,7 +158,12 @@ extension ClusterHome {
             key: "\(address.name.text):\(key.text)",
             digest: String(digest(), radix: 16),
             age: max(1, app.features.idempotencyAge),
-            keysMax: share(of: app.limits.idempotencyKeysMax)
+            keysMax: share(
+                of: app.limits.idempotencyKeysMax,
+                \.keys,
+                of: app.id,
+                in: partition(of: address)
+            )
         )
     }
 

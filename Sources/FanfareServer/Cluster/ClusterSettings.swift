@@ -36,6 +36,8 @@ package final class ClusterSettings: Sendable {
     let status: ClusterStatus
     /// What sends the webhooks of the partitions that this node leads; `nil` for none.
     let webhooks: (any QueuedEventSender)?
+    /// What the partitions of a Redis Cluster keep.
+    let keptTotals = KeptTotals()
 
     /// The time between two heartbeats.
     static var heartbeatInterval: Duration { .seconds(2) }

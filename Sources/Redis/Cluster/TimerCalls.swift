@@ -72,4 +72,12 @@ extension PartitionCalls {
             + dead.flatMap { [ScriptCall.Argument.text("x"), .text($0.description)] }
         return ScriptCall(scripts.settle, [keys.webhooks, keys.deadWebhooks], arguments)
     }
+
+    /// Reads what the partition's pool keeps of apps; for every node, now and then.
+    ///
+    /// - Parameter apps: The apps' IDs, at most ``ClusterScripts/messageCountMax``.
+    /// - Returns: The call; the reply is ``KeptUses``.
+    public func uses(of apps: [String]) -> ScriptCall {
+        ScriptCall(scripts.uses, [keys.kept], apps.map { .text($0) })
+    }
 }

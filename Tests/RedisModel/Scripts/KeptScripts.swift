@@ -69,12 +69,32 @@ extension ScriptRun {
 
     mutating func vacate(_ kept: ByteString, _ messages: ByteString, _ countMax: Int64) {
         guard data[stream: messages] != nil else { return }
+        data[sorted: vacant(kept, messages)][messages] = time
+        forgetVacant(kept, messages, countMax)
+    }
+
+    mutating func forgetVacant(_ kept: ByteString, _ messages: ByteString, _ countMax: Int64) {
         let vacant = vacant(kept, messages)
-        data[sorted: vacant][messages] = time
         for _ in 0..<max(0, min(Int64(data[sorted: vacant].count) - countMax, 64)) {
             guard let oldest = data[sorted: vacant].popFirst() else { break }
-            if !isOccupied(oldest) { forgetStream(kept, oldest) }
+            guard !isOccupied(oldest) else { continue }
+            forgetStream(kept, oldest)
+            forgottenStreams += 1
         }
+    }
+
+    func uses() -> RESPValue {
+        let kept = keys[0]
+        func number(_ field: ByteString) -> Int64 { data[hash: kept][field]?.integer ?? 0 }
+        return .array(
+            [.integer(number(""))]
+                + arguments.flatMap { app -> [RESPValue] in
+                    [
+                        .integer(number(app)), .integer(data[sorted: "\(kept):v:\(app)"].count),
+                        .integer(data[sorted: "\(kept):k:\(app)"].count),
+                    ]
+                }
+        )
     }
 
     // MARK: Messages
@@ -159,6 +179,9 @@ extension ScriptRun {
     ) -> Int {
         data[string: idempotency.key] = "\(position) \(idempotency.digest)"
         data.expire(idempotency.key, after: idempotency.age * 1_000)
+        while let oldest = data[sorted: remembered].entries.first,
+            oldest.score <= time - idempotency.age * 1_000
+        { _ = data[sorted: remembered].popFirst() }
         data[sorted: remembered][idempotency.key] = time
         data.expire(remembered, after: idempotency.age * 1_000)
         let excess = max(0, min(data[sorted: remembered].count - Int(idempotency.keysMax), 64))

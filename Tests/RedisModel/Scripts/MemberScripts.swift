@@ -119,6 +119,6 @@ extension ScriptRun {
             )
             if becameVacant { vacate(keys[9], keys[10], number(3)) }
         }
-        return .array([.integer(gone), .flag(hasMore)])
+        return .array([.integer(gone), .flag(hasMore), .integer(forgottenStreams)])
     }
 }

@@ -63,10 +63,11 @@ extension ScriptRun {
             }
         }
         let removed = settleBudgets(appended)
-        if removed.ofApps + removed.ofAll + forgotten > 0 {
+        if removed.ofApps + removed.ofAll + forgotten + forgottenStreams > 0 {
             outcomes.append(
                 .array([
                     .integer(removed.ofApps), .integer(removed.ofAll), .integer(forgotten),
+                    .integer(forgottenStreams),
                 ])
             )
         }

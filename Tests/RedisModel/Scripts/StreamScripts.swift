@@ -145,6 +145,8 @@ extension ScriptRun {
                 forgetStream(kept, messages)
                 return .integer(old.count)
             }
+            forgetVacant(kept, messages, number(3))
+            if data[stream: messages] == nil { return .integer(old.count) }
         }
         if stream.count > 0 || !isVacant {
             data.expire(messages, after: Self.lifetime)

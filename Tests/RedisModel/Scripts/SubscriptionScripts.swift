@@ -197,7 +197,7 @@ extension ScriptRun {
             delay: Self.departureDelay
         )
         if becameVacant { vacate(keys[9], keys[10], number(3)) }
-        return .array([.integer(total), .flag(becameVacant)])
+        return .array([.integer(total), .flag(becameVacant), .integer(forgottenStreams)])
     }
 
     mutating func count() -> RESPValue {

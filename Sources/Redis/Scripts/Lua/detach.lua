@@ -4,7 +4,7 @@
 --       kept, stream
 -- ARGV  node, APP:CHANNEL, flags (see attach.lua), most streams of the app's channels without subscriptions
 --
--- Returns: subscriptions on all nodes; whether the channel became vacant. FENCED: the node is not registered. MEMBERS: users
+-- Returns: subscriptions on all nodes; whether the channel became vacant; streams forgotten for the limit. FENCED: the node is not registered. MEMBERS: users
 -- of the node are members of the channel.
 
 local keys = {
@@ -20,4 +20,4 @@ end
 local time = now()
 local total, becameVacant = endSubscriptions(keys, flags, node, channel, time, DEPARTURE)
 if becameVacant then vacate(KEYS[10], KEYS[11], time, tonumber(ARGV[4])) end
-return { total, becameVacant and 1 or 0 }
+return { total, becameVacant and 1 or 0, forgottenStreams }

@@ -40,32 +40,5 @@ local function releaseAll(kept, messages)
     if bytes then release(kept, messages, bytes) end
 end
 
--- Removes a stream, whose next one gets a greater ID.
-local function forgetStream(kept, messages)
-    releaseAll(kept, messages)
-    redis.call('ZREM', kept .. ':v:' .. appOf(messages), messages)
-    local stream = newest(messages, math.huge)
-    if not stream then return end
-    if stream > (tonumber(redis.call('HGET', kept, ':')) or 0) then
-        redis.call('HSET', kept, ':', digits(stream))
-    end
-    redis.call('DEL', messages)
-end
-
--- Whether the channel of a stream has subscriptions.
-local function isOccupied(messages)
-    return redis.call('EXISTS', (string.gsub(messages, '}:h:', '}:n:', 1))) == 1
-end
-
--- Counts a stream, if there is one, among those of channels without subscriptions. Beyond the limit, those that have had none
--- for longest are forgotten.
-local function vacate(kept, messages, time, countMax)
-    if redis.call('EXISTS', messages) == 0 then return end
-    local vacant = kept .. ':v:' .. appOf(messages)
-    redis.call('ZADD', vacant, digits(time), messages)
-    -- More than one after the limit was lowered.
-    for _ = 1, math.min(redis.call('ZCARD', vacant) - countMax, 64) do
-        local oldest = redis.call('ZPOPMIN', vacant)[1]
-        if not isOccupied(oldest) then forgetStream(kept, oldest) end
-    end
-end
+-- The streams that this call has forgotten for the limit of channels without subscriptions.
+local forgottenStreams = 0

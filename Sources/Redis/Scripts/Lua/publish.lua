@@ -24,7 +24,7 @@
 --   {POSITION, 0}  it is not published: the channel's last position is this one; `-` without a stream
 --   nil            the caller's stream has ended: repeat the message through `open`
 --   error          it is not published; CONFLICT: the idempotency key belongs to another message
--- If something else had to go, then the numbers of messages removed for the budgets of apps and of all, and of keys.
+-- If something else had to go, then the numbers of messages removed for the budgets of apps and of all, of keys, and of streams.
 
 local keys, arguments = 0, 0
 
@@ -146,8 +146,7 @@ local function publish()
         local id = append(messages, stream, entry)
         if not id or type(id) == 'table' then return id end
         position, serial = id, string.sub(id, #stream + 2)
-        local appMax, totalMax = string.match(budgets, '^(%d+) (%d+)')
-        retain(kept, messages, entry, clock(), tonumber(appMax), tonumber(totalMax))
+        retain(kept, messages, entry, clock, budgets)
         shorten(kept, messages, tonumber(lengthMax))
     end
     local announcement = serial .. ' ' .. entry
@@ -173,5 +172,7 @@ while arguments < #ARGV do
     for _ = 1, count do outcomes[#outcomes + 1] = publish() end
 end
 local ofApps, ofAll = settleBudgets()
-if ofApps + ofAll + forgotten > 0 then outcomes[#outcomes + 1] = { ofApps, ofAll, forgotten } end
+if ofApps + ofAll + forgotten + forgottenStreams > 0 then
+    outcomes[#outcomes + 1] = { ofApps, ofAll, forgotten, forgottenStreams }
+end
 return outcomes

@@ -7,7 +7,7 @@
 --
 -- Members leave first, in one call at most 64. The webhooks of a dead node's departures are due at once.
 --
--- Returns: members that are gone, whether to call again. ALIVE: another node that is registered.
+-- Returns: members that are gone, whether to call again, streams forgotten for the limit. ALIVE: another node that is registered.
 
 local keys = {
     epoch = KEYS[1], items = KEYS[2], subscriptions = KEYS[3], occupied = KEYS[4],
@@ -24,7 +24,7 @@ local gone = 0
 for _, user in ipairs(users) do
     if endMembership(keys, flags, channel, user, time, delay) then gone = gone + 1 end
 end
-if redis.call('EXISTS', keys.users) == 1 then return { gone, 1 } end
+if redis.call('EXISTS', keys.users) == 1 then return { gone, 1, 0 } end
 local _, becameVacant = endSubscriptions(keys, flags, node, channel, time, delay)
 if becameVacant then vacate(KEYS[10], KEYS[11], time, tonumber(ARGV[4])) end
-return { gone, 0 }
+return { gone, 0, forgottenStreams }

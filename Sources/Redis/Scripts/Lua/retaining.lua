@@ -9,21 +9,23 @@ local function shorten(kept, messages, countMax)
     release(kept, messages, size(oldest))
 end
 
--- The messages that this call has appended: their bytes by app, and the apps' budgets, by pool.
+-- The messages that this call has appended: their bytes by app, and the last budgets, by pool.
 local appended = {}
 
 -- Counts a message that was appended.
-local function retain(kept, messages, entry, time, appMax, totalMax)
+local function retain(kept, messages, entry, clock, budgets)
     local bytes, app = #entry + OVERHEAD, appOf(messages)
     if redis.call('HINCRBY', kept, messages, bytes) == bytes then
-        redis.call('ZADD', kept .. ':o', digits(time), messages)
-        redis.call('ZADD', kept .. ':o:' .. app, digits(time), messages)
+        redis.call('ZADD', kept .. ':o', digits(clock()), messages)
+        redis.call('ZADD', kept .. ':o:' .. app, digits(clock()), messages)
     end
-    local pool = appended[kept] or { bytes = 0, apps = {} }
-    local ofApp = pool.apps[app] or { bytes = 0 }
-    appended[kept], pool.apps[app] = pool, ofApp
-    pool.bytes, pool.max = pool.bytes + bytes, totalMax
-    ofApp.bytes, ofApp.max = ofApp.bytes + bytes, appMax
+    local pool = appended[kept]
+    if not pool then
+        pool = { bytes = 0, apps = {}, budgets = {} }
+        appended[kept] = pool
+    end
+    pool.bytes, pool.last = pool.bytes + bytes, budgets
+    pool.apps[app], pool.budgets[app] = (pool.apps[app] or 0) + bytes, budgets
 end
 
 -- Removes the oldest messages, until a field of `kept` is not above its limit. Returns how many.
@@ -31,7 +33,7 @@ local function shrink(kept, field, oldest, total, max)
     local removed = 0
     -- Bounded for a limit that was lowered: the next calls continue.
     for _ = 1, 1024 do
-        if max == 0 or total <= max then break end
+        if total <= max then break end
         local first = redis.call('ZRANGE', oldest, 0, 0, 'WITHSCORES')
         local messages = first[1]
         if not messages then break end
@@ -60,15 +62,21 @@ local function settleBudgets()
     local ofApps, ofAll = 0, 0
     for kept, pool in pairs(appended) do
         local totals = {}
-        for app, added in pairs(pool.apps) do
-            totals[app] = redis.call('HINCRBY', kept, app, added.bytes)
+        for app, bytes in pairs(pool.apps) do
+            totals[app] = redis.call('HINCRBY', kept, app, bytes)
         end
-        redis.call('HINCRBY', kept, '', pool.bytes)
-        for app, added in pairs(pool.apps) do
-            ofApps = ofApps + shrink(kept, app, kept .. ':o:' .. app, totals[app], added.max)
+        local all = redis.call('HINCRBY', kept, '', pool.bytes)
+        for app, total in pairs(totals) do
+            local max = tonumber(string.match(pool.budgets[app], '^%d+'))
+            if max > 0 and total > max then
+                ofApps = ofApps + shrink(kept, app, kept .. ':o:' .. app, total, max)
+            end
         end
-        ofAll = ofAll
-            + shrink(kept, '', kept .. ':o', tonumber(redis.call('HGET', kept, '')), pool.max)
+        if ofApps > 0 then all = tonumber(redis.call('HGET', kept, '')) end
+        local max = tonumber(string.match(pool.last, '^%d+ (%d+)'))
+        if max > 0 and all > max then
+            ofAll = ofAll + shrink(kept, '', kept .. ':o', all, max)
+        end
     end
     return ofApps, ofAll
 end
@@ -76,6 +84,7 @@ end
 -- Remembers an idempotency key. Beyond the limit, the oldest keys of the app are forgotten. Returns how many.
 local function remember(remembered, key, value, age, time, countMax)
     redis.call('SET', key, value, 'EX', age)
+    redis.call('ZREMRANGEBYSCORE', remembered, '-inf', digits(time - age * 1000))
     redis.call('ZADD', remembered, digits(time), key)
     redis.call('EXPIRE', remembered, age)
     local excess = math.min(redis.call('ZCARD', remembered) - countMax, 64)

@@ -39,6 +39,9 @@ if isVacant then
             return removed
         end
     end
+    -- The share of a partition of a Redis Cluster may be smaller than it was.
+    forgetVacant(kept, appOf(messages), tonumber(ARGV[4]))
+    if redis.call('EXISTS', messages) == 0 then return removed end
 end
 if #entries > 0 or not isVacant then
     redis.call('EXPIRE', messages, 86400)
