@@ -16,7 +16,8 @@ import Testing
             var clients: [WebSocketWire] = []
             for _ in 0..<3 { clients.append(try await here.connected().0) }
             // Each node knows within two seconds what the other one uses.
-            try await waitForAnswer("4004", of: there)
+            try await waitForAnswer(#""code":4004"#, of: there)
+            try await there.expectRefusal(4004)
             try await here.expectRefusal(4004)
             clients[0].wire.reset()
             try await waitForAnswer("connection_established", of: there)
@@ -40,6 +41,8 @@ import Testing
     }
 
     /// Connects again and again, each time to a node without clients, until it is answered like this.
+    ///
+    /// Among the socket IDs of hundreds of greetings, one has any four digits.
     private func waitForAnswer(_ text: String, of node: TestBroker) async throws {
         try await eventually {
             guard await node.server.connectionCount == 0 else { return false }
