@@ -97,8 +97,9 @@ final class ClusterStore {
 
     func publish(_ messages: [ClusterMessage], opens: Bool = false) throws -> [PublishOutcome] {
         let outcomes = try outcomes(of: calls(of: "a").publish(messages, opens: opens))
-        try #require(outcomes.count == messages.count)
-        return outcomes
+        // What had to go for them follows.
+        try #require(messages.count...messages.count + 1 ~= outcomes.count)
+        return Array(outcomes.prefix(messages.count))
     }
 
     func outcomes(of call: ScriptCall) throws -> [PublishOutcome] {
