@@ -8,7 +8,8 @@ import Primitives
 struct PendingReads {
     private struct Entry {
         let query: ArchiveQuery
-        let read: ArchiveRead
+        /// `nil` once it is performed: the queue may keep the entry longer, and the read keeps its memory charged.
+        var read: ArchiveRead?
         let shard: Int
         let number: UInt64
         /// Whether the read was found to have no room.
@@ -46,18 +47,19 @@ struct PendingReads {
         var rest = Self.portionMax
         while rest > 0, let next = line.first {
             var page: ArchivePage?
-            if next.read.isWanted {
-                guard next.read.charge(next.query.bytesMax, to: budget) else { return wait() }
+            if let read = next.read, read.isWanted {
+                guard read.charge(next.query.bytesMax, to: budget) else { return wait() }
                 do {
                     var found = try storage.messages(next.query)
                     recent.share(&found, of: next.query.row)
                     page = found
                 } catch { self.error = error }
                 let byteCount = page?.memoryByteCount ?? 0
-                next.read.resize(to: byteCount)
+                read.resize(to: byteCount)
                 rest -= byteCount
             }
             rest -= Self.portionMin
+            line[0].read = nil
             line.removeFirst()
             replies.append((next.shard, .page(page, number: next.number)))
         }

@@ -25,7 +25,7 @@ struct RecentFrames {
             let frame = page.messages[index].frame
             let place = Place(row: row, serial: page.messages[index].serial)
             if let known = frames[place] {
-                if known == frame { page.messages[index].frame = known }
+                if known.span.order(against: frame.span) == 0 { page.messages[index].frame = known }
             } else {
                 frames[place] = frame
                 line.append(place)

@@ -35,7 +35,7 @@ package final class ServerSettings: Sendable {
     /// The maximum of unprocessed received data over all shards, in bytes, however much memory there is.
     private static var inboundBytesTotalMax: Int { 128 << 20 }
     /// The same of what is read from the archive.
-    private static var archiveReadBytesTotalMax: Int { 32 << 20 }
+    private static var archiveReadBytesTotalMax: Int { 8 << 20 }
     /// How long a trigger waits for a congested channel before it is refused with 503.
     let triggerTimeout: Duration
     /// The number of members of a presence channel up to which each arrival and departure is announced at once.

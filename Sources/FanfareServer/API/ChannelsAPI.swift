@@ -81,7 +81,7 @@ struct ChannelsAPI {
         try app.checkRecovery()
         let address = ChannelAddress(app: app.id, name: name)
         let read = ArchiveRead()
-        exchange.ended = { read.cancel() }
+        exchange.ended = { [weak read] in read?.cancel() }
         core.queries.history(query, of: address, read) { result in
             guard exchange.isOpen, let page = core.success(of: result, app, exchange) else { return }
             let last = app.issuedPosition(page.position, on: name)

@@ -167,7 +167,7 @@ extension Limit {
             .process(
                 "queued_bytes_total_max",
                 "the replay or history from the file waits until others are queued (an eighth of "
-                    + "queued_bytes_total_max, at most 32 MiB)"
+                    + "queued_bytes_total_max, at most 8 MiB)"
             )
         default:
             .process(

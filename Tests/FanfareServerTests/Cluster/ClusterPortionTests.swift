@@ -1,6 +1,7 @@
 import Broker
 import Logging
 import Net
+import Primitives
 import PusherProtocol
 import Redis
 import Testing
