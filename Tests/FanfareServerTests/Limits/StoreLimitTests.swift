@@ -17,7 +17,7 @@ struct StoreLimitTests {
     /// Whether a limit exists in a place.
     private static func isHeld(_ limit: Limit, in place: BrokerVariant.Place) -> Bool {
         switch limit {
-        case .unstoredBytes, .databaseBytes: place == .file
+        case .unstoredBytes, .databaseBytes, .archiveReadBytes: place == .file
         case .clusterQueuedBytes: place == .cluster
         // Redis drops the oldest in each partition, which is not counted.
         case .cachedEvents: place != .cluster
@@ -28,7 +28,7 @@ struct StoreLimitTests {
     @Test("Is met, counted and held", arguments: cases)
     func holds(place: BrokerVariant.Place, limit: Limit) async throws {
         // These set up their places themselves.
-        guard ![.unstoredBytes, .databaseBytes, .clusterQueuedBytes].contains(limit) else {
+        guard ![.unstoredBytes, .databaseBytes, .archiveReadBytes, .clusterQueuedBytes].contains(limit) else {
             return try await hit(limit)
         }
         let folder = place == .file ? try TemporaryFolder() : nil
@@ -63,6 +63,7 @@ struct StoreLimitTests {
             try await RecoveryLimitTests().ofKeptMessages(limit: limit)
         case .unstoredBytes, .databaseBytes:
             try await ArchiveLimitTests().ofStoredMessages(limit: limit)
+        case .archiveReadBytes: try await ArchiveLimitTests().ofReads(areReplays: true)
         case .clusterQueuedBytes: try await ClusterLimitTests().eventsForRedis()
         case .queuedBytes: try await QueueLimitTests().bytesOfOneConnection()
         case .queuedBytesTotal, .appQueuedBytes:
