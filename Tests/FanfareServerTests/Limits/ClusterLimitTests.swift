@@ -117,9 +117,9 @@ import Testing
             try await publish(24, 10_000, on: "c0")
             #expect(try keptBytes() > 240_000)
             for name in names { try await publish(10, 10_000, on: name) }
-            // What each partition uses is read every two seconds.
+            // What each partition uses is read every two seconds, and removed when its channels have grown by 2 KiB.
             try await eventually {
-                for name in names { try await publish(1, 10, on: name) }
+                for name in names { try await publish(1, 2_048, on: name) }
                 return try (max / 2...2 * max).contains(keptBytes())
             }
             _ = clients

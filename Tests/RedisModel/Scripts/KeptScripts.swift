@@ -31,6 +31,11 @@ extension ScriptRun {
         return sum
     }
 
+    /// What the bytes of a stream count for its app and for all.
+    private func counted(_ bytes: Int64) -> Int64 {
+        bytes < 16_384 ? bytes : (bytes + 2_047) / 2_048 * 2_048
+    }
+
     /// Deducts bytes of messages that are removed from a stream.
     mutating func release(_ kept: ByteString, _ messages: ByteString, _ removed: Int64) {
         let app = app(of: messages)
@@ -40,9 +45,10 @@ extension ScriptRun {
             data[sorted: "\(kept):o"][messages] = nil
             data[sorted: "\(kept):o:\(app)"][messages] = nil
         }
-        let bytes = removed + min(left, 0)
-        _ = add(-bytes, to: app, of: kept)
-        _ = add(-bytes, to: "", of: kept)
+        let change = counted(max(left, 0)) - counted(left + removed)
+        guard change != 0 else { return }
+        _ = add(change, to: app, of: kept)
+        _ = add(change, to: "", of: kept)
     }
 
     mutating func releaseAll(_ kept: ByteString, _ messages: ByteString) {
@@ -99,9 +105,16 @@ extension ScriptRun {
 
     // MARK: Messages
 
-    mutating func shorten(_ kept: ByteString, _ messages: ByteString, _ countMax: Int) {
+    mutating func shorten(
+        _ kept: ByteString,
+        _ messages: ByteString,
+        _ serial: UInt64,
+        _ countMax: Int
+    ) {
         let margin = max(1, min(countMax / 8, 64))
-        guard let stream = data[stream: messages], stream.count >= countMax + margin else { return }
+        guard serial % UInt64(margin) == 0, let stream = data[stream: messages],
+            stream.count > countMax
+        else { return }
         let oldest = stream.entries.prefix(min(stream.count - countMax, 512))
         _ = data[stream: messages]?.trim(to: stream.count - oldest.count)
         release(kept, messages, size(oldest))
@@ -115,14 +128,17 @@ extension ScriptRun {
         _ appended: inout [ByteString: Appended]
     ) {
         let (bytes, app) = (Int64(entry.count + Self.overhead), app(of: messages))
-        if add(bytes, to: messages, of: kept) == bytes {
+        let total = add(bytes, to: messages, of: kept)
+        let change = counted(total) - counted(total - bytes)
+        guard change != 0 else { return }
+        if total == bytes {
             data[sorted: "\(kept):o"][messages] = time
             data[sorted: "\(kept):o:\(app)"][messages] = time
         }
         let limits = budgets.parts(3, by: " ").map { $0.integer ?? 0 }
         var pool = appended[kept] ?? Appended()
-        pool.apps[app] = ((pool.apps[app]?.bytes ?? 0) + bytes, limits[0])
-        pool.bytes += bytes
+        pool.apps[app] = ((pool.apps[app]?.bytes ?? 0) + change, limits[0])
+        pool.bytes += change
         pool.max = limits[1]
         appended[kept] = pool
     }

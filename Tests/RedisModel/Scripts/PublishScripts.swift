@@ -124,10 +124,10 @@ extension ScriptRun {
 
         var position: EntryStream.ID?
         if let stream {
-            position = append(message, in: stream)
-            guard position != nil else { return .null }
+            guard let place = append(message, in: stream) else { return .null }
+            position = place
             retain(kept, message.messages, message.entry, message.budgets, &appended)
-            shorten(kept, message.messages, message.lengthMax)
+            shorten(kept, message.messages, place.serial, message.lengthMax)
         } else {
             _ = data.increment(counter, by: 1)
         }

@@ -147,7 +147,7 @@ local function publish()
         if not id or type(id) == 'table' then return id end
         position, serial = id, string.sub(id, #stream + 2)
         retain(kept, messages, entry, clock, budgets)
-        shorten(kept, messages, tonumber(lengthMax))
+        shorten(kept, messages, tonumber(serial), tonumber(lengthMax))
     end
     local announcement = serial .. ' ' .. entry
     if cachedAt then
