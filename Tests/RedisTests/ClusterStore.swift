@@ -97,15 +97,17 @@ final class ClusterStore {
 
     func publish(_ messages: [ClusterMessage], opens: Bool = false) throws -> [PublishOutcome] {
         let outcomes = try outcomes(of: calls(of: "a").publish(messages, opens: opens))
-        // What had to go for them follows.
-        try #require(messages.count...messages.count + 1 ~= outcomes.count)
-        return Array(outcomes.prefix(messages.count))
+        try #require(outcomes.count == messages.count)
+        return outcomes
     }
 
     func outcomes(of call: ScriptCall) throws -> [PublishOutcome] {
         let outcomes = try send(call) { reply in
             var outcomes: [PublishOutcome?] = []
-            reply.forEach { outcomes.append(PublishOutcome($0)) }
+            reply.forEach { element in
+                // What had to go for the messages follows their outcomes.
+                if PublishEvictions(element) == nil { outcomes.append(PublishOutcome(element)) }
+            }
             return outcomes
         }
         try #require(!outcomes.contains(nil))

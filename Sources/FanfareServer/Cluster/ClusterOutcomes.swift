@@ -38,6 +38,7 @@ extension ClusterHome {
         if evictions.messagesOfApps > 0 { context.limitMet(.appRetainedBytes) }
         if evictions.messagesOfAll > 0 { context.limitMet(.retainedBytesTotal) }
         if evictions.keys > 0 { context.limitMet(.idempotencyKeys) }
+        if evictions.cachedEvents > 0 { context.limitMet(.cachedEvents) }
         forgotPositions(evictions.streams)
     }
 

@@ -203,17 +203,20 @@ public struct PublishEvictions: Hashable, Sendable {
     public var keys: Int
     /// The number of streams of channels without subscriptions.
     public var streams: Int
+    /// The number of cached events.
+    public var cachedEvents: Int
 
     /// Reads the element behind the outcomes of the messages; nil for another form.
     public init?(_ element: borrowing RESPView) {
-        guard element.kind == .array, element.count == 4, let ofApps = element[0].integer,
+        guard element.kind == .array, element.count == 5, let ofApps = element[0].integer,
             let ofAll = element[1].integer, let keys = element[2].integer,
-            let streams = element[3].integer
+            let streams = element[3].integer, let cachedEvents = element[4].integer
         else { return nil }
         messagesOfApps = Int(clamping: ofApps)
         messagesOfAll = Int(clamping: ofAll)
         self.keys = Int(clamping: keys)
         self.streams = Int(clamping: streams)
+        self.cachedEvents = Int(clamping: cachedEvents)
     }
 }
 

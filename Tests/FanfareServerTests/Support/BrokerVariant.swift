@@ -31,7 +31,9 @@ struct BrokerVariant: Sendable {
         if let redis {
             configuration.cluster.engine = .redis
             configuration.cluster.node = "node"
-            configuration.cluster.partitions = 8
+            // These limits are divided among the partitions.
+            let isDivided = limit == .cachedEvents || limit == .recoverySessions
+            configuration.cluster.partitions = isDivided ? 1 : 8
             configuration.cluster.redis.urls = [redis]
         }
     }

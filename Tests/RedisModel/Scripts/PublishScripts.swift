@@ -63,11 +63,11 @@ extension ScriptRun {
             }
         }
         let removed = settleBudgets(appended)
-        if removed.ofApps + removed.ofAll + forgotten + forgottenStreams > 0 {
+        if removed.ofApps + removed.ofAll + forgotten + forgottenStreams + droppedEvents > 0 {
             outcomes.append(
                 .array([
                     .integer(removed.ofApps), .integer(removed.ofAll), .integer(forgotten),
-                    .integer(forgottenStreams),
+                    .integer(forgottenStreams), .integer(droppedEvents),
                 ])
             )
         }
@@ -183,6 +183,7 @@ extension ScriptRun {
         while data[sorted: caching.expiries].count > caching.countMax {
             guard let name = data[sorted: caching.expiries].popFirst() else { break }
             data[hash: caching.events][name] = nil
+            droppedEvents += 1
         }
     }
 }

@@ -15,6 +15,8 @@ struct ScriptRun {
     private(set) var announcements: [Announcement] = []
     /// The streams that the call has forgotten for the limit of channels without subscriptions.
     var forgottenStreams = 0
+    /// The cached events that the call has removed before their time.
+    var droppedEvents = 0
 
     init(_ data: consuming Keyspace, webhooksMax: Int, keys: [ByteString], arguments: [ByteString])
     {

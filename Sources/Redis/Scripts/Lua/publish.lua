@@ -24,7 +24,8 @@
 --   {POSITION, 0}  it is not published: the channel's last position is this one; `-` without a stream
 --   nil            the caller's stream has ended: repeat the message through `open`
 --   error          it is not published; CONFLICT: the idempotency key belongs to another message
--- If something else had to go, then the numbers of messages removed for the budgets of apps and of all, of keys, and of streams.
+-- If something else had to go, then the numbers of messages removed for the budgets of apps and of all, of keys, of streams, and
+-- of cached events.
 
 local keys, arguments = 0, 0
 
@@ -69,6 +70,9 @@ local function append(messages, stream, entry)
     return id
 end
 
+-- The cached events that are removed before their time.
+local dropped = 0
+
 -- Keeps an event as the last of its channel. Beyond the limit, those of the app that expire first are removed.
 local function cache(events, expiries, miss, announcement, name, lifetime, countMax)
     redis.call('HSET', events, name, announcement)
@@ -78,6 +82,7 @@ local function cache(events, expiries, miss, announcement, name, lifetime, count
     redis.call('EXPIRE', expiries, lifetime)
     while redis.call('ZCARD', expiries) > countMax do
         redis.call('HDEL', events, redis.call('ZPOPMIN', expiries)[1])
+        dropped = dropped + 1
     end
 end
 
@@ -172,7 +177,7 @@ while arguments < #ARGV do
     for _ = 1, count do outcomes[#outcomes + 1] = publish() end
 end
 local ofApps, ofAll = settleBudgets()
-if ofApps + ofAll + forgotten + forgottenStreams > 0 then
-    outcomes[#outcomes + 1] = { ofApps, ofAll, forgotten, forgottenStreams }
+if ofApps + ofAll + forgotten + forgottenStreams + dropped > 0 then
+    outcomes[#outcomes + 1] = { ofApps, ofAll, forgotten, forgottenStreams, dropped }
 end
 return outcomes
