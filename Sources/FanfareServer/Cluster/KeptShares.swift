@@ -52,7 +52,8 @@ extension ClusterHome {
         for (app, use) in zip(apps, uses.apps) { present[app] = use }
         // What was removed from the configuration has no share.
         let registry = context.registry
-        for app in partitions[index].uses.keys where app.map({ registry.apps[$0] == nil }) ?? false {
+        for app in partitions[index].uses.keys where app.map({ registry.apps[$0] == nil }) ?? false
+        {
             present[app] = KeptUse()
         }
         keptTotals = settings.keptTotals.replace(partitions[index].uses, by: present)
@@ -75,7 +76,9 @@ extension ClusterHome {
     ) -> Int {
         guard slots != nil else { return max(1, limit / settings.stores.count) }
         // Unknown for two seconds after the start: what is kept must not go for that.
-        guard let used = partitions[partition].uses[app]?[keyPath: use] else { return max(1, limit) }
+        guard let used = partitions[partition].uses[app]?[keyPath: use] else {
+            return max(1, limit)
+        }
         return Self.share(
             of: limit,
             used: used,

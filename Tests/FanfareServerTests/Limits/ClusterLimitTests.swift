@@ -76,7 +76,7 @@ import Testing
         #expect(found == share)
     }
 
-    @Test("In a Redis Cluster an app with few channels has the whole limit, and one with many no more")
+    @Test("In a Redis Cluster few channels have the whole limit, and many no more")
     func keptDataOfARedisCluster() async throws {
         let servers = try await RedisClusterServer.three()
         let max = 1 << 20

@@ -4,8 +4,9 @@ import Testing
 
 @testable import FanfareServer
 
-/// Each row of the table of limits, driven beyond its limit by the test of ``LimitTableTests`` that hits it, wherever a broker keeps
-/// its data. The answers are those that this test expects; that the limit is met and holds is expected here.
+/// Each row of the table of limits, driven beyond its limit wherever a broker keeps its data.
+///
+/// The tests are those of ``LimitTableTests``, with their answers; that the limit is met and holds is expected here.
 @Suite("Every limit holds in memory, with the file and in a cluster", .timeLimit(.minutes(2)))
 struct StoreLimitTests {
     /// The places other than memory, in which the suites run, with the limits that hold there.
@@ -27,9 +28,11 @@ struct StoreLimitTests {
 
     @Test("Is met, counted and held", arguments: cases)
     func holds(place: BrokerVariant.Place, limit: Limit) async throws {
+        switch limit {
         // These set up their places themselves.
-        guard ![.unstoredBytes, .databaseBytes, .archiveReadBytes, .clusterQueuedBytes].contains(limit) else {
+        case .unstoredBytes, .databaseBytes, .archiveReadBytes, .clusterQueuedBytes:
             return try await hit(limit)
+        default: break
         }
         let folder = place == .file ? try TemporaryFolder() : nil
         let redis = place == .cluster ? try RedisProcess() : nil

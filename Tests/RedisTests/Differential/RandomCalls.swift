@@ -227,11 +227,11 @@ struct RandomCalls {
             in: stream,
             lengthMax: one(of: [2, 5, 100]),
             budgets: .init(
-                appBytesMax: isTrue(50) ? number(0..<400) : nil,
-                bytesMax: isTrue(50) ? number(0..<800) : nil,
+                appBytesMax: isTrue(50) ? number(0..<one(of: [400, 60_000])) : nil,
+                bytesMax: isTrue(50) ? number(0..<one(of: [800, 90_000])) : nil,
                 positionsMax: number(1..<4)
             ),
-            entry: Array("e - \(data.time - Int64(number(0..<60_000))) \(number(0..<1_000))".utf8),
+            entry: entry(data),
             idempotency: isTrue(15)
                 ? .init(
                     key: key,
@@ -243,6 +243,14 @@ struct RandomCalls {
             webhook: isTrue(10) ? Array("{\"n\": \(number(0..<10))}".utf8) : nil,
             ifLastIs: expected
         )
+    }
+
+    private mutating func entry(_ data: Keyspace) -> [UInt8] {
+        // Of a stream with one that is long, bytes count in steps.
+        let length = isTrue(10) ? number(9_000..<18_000) : 0
+        let time = data.time - Int64(number(0..<60_000))
+        let text = "e - \(time) \(number(0..<1_000))"
+        return Array(text.utf8) + Array(repeating: UInt8(ascii: "x"), count: length)
     }
 
     private mutating func attach(_ calls: PartitionCalls) -> Call {
