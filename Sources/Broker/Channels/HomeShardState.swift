@@ -296,6 +296,9 @@ public struct HomeShardState: ~Copyable, Sendable {
     /// Removes and returns the archive's numbers of forgotten streams.
     public mutating func takeForgottenRows() -> [Int64] { streams.takeForgottenRows() }
 
+    /// Removes and returns the limit that forgot a stream for a new one of a channel without subscribers.
+    public mutating func takeInsertionLimit() -> Limit? { streams.takeInsertionLimit() }
+
     /// Remembers a key of an earlier run.
     ///
     /// - Parameters:

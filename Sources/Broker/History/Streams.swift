@@ -34,6 +34,9 @@ public struct Streams: ~Copyable, Sendable {
     /// The numbers of forgotten streams that the archive has not been told of.
     var forgottenRows: [Int64] = []
 
+    /// The limit that forgot a stream for a new one; `nil` after it was taken.
+    private var insertionLimit: Limit?
+
     /// The size of all kept messages, in bytes.
     public private(set) var byteCount = 0
     /// The results of subscriptions, and what was dropped before its time.
@@ -132,9 +135,12 @@ public struct Streams: ~Copyable, Sendable {
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
         indices.insert(index) { streams[$0].address }
-        if isVacant { becameVacant(index, at: now) }
+        if isVacant, let limit = becameVacant(index, at: now) { insertionLimit = limit }
         return index
     }
+
+    /// Removes and returns the limit that forgot a stream for a new one of a channel without subscribers.
+    mutating func takeInsertionLimit() -> Limit? { exchange(&insertionLimit, with: nil) }
 
     /// Replaces what the channels of an app keep, after its configuration has changed.
     mutating func replaceSettings(_ settings: RecoverySettings, of app: AppID) {

@@ -10,7 +10,8 @@ import Testing
             $0.apps[0].recovery.sessionsMax = 1
         } _: { broker in
             await broker.knowsAllSessions()
-            let (token, other) = (StockWire.token(), StockWire.token())
+            // A cluster that has just begun may not know tokens of the two minutes before.
+            let (token, other) = (StockWire.token(in: 120), StockWire.token(in: 120))
             let first = try await StockWire(broker, token)
             #expect(try await first.subscribe(to: "a") == "{}")
             let second = try await StockWire(broker, other)
@@ -57,6 +58,11 @@ import Testing
             }
             try await eventually { await broker.hits(limit) > 0 }
             let second = try await TrackingWire(broker, "a", behind: first)
+            if BrokerVariant.current?.database != nil, limit == .appRetainedBytes {
+                // The file has what memory no longer keeps.
+                #expect(second.start.continuity == .recovered(replay: 10))
+                return
+            }
             let reason = limit == .recoveryPositions ? RecoveryGap.Reason.unknownStream : .truncated
             guard case .gap(let gap) = second.start.continuity else {
                 Issue.record("\(second.start)")
