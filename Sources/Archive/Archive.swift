@@ -50,6 +50,7 @@ package final class Archive: MessageArchive {
         var lock: DatabaseLock?
         var nextExpiry: Int64 = 0
         var isTimerSet = false
+        var isExpiryScheduled = false
         var wasFailing = false
     }
 
@@ -217,6 +218,7 @@ package final class Archive: MessageArchive {
         let replies = writer.perform(requests, at: Clock.milliseconds)
         isRefusing.store(writer.isRefusing, ordering: .relaxed)
         for (shard, reply) in replies { send(shard, reply) }
+        if confined.file?.takeBudgetHit() == true { settings.limitMet(.databaseBytes) }
         report(writer)
         if (writer.error as? SQLiteError)?.isMalformed == true { renew(writer) }
         tally.withLock { reading in
@@ -272,6 +274,16 @@ package final class Archive: MessageArchive {
         }
     }
 
+    /// Continues an expiry that has found more than one portion, unless that is about to happen.
+    private func scheduleExpiry() {
+        guard !confined.isExpiryScheduled else { return }
+        confined.isExpiryScheduled = true
+        queue.async {
+            self.confined.isExpiryScheduled = false
+            self.timerFired()
+        }
+    }
+
     private func timerFired() {
         guard let file = confined.file, let writer = confined.writer else { return }
         if writer.nextDue != nil { return perform([]) }
@@ -283,7 +295,7 @@ package final class Archive: MessageArchive {
             let hasMore = (try? file.removeExpired(at: unixTime)) ?? false
             confined.nextExpiry = hasMore ? now : now + settings.expiryPause
             tally.withLock { $0.fileBytes = size }
-            if hasMore { queue.async { self.timerFired() } }
+            if hasMore { scheduleExpiry() }
         }
         if writer.hasUnwrittenSessions { return perform([]) }
         setTimer()

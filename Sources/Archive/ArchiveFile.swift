@@ -38,6 +38,8 @@ package final class ArchiveFile {
     /// Whether the last run has written all of its sessions.
     private var hasAllSessions = false
     private var isSynced: Bool
+    /// Whether a transaction has exceeded ``Settings/byteCountMax`` since ``takeBudgetHit()``.
+    var hasMetBudget = false
 
     /// Opens or creates the file, readable by its owner alone, because events may be confidential.
     ///
@@ -223,6 +225,8 @@ extension ArchiveFile: ArchiveStorage {
             for (row, growth) in growth { try record(growth, row) }
             try statements.setLast.run([.integer(Int64(number))])
         }
+        // The changes are written, whatever becomes of older ones.
+        try? keepBudget()
     }
 
     package func write(_ sessions: [SessionChange]) throws {

@@ -105,18 +105,27 @@ enum ArchiveSchema {
         "ALTER TABLE life ADD COLUMN has_all_sessions INTEGER NOT NULL DEFAULT 0",
     ]
 
+    /// An index that every version has had otherwise: SQLite uses no partial index for a condition with `OR`, and looked
+    /// through all streams. It is no part of what a version contains: an earlier program does without it.
+    private static let indices = [
+        "DROP INDEX IF EXISTS excessive",
+        "CREATE INDEX IF NOT EXISTS excessive_streams ON streams (id) WHERE \(isExcessive)",
+    ]
+
+    /// The condition of a stream that has more than its limits, as one term.
+    static let isExcessive = "MAX(bytes - bytes_max, last - oldest - messages_max + 1) > 0"
+
     /// Creates the tables of a new file, and those that an older one lacks.
     ///
     /// - Throws: A ``SQLiteError``, or ``ArchiveError/unknownVersion(_:)``.
     static func prepare(_ connection: SQLiteConnection) throws {
         let found = try connection.integer("PRAGMA user_version") ?? 0
-        guard found != version else { return }
-        guard found < version else { throw ArchiveError.unknownVersion(found) }
+        guard found <= version else { throw ArchiveError.unknownVersion(found) }
         try connection.transaction {
-            for statements in versions[Int(found)...] {
+            for statements in versions[Int(found)...] + [indices] {
                 for statement in statements { try connection.execute(statement) }
             }
-            try connection.execute("PRAGMA user_version = \(version)")
+            if found < version { try connection.execute("PRAGMA user_version = \(version)") }
         }
     }
 }

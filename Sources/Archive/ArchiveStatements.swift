@@ -65,7 +65,7 @@ extension ArchiveFile {
             expireKeys = try connection.prepare(
                 """
                 DELETE FROM keys WHERE (stream, key) IN
-                    (SELECT stream, key FROM keys WHERE expiry_ms <= ? LIMIT ?)
+                    (\(Searches.expiredKeys))
                 """
             )
         }

@@ -20,6 +20,8 @@ extension Streams {
     }
 
     /// Drops the messages of the oldest second, of one app or of all.
+    ///
+    /// A stream that keeps more within that second is queued again.
     private mutating func dropOldest(
         of app: Int?,
         _ eviction: RecoveryCounts.Eviction
@@ -33,6 +35,7 @@ extension Streams {
             let dropped = change(index) { stream in
                 let before = stream.retainedCount
                 stream.removeAll(olderThan: time)
+                stream.lastGrowth = .min
                 return before - stream.retainedCount
             }
             counts.count(eviction, dropped)

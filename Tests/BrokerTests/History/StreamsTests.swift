@@ -354,6 +354,20 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
         #expect(shard.streams[one].retainedCount <= 2)
     }
 
+    @Test("A budget holds while one second brings more than it")
+    func budgetsWithinOneSecond() {
+        for (settings, total) in [
+            (RecoverySettings(retainedBytesMax: 100), Int.max), (RecoverySettings(), 100),
+        ] {
+            let shard = Shard(settings, total: total)
+            let streams = ["a", "b", "c"].map { shard.open($0) }
+            for number in 0..<200 {
+                shard.append(to: streams[number % 3])
+                #expect(shard.streams.byteCount <= 100)
+            }
+        }
+    }
+
     @Test("A message larger than the budget is dropped at once")
     func tinyBudget() {
         let shard = Shard(total: 5)
