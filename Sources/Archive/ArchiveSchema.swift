@@ -105,8 +105,10 @@ enum ArchiveSchema {
         "ALTER TABLE life ADD COLUMN has_all_sessions INTEGER NOT NULL DEFAULT 0",
     ]
 
-    /// An index that every version has had otherwise: SQLite uses no partial index for a condition with `OR`, and looked
-    /// through all streams. It is no part of what a version contains: an earlier program does without it.
+    /// The index of streams above their limits, in a file of any version.
+    ///
+    /// SQLite uses no partial index for a condition with OR, as that of the first version was: it went through all streams.
+    /// An earlier program does without this one.
     private static let indices = [
         "DROP INDEX IF EXISTS excessive",
         "CREATE INDEX IF NOT EXISTS excessive_streams ON streams (id) WHERE \(isExcessive)",

@@ -210,7 +210,8 @@ extension ArchiveGroup {
     /// The size of the messages, in bytes.
     fileprivate var byteCount: Int {
         changes.reduce(0) { count, change in
-            if case .message(_, let message, _) = change { count + message.frame.count } else { count }
+            guard case .message(_, let message, _) = change else { return count }
+            return count + message.frame.count
         }
     }
 }
