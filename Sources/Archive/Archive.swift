@@ -291,7 +291,7 @@ package final class Archive: MessageArchive {
         if now >= confined.nextExpiry {
             // Requests that have arrived meanwhile come first.
             let size = (try? file.usedByteCount()) ?? 0
-            if size > settings.file.byteCountMax { settings.limitMet(.databaseBytes) }
+            if (try? file.exceedsBudget()) == true { settings.limitMet(.databaseBytes) }
             let hasMore = (try? file.removeExpired(at: unixTime)) ?? false
             confined.nextExpiry = hasMore ? now : now + settings.expiryPause
             tally.withLock { $0.fileBytes = size }

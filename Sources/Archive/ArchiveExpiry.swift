@@ -55,7 +55,9 @@ extension ArchiveFile {
     }
 
     /// Whether the messages exceed ``Settings/byteCountMax``.
-    package func exceedsBudget() throws -> Bool { try usedByteCount() > settings.byteCountMax }
+    package func exceedsBudget() throws -> Bool {
+        try usedByteCount() - sessionByteCount > settings.byteCountMax
+    }
 
     /// The size of the pages in use, in bytes.
     package func usedByteCount() throws -> Int {

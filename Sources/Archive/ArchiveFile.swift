@@ -15,11 +15,16 @@ package final class ArchiveFile {
         /// Whether each transaction is synced to the disk; if not, only durable ones are.
         package var syncsAlways = false
         /// The maximum size of the used pages, in bytes; above it the oldest messages go.
+        ///
+        /// Sessions do not count: they have room of their own.
         package var byteCountMax = 1 << 30
         /// The start of this machine; another one means that the end of the file may be missing.
         package var bootID: String
         /// The maximum number of the file's pages, to test a full disk; `nil` for SQLite's own.
         package var pageCountMax: Int?
+
+        /// The maximum size of the sessions, in bytes, which come on top of the messages.
+        var sessionBytesMax: Int { byteCountMax / 4 }
 
         /// Creates settings.
         package init(path: String, bootID: String = BootID.current) {
@@ -40,6 +45,8 @@ package final class ArchiveFile {
     private var isSynced: Bool
     /// Whether a transaction has exceeded ``Settings/byteCountMax`` since ``takeBudgetHit()``.
     var hasMetBudget = false
+    /// The size of the sessions, in bytes, about.
+    private(set) var sessionByteCount = 0
 
     /// Opens or creates the file, readable by its owner alone, because events may be confidential.
     ///
@@ -60,6 +67,7 @@ package final class ArchiveFile {
             try ArchiveSchema.prepare(connection)
             try Self.check(connection)
             statements = try Statements(connection)
+            sessionByteCount = try SessionRows(connection: connection).byteCount()
             try begin()
         } catch {
             connection.close()
@@ -120,7 +128,8 @@ package final class ArchiveFile {
         let written = Result {
             guard let sessions else { return }
             try connection.transaction {
-                try SessionRows(connection: connection).writeAll(sessions)
+                try SessionRows(connection: connection)
+                    .writeAll(sessions, atMost: settings.sessionBytesMax)
             }
         }
         // The messages are complete, whatever became of the sessions.
@@ -231,7 +240,13 @@ extension ArchiveFile: ArchiveStorage {
 
     package func write(_ sessions: [SessionChange]) throws {
         try setSynced(settings.syncsAlways)
-        try connection.transaction { try SessionRows(connection: connection).write(sessions) }
+        var byteCount = sessionByteCount
+        let isFull = try connection.transaction {
+            try SessionRows(connection: connection)
+                .write(sessions, &byteCount, atMost: settings.sessionBytesMax)
+        }
+        sessionByteCount = byteCount
+        if isFull { hasMetBudget = true }
     }
 
     /// What a transaction adds to a stream.

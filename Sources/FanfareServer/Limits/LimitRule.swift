@@ -161,6 +161,8 @@ extension Limit {
             LimitRule(
                 "recovery.database_bytes_max",
                 "the oldest messages of all stored channels are no longer kept"
+                    + "; a quarter of it again is for sessions: beyond it, a token with many channels is told of a gap "
+                    + "after a restart"
             )
         default:
             .process(
