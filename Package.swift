@@ -271,7 +271,7 @@ let package = Package(
             name: "fanfare-microbench",
             dependencies: [
                 "WebSocket", "HTTP1", "PusherProtocol", "Primitives", "Net", "LiveRows",
-                "ListSimulation", "TestRandom",
+                "ListSimulation", "TestRandom", "Archive", "Broker",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/Micro",

@@ -36,15 +36,20 @@ extension ArchiveFile {
         return count > 0
     }
 
+    /// The maximum number of portions that a budget deletes between two transactions: more than one transaction brings.
+    private static var forcedPortionsMax: Int { 200 }
+
     /// Deletes the oldest messages above ``Settings/byteCountMax``, before the next transaction brings more.
     func keepBudget() throws {
-        while try exceedsBudget() {
-            hasMetBudget = true
-            let count = try connection.transaction {
-                try connection.integer(Searches.oldest)
-                    .map { try trim($0, olderThan: .min, isForced: true) } ?? 0
+        guard try exceedsBudget() else { return }
+        hasMetBudget = true
+        try connection.transaction {
+            for _ in 0..<Self.forcedPortionsMax {
+                guard try exceedsBudget(), let row = try connection.integer(Searches.oldest) else {
+                    return
+                }
+                _ = try trim(row, olderThan: .min, isForced: true)
             }
-            guard count > 0 else { return }
         }
     }
 
@@ -61,9 +66,14 @@ extension ArchiveFile {
 
     /// The size of the pages in use, in bytes.
     package func usedByteCount() throws -> Int {
-        let pages = try connection.integer("PRAGMA page_count") ?? 0
-        let free = try connection.integer("PRAGMA freelist_count") ?? 0
-        return Int((pages - free) * (try connection.integer("PRAGMA page_size") ?? 0))
+        var count = 0
+        try statements.pageCount.forEachRow { row throws(SQLiteError) in
+            count += Int(row.integer(at: 0) ?? 0)
+        }
+        try statements.freePageCount.forEachRow { row throws(SQLiteError) in
+            count -= Int(row.integer(at: 0) ?? 0)
+        }
+        return count * statements.pageSize
     }
 
     /// Deletes the oldest messages of a stream, as far as they are too old or too many.

@@ -66,6 +66,7 @@ package final class ArchiveFile {
             }
             try ArchiveSchema.prepare(connection)
             try Self.check(connection)
+            try Self.fillSeeds(connection)
             statements = try Statements(connection)
             sessionByteCount = try SessionRows(connection: connection).byteCount()
             try begin()
@@ -148,6 +149,8 @@ package final class ArchiveFile {
         package var keys: [(row: Int64, serial: UInt64, key: StoredKey)] = []
         /// The first number that no stream has had.
         package var nextRow: Int64 = 1
+        /// What the IDs of streams follow from that are not in the file.
+        package var seeds = StreamSeeds(from: .random(in: 0 ... .max))
         /// The sessions of stock clients with a token.
         package var sessions = StoredSessions()
 
@@ -197,6 +200,7 @@ package final class ArchiveFile {
             contents.keys.append((row.integer("stream"), UInt64(row.integer("serial")), stored))
         }
         contents.nextRow = try connection.integer("SELECT next_stream FROM life") ?? 1
+        contents.seeds = try seeds()
         contents.sessions = try SessionRows(connection: connection).read(isComplete: hasAllSessions)
         return contents
     }
@@ -290,6 +294,7 @@ extension ArchiveFile: ArchiveStorage {
         // A channel has one stream: of an earlier one, only its rows are left to be deleted.
         try statements.replace.run([.text(app), .text(channel), .integer(stream.row)])
         if connection.changeCount > 0 {
+            try changeSeed(of: stream.address, exceptFor: stream.row)
             try statements.forgetChannel.run([.text(app), .text(channel), .integer(stream.row)])
         }
         try statements.open.run([
@@ -302,6 +307,7 @@ extension ArchiveFile: ArchiveStorage {
     }
 
     private func forget(_ row: Int64) throws {
+        try changeSeed(of: row)
         try statements.forget.run([.integer(row)])
         try statements.forgetRows.run([.integer(row)])
     }

@@ -105,13 +105,13 @@ enum ArchiveSchema {
         "ALTER TABLE life ADD COLUMN has_all_sessions INTEGER NOT NULL DEFAULT 0",
     ]
 
-    /// The index of streams above their limits, in a file of any version.
-    ///
-    /// SQLite uses no partial index for a condition with OR, as that of the first version was: it went through all streams.
-    /// An earlier program does without this one.
-    private static let indices = [
+    /// What a file of any version has, and an earlier program does without.
+    private static let additions = [
+        // SQLite uses no partial index for a condition with OR, as that of the first version: it went through all streams.
         "DROP INDEX IF EXISTS excessive",
         "CREATE INDEX IF NOT EXISTS excessive_streams ON streams (id) WHERE \(isExcessive)",
+        // See StreamSeeds.
+        "CREATE TABLE IF NOT EXISTS seeds (bucket INTEGER PRIMARY KEY, seed INTEGER NOT NULL)",
     ]
 
     /// The condition of a stream that has more than its limits, as one term.
@@ -124,7 +124,7 @@ enum ArchiveSchema {
         let found = try connection.integer("PRAGMA user_version") ?? 0
         guard found <= version else { throw ArchiveError.unknownVersion(found) }
         try connection.transaction {
-            for statements in versions[Int(found)...] + [indices] {
+            for statements in versions[Int(found)...] + [additions] {
                 for statement in statements { try connection.execute(statement) }
             }
             if found < version { try connection.execute("PRAGMA user_version = \(version)") }

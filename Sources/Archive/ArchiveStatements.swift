@@ -20,6 +20,10 @@ extension ArchiveFile {
         let newest: SQLiteStatement
         let first: SQLiteStatement
         let expireKeys: SQLiteStatement
+        let pageCount: SQLiteStatement
+        let freePageCount: SQLiteStatement
+        /// The size of a page, in bytes.
+        let pageSize: Int
 
         init(_ connection: SQLiteConnection) throws(SQLiteError) {
             sync = try connection.prepare("PRAGMA synchronous = FULL")
@@ -62,6 +66,9 @@ extension ArchiveFile {
             oldest = try connection.prepare("\(columns) \(range) ORDER BY serial LIMIT ?")
             newest = try connection.prepare("\(columns) \(range) ORDER BY serial DESC LIMIT ?")
             first = try connection.prepare("SELECT MIN(serial) FROM messages WHERE stream = ?")
+            pageCount = try connection.prepare("PRAGMA page_count")
+            freePageCount = try connection.prepare("PRAGMA freelist_count")
+            pageSize = Int(try connection.integer("PRAGMA page_size") ?? 0)
             expireKeys = try connection.prepare(
                 """
                 DELETE FROM keys WHERE (stream, key) IN

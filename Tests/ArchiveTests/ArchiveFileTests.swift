@@ -217,6 +217,35 @@ import Testing
         }
     }
 
+    @Test("The IDs of channels without messages stay, until their stream is forgotten or the end may be missing")
+    func seeds() throws {
+        let address = ChannelAddress(app: AppID("1"), name: try ChannelName("news"))
+        func id() throws -> StreamID { try open().contents(at: 0).seeds.id(of: address) }
+        let first = try id()
+        #expect(try id() == first)
+        do {
+            let file = try open()
+            try file.perform([opening(1), message(1), opening(4, "other", bits: 9)])
+            #expect(try file.contents(at: 0).seeds.id(of: address) == first)
+            var seeds = try file.contents(at: 0).seeds
+            try file.perform([.forget(row: 1)])
+            // As in memory.
+            seeds.forget(1, of: address)
+            #expect(try file.contents(at: 0).seeds == seeds)
+            #expect(seeds.id(of: address) != first)
+            // Another stream of a channel.
+            try file.perform([opening(5, "other", bits: 10)])
+            let other = ChannelAddress(app: AppID("1"), name: try ChannelName("other"))
+            seeds.forget(4, of: other)
+            #expect(try file.contents(at: 0).seeds == seeds)
+            try file.close()
+        }
+        let second = try id()
+        #expect(second != first)
+        // Not closed, and the machine was started anew.
+        #expect(try open(boot: "another").contents(at: 0).seeds.id(of: address) != second)
+    }
+
     @Test func forgetsStreams() throws {
         let file = try open()
         try file.perform([opening(1), message(1, key: storedKey("a")), opening(2, "b", bits: 2)])

@@ -43,7 +43,7 @@ extension Limit {
             .clientEventRate, .faultRate:
             rateRule
         case .recoveryPositions, .recoverySessions, .appRetainedBytes, .retainedBytesTotal,
-            .unstoredBytes, .databaseBytes:
+            .unstoredBytes, .databaseBytes, .openedStreams, .sessionBytes:
             recoveryRule
         case .subscriptions, .members, .watchlist, .cachedEvents, .idempotencyKeys, .queuedBytes,
             .appQueuedBytes, .queuedBytesTotal, .inboundBytes, .relayedEvents,
@@ -148,7 +148,20 @@ extension Limit {
             .app(
                 "recovery.sessions_max",
                 "the session whose client has been away longest is forgotten: who comes back with its token is told "
-                    + "of a gap; with none to forget, a new token has no recovery, and is told"
+                    + "of a gap; with none to forget, a new token has no recovery, and is told; clients of an "
+                    + "address that has a quarter of all forget no other's"
+            )
+        case .openedStreams:
+            .app(
+                "recovery.opened_streams_max",
+                "a subscription that would begin the stream of a public channel gets "
+                    + LimitRule.refusedSubscription + "; once half is taken, one address gets a quarter"
+            )
+        case .sessionBytes:
+            .app(
+                "recovery.session_bytes_max",
+                "a session without a connection is kept without its positions: who comes back with its token is told "
+                    + "of a gap; once half is taken, one address gets a quarter"
             )
         case .appRetainedBytes:
             .app(

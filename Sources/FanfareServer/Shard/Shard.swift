@@ -230,6 +230,7 @@ actor Shard: LoopResident {
     /// Closes the listeners: HTTP connections end after their last answer, clients stay connected.
     func closeListeners() {
         core.stage = .draining
+        core.channels.keepOpened()
         for listener in listeners { listener.close() }
         listeners = []
         site.finish()
