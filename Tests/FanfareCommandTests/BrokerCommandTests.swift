@@ -71,8 +71,8 @@ import Testing
         let broker = try await RunningBroker(
             ["--tls-port", "0", "--tls-certificate", certificate, "--tls-key", key]
         )
-        let toTLS = broker.url("wss").replacing("wss://", with: "ws://")
-        let toPlain = broker.url().replacing("ws://", with: "wss://")
+        let toTLS = broker.url("wss").replacing("https://", with: "http://")
+        let toPlain = broker.url().replacing("http://", with: "https://")
         for (url, text) in [
             (
                 toTLS,

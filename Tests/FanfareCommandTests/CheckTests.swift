@@ -197,8 +197,10 @@ import Testing
             .write(toFile: file, atomically: true, encoding: .utf8)
         let result = try await Program.run(["check", "--config", file])
         #expect(result.code == code, "\(result.output)\(result.errors)")
+        // Within the second in which it was made, the certificate has a day more.
+        let output = result.output.replacing("\(days + 1) days", with: "\(days) days")
         for text in ["certificate  \(certificate) for a.test", line, report] where !text.isEmpty {
-            #expect(result.output.contains(text), "\(result.output)")
+            #expect(output.contains(text), "\(result.output)")
         }
         guard report.isEmpty else { return }
         #expect(!result.output.contains("tls.certificates"), "\(result.output)")

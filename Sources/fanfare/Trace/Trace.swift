@@ -67,15 +67,19 @@ struct Trace: AsyncParsableCommand {
                 text: TraceText(isJSON: json, isColored: Console.supportsColor(STDOUT_FILENO)),
                 remaining: count ?? .max
             )
-            var isLost = false
+            var (isLost, hasEnded) = (false, false)
             while true {
                 do {
+                    if hasEnded {
+                        id = try await api.beginTrace(selection)
+                        Console.printError("the trace had ended; tracing anew")
+                        hasEnded = false
+                    }
                     try printer.print(try await api.traceRecords(id))
                     isLost = false
                 } catch let error as FanfareAPIError where error.isOfEndedTrace {
-                    // The broker was restarted, or this program was paused.
-                    id = try await api.beginTrace(selection)
-                    Console.printError("the trace had ended; tracing anew")
+                    // The broker was restarted or is stopping, or this program was paused.
+                    hasEnded = true
                 } catch let error as FanfareAPIError where error.isRepeatable {
                     if !isLost { Console.printError("\(error) Trying again …") }
                     isLost = true

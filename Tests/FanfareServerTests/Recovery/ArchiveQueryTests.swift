@@ -106,9 +106,14 @@ import Testing
     @Test("A history is given up with its backend, a subscription with its client", arguments: shards)
     func givenUp(shard: (Int, Int)) throws {
         let waiting = try Waiting(Self.paths[0], on: shard.0, of: shard.1)
-        let history = try #require(waiting.archive.takeReads().first?.read)
+        let backend = try waiting.stepped.connect(to: shard.0)
+        backend.send("GET /live HTTP/1.1\r\nHost: a\r\n\r\n")
+        backend.send(SignedRequest(method: "GET", path: Self.paths[0]).text)
+        waiting.stepped.settle()
+        let history = try #require(waiting.archive.takeReads().last?.read)
         #expect(history.isWanted)
-        waiting.peer.close()
+        // With an answer unread, its end is a reset: the end of its sending alone may be followed by the reading of answers.
+        backend.close()
         waiting.stepped.turn { !history.isWanted }
         let client = try waiting.stepped.client(of: shard.0)
         let position = #"{"stream":"\#(Waiting.first.text)","serial":2}"#
