@@ -271,7 +271,7 @@ let package = Package(
             name: "fanfare-microbench",
             dependencies: [
                 "WebSocket", "HTTP1", "PusherProtocol", "Primitives", "Net", "LiveRows",
-                "ListSimulation", "TestRandom", "Simulation",
+                "ListSimulation", "TestRandom", "Simulation", "Archive", "Broker",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/Micro",

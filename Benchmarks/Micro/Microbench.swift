@@ -5,7 +5,9 @@ import ArgumentParser
     static let configuration = CommandConfiguration(
         commandName: "fanfare-microbench",
         abstract: "Measure routines, each by itself.",
-        subcommands: [Path.self, Rows.self, Schedules.self, Marks.self, Walks.self],
+        subcommands: [
+            Path.self, Rows.self, Schedules.self, Marks.self, Walks.self, StoredStreams.self,
+        ],
         defaultSubcommand: Path.self
     )
 }

@@ -59,6 +59,7 @@ package final class Archive: MessageArchive {
         var fileLock: DatabaseFileLock?
         var nextExpiry: Int64 = 0
         var isTimerSet = false
+        var isExpiryScheduled = false
         var wasFailing = false
         /// The channels whose damage was logged.
         var damaged: Set<String> = []
@@ -251,6 +252,7 @@ package final class Archive: MessageArchive {
         let replies = writer.perform(requests, at: Clock.milliseconds)
         isRefusing.store(writer.isRefusing, ordering: .relaxed)
         for (shard, reply) in replies { send(shard, reply) }
+        if confined.file?.takeBudgetHit() == true { settings.limitMet(.databaseBytes) }
         report(writer)
         if let file = confined.file {
             reportClockStep(of: file)
@@ -387,6 +389,16 @@ package final class Archive: MessageArchive {
         }
     }
 
+    /// Continues an expiry that has found more than one portion, unless that is about to happen.
+    private func scheduleExpiry() {
+        guard !confined.isExpiryScheduled else { return }
+        confined.isExpiryScheduled = true
+        queue.async {
+            self.confined.isExpiryScheduled = false
+            self.timerFired()
+        }
+    }
+
     private func timerFired() {
         guard let file = confined.file, let writer = confined.writer else { return }
         if writer.nextDue != nil { return perform([]) }
@@ -398,11 +410,11 @@ package final class Archive: MessageArchive {
             writer.releaseFrames()
             // Requests that have arrived meanwhile come first.
             let size = (try? file.usedByteCount()) ?? 0
-            if size > settings.file.byteCountMax { settings.limitMet(.databaseBytes) }
+            if (try? file.exceedsBudget()) == true { settings.limitMet(.databaseBytes) }
             let hasMore = removeExpired(from: file, writer)
             confined.nextExpiry = hasMore ? now : now + settings.expiryPause
             tally.withLock { $0.fileBytes = size }
-            if hasMore { queue.async { self.timerFired() } }
+            if hasMore { scheduleExpiry() }
         }
         if writer.hasUnwrittenSessions { return perform([]) }
         setTimer()

@@ -41,6 +41,7 @@ extension ArchiveFile {
             contents.keys.append((stream, serial, key))
         }
         contents.nextRow = try nextRow()
+        contents.seeds = try seeds()
         contents.sessions = try SessionRows(connection: connection, skew: skew)
             .read(isComplete: hasAllSessions)
         return contents
@@ -86,6 +87,8 @@ extension ArchiveFile {
     private func forgetRefused(_ rows: [Int64]) throws {
         guard !rows.isEmpty else { return }
         try connection.transaction { for row in rows { try forget(row) } }
+        // The channel in a damaged row may be another one.
+        try renewSeeds()
     }
 
     /// The first number that no stream has had, also if the one that says so is damaged.

@@ -2,26 +2,31 @@ internal import SQLite
 
 /// The deletion of messages that are too old or too many, in portions between two transactions.
 extension ArchiveFile {
+    /// The searches of each pass, which must not look through all streams: each has its index.
+    enum Searches {
+        static let expired =
+            "SELECT id FROM streams WHERE expiry_ms <= ? ORDER BY expiry_ms LIMIT 1"
+        static let excessive =
+            "SELECT id FROM streams WHERE \(ArchiveSchema.isExcessive) LIMIT 1"
+        static let oldest =
+            "SELECT id FROM streams WHERE oldest_ms IS NOT NULL ORDER BY oldest_ms LIMIT 1"
+        static let forgotten = "SELECT stream FROM forgotten LIMIT 1"
+        static let expiredKeys = "SELECT stream, key FROM keys WHERE expiry_ms <= ? LIMIT ?"
+    }
+
     /// The maximum number of rows deleted at a time, between two transactions of others.
     private static var removedMax: Int64 { 500 }
+    /// The same for messages that a budget deletes before their time.
+    private static var forcedMax: Int64 { 100 }
 
     package func removeExpired(at now: Int64) throws -> Bool {
         var count = 0
         try connection.transaction {
-            if let row = try connection.integer(
-                "SELECT id FROM streams WHERE expiry_ms <= ? ORDER BY expiry_ms LIMIT 1",
-                [.integer(now)]
-            ) {
+            if let row = try connection.integer(Searches.expired, [.integer(now)]) {
                 count += try trim(row, olderThan: now)
-            } else if let row = try connection.integer(
-                "SELECT id FROM streams WHERE bytes > bytes_max OR last - oldest >= messages_max LIMIT 1"
-            ) {
+            } else if let row = try connection.integer(Searches.excessive) {
                 count += try trim(row, olderThan: now)
-            } else if try usedByteCount() > settings.byteCountMax,
-                let row = try connection.integer(
-                    "SELECT id FROM streams WHERE oldest_ms IS NOT NULL ORDER BY oldest_ms LIMIT 1"
-                )
-            {
+            } else if try exceedsBudget(), let row = try connection.integer(Searches.oldest) {
                 count += try trim(row, olderThan: now, isForced: true)
             }
             count += try removeForgotten()
@@ -31,11 +36,44 @@ extension ArchiveFile {
         return count > 0
     }
 
+    /// The maximum number of portions that a budget deletes between two transactions: more than one transaction brings.
+    private static var forcedPortionsMax: Int { 200 }
+
+    /// Deletes the oldest messages above ``Settings/byteCountMax``, before the next transaction brings more.
+    func keepBudget() throws {
+        guard try exceedsBudget() else { return }
+        hasMetBudget = true
+        try connection.transaction {
+            for _ in 0..<Self.forcedPortionsMax {
+                guard try exceedsBudget(), let row = try connection.integer(Searches.oldest) else {
+                    return
+                }
+                _ = try trim(row, olderThan: .min, isForced: true)
+            }
+        }
+    }
+
+    /// Whether a transaction has exceeded the budget since the last call.
+    package func takeBudgetHit() -> Bool {
+        defer { hasMetBudget = false }
+        return hasMetBudget
+    }
+
+    /// Whether the messages exceed ``Settings/byteCountMax``.
+    package func exceedsBudget() throws -> Bool {
+        try usedByteCount() - sessionByteCount > settings.byteCountMax
+    }
+
     /// The size of the pages in use, in bytes.
     package func usedByteCount() throws -> Int {
-        let pages = try connection.integer("PRAGMA page_count") ?? 0
-        let free = try connection.integer("PRAGMA freelist_count") ?? 0
-        return Int((pages - free) * (try connection.integer("PRAGMA page_size") ?? 0))
+        var count = 0
+        try statements.pageCount.forEachRow { row throws(SQLiteError) in
+            count += Int(row.integer(at: 0) ?? 0)
+        }
+        try statements.freePageCount.forEachRow { row throws(SQLiteError) in
+            count -= Int(row.integer(at: 0) ?? 0)
+        }
+        return count * statements.pageSize
     }
 
     /// Deletes the oldest messages of a stream, as far as they are too old or too many.
@@ -52,16 +90,17 @@ extension ArchiveFile {
         var end: Int64?
         var count = 0
         var next: (serial: Int64, time: Int64)?
+        let countMax = isForced ? Self.forcedMax : Self.removedMax
         try connection.forEachRow(
             "SELECT serial, time_ms, LENGTH(frame) FROM messages WHERE stream = ? ORDER BY serial LIMIT ?",
-            [.integer(row), .integer(Self.removedMax + 1)]
+            [.integer(row), .integer(countMax + 1)]
         ) { found throws(SQLiteError) in
             let (serial, time) = (found.integer(at: 0) ?? 0, found.integer(at: 1) ?? 0)
             guard next == nil else { return }
             let isDue =
                 isForced || time <= now &- stream.age || stream.bytes > stream.bytesMax
                 || stream.last &- serial >= stream.messagesMax
-            guard isDue, count < Self.removedMax else {
+            guard isDue, count < countMax else {
                 next = (serial, time)
                 return
             }
@@ -91,7 +130,7 @@ extension ArchiveFile {
 
     /// Deletes messages and keys of forgotten streams.
     private func removeForgotten() throws -> Int {
-        guard let row = try connection.integer("SELECT stream FROM forgotten LIMIT 1") else {
+        guard let row = try connection.integer(Searches.forgotten) else {
             return 0
         }
         var count = 0

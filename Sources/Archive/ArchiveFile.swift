@@ -17,6 +17,8 @@ package final class ArchiveFile {
         /// Whether each transaction is synced to the disk; if not, only durable ones are.
         package var syncsAlways = false
         /// The maximum size of the used pages, in bytes; above it the oldest messages go.
+        ///
+        /// Sessions do not count: they have room of their own.
         package var byteCountMax = 1 << 30
         /// The start of this machine; another one means that the end of the file may be missing.
         package var bootID: String
@@ -24,6 +26,9 @@ package final class ArchiveFile {
         package var pageCountMax: Int?
         /// Reads the clocks.
         package var clocks: @Sendable () -> ClockReading = { .now }
+
+        /// The maximum size of the sessions, in bytes, which come on top of the messages.
+        var sessionBytesMax: Int { byteCountMax / 4 }
 
         /// Creates settings.
         package init(path: String, bootID: String = BootID.current) {
@@ -50,6 +55,10 @@ package final class ArchiveFile {
     private var isSynced: Bool
     /// What was found damaged since the last call of ``takeDamage()``.
     private var damage = Damage()
+    /// Whether a transaction has exceeded ``Settings/byteCountMax`` since ``takeBudgetHit()``.
+    var hasMetBudget = false
+    /// The size of the sessions, in bytes, about.
+    private(set) var sessionByteCount = 0
 
     /// Opens or creates the file, readable by its owner alone, because events may be confidential.
     ///
@@ -75,7 +84,9 @@ package final class ArchiveFile {
             }
             try Self.check(connection)
             try Self.prepareTables(connection, mark)
+            try Self.fillSeeds(connection)
             statements = try Statements(connection)
+            sessionByteCount = try SessionRows(connection: connection).byteCount()
             try begin()
         } catch {
             connection.close()
@@ -149,6 +160,8 @@ package final class ArchiveFile {
             try !mayLackEnd
             && former.sessionsSum == SessionRows(connection: connection).checksum()
         life = former.life + (mayLackEnd ? 1 : 0)
+        // A copy of the file may have had this life.
+        if mayLackEnd { try renewSeeds() }
         repeat { token = Int64.random(in: 1...Int64.max) } while token == former.token
         try connection.execute(
             """
@@ -264,7 +277,8 @@ package final class ArchiveFile {
         let written = Result {
             guard let sessions else { return }
             try connection.transaction {
-                try SessionRows(connection: connection, skew: skew).writeAll(sessions)
+                try SessionRows(connection: connection, skew: skew)
+                    .writeAll(sessions, atMost: settings.sessionBytesMax)
             }
         }
         // The messages are complete, whatever became of the sessions.
@@ -285,6 +299,8 @@ package final class ArchiveFile {
         package var keys: [(row: Int64, serial: UInt64, key: StoredKey)] = []
         /// The first number that no stream has had.
         package var nextRow: Int64 = 1
+        /// What the IDs of streams follow from that are not in the file.
+        package var seeds = StreamSeeds(from: .random(in: 0 ... .max))
         /// The sessions of stock clients with a token.
         package var sessions = StoredSessions()
 
@@ -334,13 +350,19 @@ extension ArchiveFile: ArchiveStorage {
         }
         // Ahead of the confirmation: what is released is in the mark.
         writeMark(last: Int64(number))
+        // The changes are written, whatever becomes of older ones.
+        try? keepBudget()
     }
 
     package func write(_ sessions: [SessionChange]) throws {
         try setSynced(settings.syncsAlways)
-        try connection.transaction {
-            try SessionRows(connection: connection, skew: skew).write(sessions)
+        var byteCount = sessionByteCount
+        let isFull = try connection.transaction {
+            try SessionRows(connection: connection, skew: skew)
+                .write(sessions, &byteCount, atMost: settings.sessionBytesMax)
         }
+        sessionByteCount = byteCount
+        if isFull { hasMetBudget = true }
     }
 
     /// What a transaction adds to a stream.
@@ -397,6 +419,7 @@ extension ArchiveFile: ArchiveStorage {
         // A channel has one stream: of an earlier one, only its rows are left to be deleted.
         try statements.replace.run([.text(app), .text(channel), .integer(stream.row)])
         if connection.changeCount > 0 {
+            try changeSeed(of: stream.address, exceptFor: stream.row)
             try statements.forgetChannel.run([.text(app), .text(channel), .integer(stream.row)])
         }
         try statements.open.run([
@@ -418,6 +441,7 @@ extension ArchiveFile: ArchiveStorage {
     }
 
     func forget(_ row: Int64) throws {
+        try changeSeed(of: row)
         try statements.forget.run([.integer(row)])
         try statements.forgetRows.run([.integer(row)])
     }

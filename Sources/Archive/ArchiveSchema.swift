@@ -9,7 +9,7 @@ enum ArchiveSchema {
     static let version: Int64 = 3
 
     /// The statements of each version, which make its tables of the former version's.
-    private static let versions = [tables, sessions, checksums]
+    private static let versions = [tables, sessions, checksums + searches]
 
     private static let tables = [
         """
@@ -124,6 +124,18 @@ enum ArchiveSchema {
         "ALTER TABLE life ADD COLUMN calendar_ms INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE life ADD COLUMN uptime_ms INTEGER NOT NULL DEFAULT 0",
     ]
+
+    /// An index of the streams above their limits, and the seeds of IDs.
+    private static let searches = [
+        // SQLite uses no partial index for a condition with OR, as that of the first version: it went through all streams.
+        "DROP INDEX excessive",
+        "CREATE INDEX excessive_streams ON streams (id) WHERE \(isExcessive)",
+        // See StreamSeeds.
+        "CREATE TABLE seeds (bucket INTEGER PRIMARY KEY, seed INTEGER NOT NULL)",
+    ]
+
+    /// The condition of a stream that has more than its limits, as one term.
+    static let isExcessive = "MAX(bytes - bytes_max, last - oldest - messages_max + 1) > 0"
 
     /// Creates the tables of a new file, and those that an older one lacks.
     ///

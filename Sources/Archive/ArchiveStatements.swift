@@ -21,6 +21,10 @@ extension ArchiveFile {
         let first: SQLiteStatement
         let neighbours: SQLiteStatement
         let expireKeys: SQLiteStatement
+        let pageCount: SQLiteStatement
+        let freePageCount: SQLiteStatement
+        /// The size of a page, in bytes.
+        let pageSize: Int
 
         init(_ connection: SQLiteConnection) throws(SQLiteError) {
             sync = try connection.prepare("PRAGMA synchronous = FULL")
@@ -76,10 +80,13 @@ extension ArchiveFile {
                     (SELECT last FROM streams WHERE id = ?1)
                 """
             )
+            pageCount = try connection.prepare("PRAGMA page_count")
+            freePageCount = try connection.prepare("PRAGMA freelist_count")
+            pageSize = Int(try connection.integer("PRAGMA page_size") ?? 0)
             expireKeys = try connection.prepare(
                 """
                 DELETE FROM keys WHERE (stream, key) IN
-                    (SELECT stream, key FROM keys WHERE expiry_ms <= ? LIMIT ?)
+                    (\(Searches.expiredKeys))
                 """
             )
         }

@@ -130,8 +130,9 @@ package final class ArchiveWriter {
         guard failingSince == nil || now >= nextAttempt else { return }
         do {
             try resolve(&replies)
-            let groups = waiting
-            if !groups.isEmpty || isRefusing {
+            repeat {
+                let groups = waiting.prefix(nextGroupCount)
+                guard !groups.isEmpty || isRefusing else { break }
                 let changes = groups.flatMap(\.changes)
                 attempted = (changes, groups.count)
                 try storage.perform(
@@ -140,7 +141,8 @@ package final class ArchiveWriter {
                     isDurable: groups.contains(where: \.isDurable)
                 )
                 confirm(&replies)
-            }
+                isRefusing = false
+            } while !waiting.isEmpty
             (failingSince, commitError, isRefusing) = (nil, nil, false)
         } catch {
             commitError = error
@@ -153,6 +155,19 @@ package final class ArchiveWriter {
             if now - since >= settings.retryPeriod { refuse(&replies) }
         }
     }
+
+    /// The number of waiting groups that go into the next transaction: a storage keeps its budget between two.
+    private var nextGroupCount: Int {
+        var byteCount = 0
+        let end = waiting.firstIndex { group in
+            defer { byteCount += group.byteCount }
+            return byteCount >= Self.transactionBytesMax
+        }
+        return end ?? waiting.count
+    }
+
+    /// The size of messages behind which a transaction takes no further group, in bytes.
+    private static var transactionBytesMax: Int { 1 << 20 }
 
     /// Whether sessions could not be written, so that ``perform(_:at:)`` is to be called now and then.
     package var hasUnwrittenSessions: Bool { !sessions.isEmpty }
@@ -205,5 +220,15 @@ package final class ArchiveWriter {
         }
         waiting = []
         attempted?.groupCount = 0
+    }
+}
+
+extension ArchiveGroup {
+    /// The size of the messages, in bytes.
+    fileprivate var byteCount: Int {
+        changes.reduce(0) { count, change in
+            guard case .message(_, let message, _) = change else { return count }
+            return count + message.frame.count
+        }
     }
 }

@@ -11,34 +11,104 @@ struct SessionRows {
 
     // MARK: - Writing
 
+    /// The pages that the sessions take, in bytes, about.
+    func byteCount() throws(SQLiteError) -> Int {
+        var sum = 0
+        try connection.forEachRow("SELECT LENGTH(record) FROM sessions") {
+            row throws(SQLiteError) in
+            sum += Self.size(of: Int(row.integer(at: 0) ?? 0))
+        }
+        return sum
+    }
+
+    /// The pages that a record takes, in bytes, about: a page of small ones is two thirds full, a long one has its own.
+    private static func size(of length: Int) -> Int {
+        length < 1_000 ? (length + 64) * 3 / 2 : 1_024 + (length + 4_095) / 4_096 * 4_096
+    }
+
+    /// The record of a session, within the budget of all.
+    ///
+    /// A record that finds no room has no cursors: a client that comes back is told of a gap, and nobody else is. Small
+    /// ones always find room: sessions with many channels refuse none with few.
+    private func record(
+        of session: StoredSession,
+        _ room: Int,
+        _ hasMetBudget: inout Bool
+    ) -> [UInt8] {
+        let record = SessionCoding.record(of: session)
+        guard record.count > Self.lengthAlwaysKept, Self.size(of: record.count) > room else {
+            return record
+        }
+        hasMetBudget = true
+        var session = session
+        (session.cursors, session.mayLackCursors) = ([], true)
+        return SessionCoding.record(of: session)
+    }
+
+    /// The length of a record that is written however full the budget is, in bytes.
+    static let lengthAlwaysKept = 4_096
+
     /// Writes changes, within a transaction.
-    func write(_ changes: [SessionChange]) throws(SQLiteError) {
+    ///
+    /// - Parameters:
+    ///   - changes: The changes.
+    ///   - byteCount: The size of all sessions, which is updated.
+    ///   - byteCountMax: Its maximum, for records above ``lengthAlwaysKept``.
+    /// - Returns: Whether a record found no room.
+    /// - Throws: SQLite's error.
+    @discardableResult
+    func write(
+        _ changes: [SessionChange],
+        _ byteCount: inout Int,
+        atMost byteCountMax: Int
+    ) throws(SQLiteError) -> Bool {
+        var hasMetBudget = false
+        let length = try connection.prepare(
+            "SELECT LENGTH(record) FROM sessions WHERE app = ? AND key = ?"
+        )
         let insert = try connection.prepare(
             "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)"
         )
         let remove = try connection.prepare("DELETE FROM sessions WHERE app = ? AND key = ?")
         for change in changes {
+            let (app, key) = (change.address.app.text, SessionCoding.key(of: change.address))
+            let place: [SQLiteValue] = [.text(app), .blob(key)]
+            var former = 0
+            try length.forEachRow(place) { row throws(SQLiteError) in
+                former = Self.size(of: Int(row.integer(at: 0) ?? 0))
+            }
+            byteCount -= former
             switch change {
             case .keep(let session):
-                let (app, key) = (session.address.app.text, SessionCoding.key(of: session.address))
+                let record = record(of: session, byteCountMax - byteCount, &hasMetBudget)
                 let parkedAt = session.parkedAt.map { $0 &+ skew }
-                try insert.run([
-                    .text(app), .blob(key), parkedAt.map { .integer($0) } ?? .null,
-                    .blob(SessionCoding.record(of: session)),
-                    .integer(RowChecksum.session(app: app, key: key, parkedAt: parkedAt)),
-                ])
-            case .remove(let address):
-                try remove.run([.text(address.app.text), .blob(SessionCoding.key(of: address))])
+                let sum = RowChecksum.session(app: app, key: key, parkedAt: parkedAt)
+                try insert.run(
+                    place + [
+                        parkedAt.map { .integer($0) } ?? .null, .blob(record), .integer(sum),
+                    ]
+                )
+                byteCount += Self.size(of: record.count)
+            case .remove: try remove.run(place)
             }
         }
+        return hasMetBudget
     }
 
     /// Writes the sessions of a run that has ended, within a transaction.
     ///
     /// If they are not complete, those written before stay: their cursors are older, and skip nothing.
-    func writeAll(_ sessions: StoredSessions) throws(SQLiteError) {
+    func writeAll(
+        _ sessions: StoredSessions,
+        atMost byteCountMax: Int = .max
+    ) throws(SQLiteError) {
         if sessions.isComplete { try connection.execute("DELETE FROM sessions") }
-        try write(sessions.sessions.map(SessionChange.keep))
+        var byteCount = try byteCount()
+        try write(
+            sessions.sessions.map(SessionChange.keep),
+            &byteCount,
+            atMost: byteCountMax
+        )
         try connection.execute("DELETE FROM session_bounds")
         var bounds = sessions.evictions.map { ($0.key.text, $0.value) }
         // No app has an empty ID.
@@ -113,5 +183,15 @@ struct SessionRows {
             parkedAt: parkedAt.map { $0 &- skew },
             record: row.blob("record")
         )
+    }
+}
+
+extension SessionChange {
+    /// The session.
+    fileprivate var address: SessionAddress {
+        switch self {
+        case .keep(let session): session.address
+        case .remove(let address): address
+        }
     }
 }

@@ -50,6 +50,8 @@ public enum Limit: String, CaseIterable, Sendable {
     case idempotencyKeys = "idempotency_keys"
     case recoveryPositions = "recovery_positions"
     case recoverySessions = "recovery_sessions"
+    case openedStreams = "opened_streams"
+    case sessionBytes = "session_bytes"
     case appRetainedBytes = "app_retained_bytes"
     case retainedBytesTotal = "retained_bytes_total"
     case unstoredBytes = "unstored_bytes"

@@ -272,6 +272,25 @@ struct ArchiveDamageTests {
         #expect(file.takeDamage().rowCount == 1)
     }
 
+    @Test(
+        "A channel whose stream is lost does not get the ID of before",
+        arguments: ["UPDATE streams SET channel = 'others'", "UPDATE life SET crc = 0"]
+    )
+    func derivedIDs(statement: String) throws {
+        let path = folder.path()
+        let address = ChannelAddress(app: AppID("1"), name: try ChannelName("news"))
+        do {
+            let file = try ArchiveFile(settings(path))
+            try file.perform([opening(1), message(1)])
+            try file.close()
+        }
+        let id = try ArchiveFile(settings(path)).contents(at: 0).seeds.id(of: address)
+        try change(path, statement)
+        let file = try ArchiveFile(settings(path))
+        #expect(try file.contents(at: 0).seeds.id(of: address) != id)
+        #expect(try ArchiveFile(settings(path)).contents(at: 0).seeds == file.seeds())
+    }
+
     // MARK: - The file and its mark
 
     @Test("A file without its last transactions, or another one, continues under other IDs")

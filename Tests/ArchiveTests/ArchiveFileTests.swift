@@ -168,6 +168,84 @@ import Testing
         #expect(left.last == 2_000 && left.count > 1_000)
     }
 
+    @Test("A burst does not exceed the budget of the file by more than one transaction")
+    func budgetOfABurst() throws {
+        let file = try open { $0.byteCountMax = 2 << 20 }
+        let writer = try ArchiveWriter(file, shardCount: 1)
+        let burst = (UInt64(1)...20)
+            .map { number -> ArchiveRequest in
+                let first = (number - 1) * 500 + 1
+                let messages = (first..<first + 500).map { message($0, length: 900) }
+                return .commit(
+                    ArchiveGroup(
+                        shard: 0,
+                        epoch: 0,
+                        number: number,
+                        changes: (number == 1 ? [opening(1) { $0.messagesMax = .max }] : [])
+                            + messages,
+                        isDurable: false
+                    )
+                )
+            }
+        let replies = writer.perform(burst, at: 0)
+        guard case .committed(20)? = replies.last?.reply else {
+            Issue.record("\(replies)")
+            return
+        }
+        #expect(try file.usedByteCount() <= 2 << 20)
+        #expect(file.takeBudgetHit() && !file.takeBudgetHit())
+        #expect(try file.serials().last == 10_000)
+        // Freed pages are used again: the file has not been larger.
+        let pageCount = try file.connection.integer("PRAGMA page_count") ?? .max
+        #expect(pageCount * 4_096 <= 5 << 20)
+    }
+
+    @Test("No search of an expiry looks through a whole table")
+    func searchesByIndex() throws {
+        typealias Searches = ArchiveFile.Searches
+        let file = try open()
+        let searches = [
+            (Searches.expired, "expiring"), (Searches.excessive, "excessive_streams"),
+            (Searches.oldest, "oldest"), (Searches.expiredKeys, "expiring_keys"),
+        ]
+        for (search, index) in searches {
+            var plan = ""
+            try file.connection.forEachRow("EXPLAIN QUERY PLAN \(search)") { row in
+                plan += row.text(at: 3) ?? ""
+            }
+            #expect(plan.contains("INDEX \(index)"), "\(search): \(plan)")
+        }
+    }
+
+    @Test("The IDs of channels without messages stay until their stream is forgotten, or may be")
+    func seeds() throws {
+        let address = ChannelAddress(app: AppID("1"), name: try ChannelName("news"))
+        func id() throws -> StreamID { try open().contents(at: 0).seeds.id(of: address) }
+        let first = try id()
+        #expect(try id() == first)
+        do {
+            let file = try open()
+            try file.perform([opening(1), message(1), opening(4, "other", bits: 9)])
+            #expect(try file.contents(at: 0).seeds.id(of: address) == first)
+            var seeds = try file.contents(at: 0).seeds
+            try file.perform([.forget(row: 1)])
+            // As in memory.
+            seeds.forget(1, of: address)
+            #expect(try file.contents(at: 0).seeds == seeds)
+            #expect(seeds.id(of: address) != first)
+            // Another stream of a channel.
+            try file.perform([opening(5, "other", bits: 10)])
+            let other = ChannelAddress(app: AppID("1"), name: try ChannelName("other"))
+            seeds.forget(4, of: other)
+            #expect(try file.contents(at: 0).seeds == seeds)
+            try file.close()
+        }
+        let second = try id()
+        #expect(second != first)
+        // Not closed, and the machine was started anew.
+        #expect(try open(boot: "another").contents(at: 0).seeds.id(of: address) != second)
+    }
+
     @Test func forgetsStreams() throws {
         let file = try open()
         try file.perform([opening(1), message(1, key: storedKey("a")), opening(2, "b", bits: 2)])

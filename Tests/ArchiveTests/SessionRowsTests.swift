@@ -55,6 +55,39 @@ import Testing
         #expect(SessionCoding.address(app: "", key: [UInt8](repeating: 1, count: 16)) == nil)
     }
 
+    @Test("Sessions have room of their own: they evict no message, and large ones no small one")
+    func budget() throws {
+        var settings = ArchiveFile.Settings(path: folder.path(), bootID: "boot")
+        settings.byteCountMax = 1 << 20
+        let file = try ArchiveFile(settings)
+        try file.perform([opening(1)] + (1...200).map { message($0, length: 900) })
+        for number in UInt64(10)..<37 {
+            var large = session(number)
+            large.mayLackCursors = false
+            large.cursors = try (0..<2_000)
+                .map { index in
+                    let name = try ChannelName("public-\(number)-\(index)")
+                    return SessionCursor(
+                        name,
+                        ChannelPosition(stream: StreamID(bits: number), serial: 1)
+                    )
+                }
+            try file.write([.keep(large)])
+            try file.removeAllExpired(at: 1_000)
+        }
+        try file.write([.keep(session(1))])
+        #expect(try file.serials() == Array(1...200))
+        #expect(try file.usedByteCount() <= 2 << 20)
+        let sessions = sorted(try file.contents(at: 0).sessions.sessions)
+        #expect(sessions.count == 28 && sessions[0] == session(1))
+        let refused = sessions.dropFirst().filter(\.cursors.isEmpty)
+        #expect((1..<27).contains(refused.count))
+        #expect(refused.allSatisfy { $0.mayLackCursors })
+        // What is removed makes room.
+        for number in UInt64(10)..<37 { try file.write([.remove(session(number).address)]) }
+        #expect(file.sessionByteCount <= 1_024)
+    }
+
     @Test("Behind a crash there are those that were written, and they are not all") func crash()
         throws
     {

@@ -104,7 +104,10 @@ final class ClusterStore {
     func outcomes(of call: ScriptCall) throws -> [PublishOutcome] {
         let outcomes = try send(call) { reply in
             var outcomes: [PublishOutcome?] = []
-            reply.forEach { outcomes.append(PublishOutcome($0)) }
+            reply.forEach { element in
+                // What had to go for the messages follows their outcomes.
+                if PublishEvictions(element) == nil { outcomes.append(PublishOutcome(element)) }
+            }
             return outcomes
         }
         try #require(!outcomes.contains(nil))

@@ -18,9 +18,14 @@ public struct RecoverySettings: Sendable, Equatable {
     public var replayBytesMax: Int
     /// The maximum number of channels without subscribers whose last serial is remembered.
     public var positionsMax: Int
+    /// The maximum number of public channels with subscribers and a stream on which nothing was published; see
+    /// ``Streams/mayOpen(_:_:from:)``.
+    public var openedStreamsMax: Int
 
     /// The maximum number of sessions of stock clients with a token.
     public var sessionsMax: Int
+    /// The maximum size of the positions of all sessions without a connection, in bytes, about.
+    public var sessionBytesMax: Int
     /// How long a session is kept behind the end of its connection, in seconds.
     public var sessionAge: Int
 
@@ -33,7 +38,9 @@ public struct RecoverySettings: Sendable, Equatable {
         replayMessagesMax: Int = 10_000,
         replayBytesMax: Int = 4 << 20,
         positionsMax: Int = 100_000,
+        openedStreamsMax: Int = 100_000,
         sessionsMax: Int = 100_000,
+        sessionBytesMax: Int = 256 << 20,
         sessionAge: Int = 300
     ) {
         self.isEnabled = isEnabled
@@ -43,7 +50,9 @@ public struct RecoverySettings: Sendable, Equatable {
         self.replayMessagesMax = replayMessagesMax
         self.replayBytesMax = replayBytesMax
         self.positionsMax = positionsMax
+        self.openedStreamsMax = openedStreamsMax
         self.sessionsMax = sessionsMax
+        self.sessionBytesMax = sessionBytesMax
         self.sessionAge = sessionAge
     }
 
@@ -154,4 +163,14 @@ extension RecoveryRule {
         case .seconds(let seconds): return .replay(seconds: min(max(0, seconds), ageMax))
         }
     }
+}
+
+extension RecoveryRule {
+    /// Whether each message is in the archive, from the first one on.
+    var isStoredAlways: Bool { store == .archive && keep == .always }
+}
+
+extension ChannelKind {
+    /// Whether anybody who knows the app's key may subscribe.
+    var isOpenToAll: Bool { !requiresSignature && self != .serverToUser }
 }

@@ -4,8 +4,31 @@ import PusherProtocol
 extension Streams {
     /// Begins to keep the channels of rules with ``RecoveryRule/Store/archive`` in the archive.
     ///
-    /// - Parameter rows: The numbers of new streams.
-    public mutating func useArchive(_ rows: RowNumbers) { self.rows = rows }
+    /// - Parameters:
+    ///   - rows: The numbers of new streams.
+    ///   - seeds: What the IDs of new streams follow from.
+    public mutating func useArchive(_ rows: RowNumbers, _ seeds: StreamSeeds) {
+        (self.rows, self.seeds) = (rows, seeds)
+    }
+
+    /// Whether the next stream of a channel has the same ID, also after a restart, although the archive does not know it.
+    ///
+    /// No message may be published on the channel without one: so this is only for channels that are stored always.
+    func isDerived(_ index: Int) -> Bool {
+        let stream = self[index]
+        return stream.isStored && stream.rule.isStoredAlways
+            && stream.id == seeds?.id(of: stream.address)
+    }
+
+    /// Has the next stream of a channel get another ID than this one.
+    mutating func abandonID(_ index: Int) {
+        let stream = self[index]
+        if stream.isRowOpen {
+            seeds?.forget(stream.row, of: stream.address)
+        } else if stream.id == seeds?.id(of: stream.address) {
+            seeds?.forget(Int64(truncatingIfNeeded: random.next()), of: stream.address)
+        }
+    }
 
     /// The last serial of a stream that an earlier run may continue: no run gives the rest of all serials.
     ///
@@ -32,6 +55,7 @@ extension Streams {
             stored.lastSerial <= Self.continuedSerialMax
         else {
             forgottenRows.append(stored.row)
+            seeds?.forget(stored.row, of: stored.address)
             return nil
         }
         let (address, rule) = (stored.address, rule(of: stored.address, settings))
@@ -97,6 +121,7 @@ extension Streams {
     ///
     /// - Returns: What the archive has to be told of the stream first, if anything.
     public mutating func mint(_ index: Int) -> StoredStream? {
+        endOpened(index)
         self[index].unreleasedCount += 1
         return openRow(index)
     }
@@ -104,6 +129,7 @@ extension Streams {
     /// What the archive has to be told of a stream, once.
     public mutating func openRow(_ index: Int) -> StoredStream? {
         guard !self[index].isRowOpen else { return nil }
+        endOpened(index)
         self[index].isRowOpen = true
         let stream = self[index]
         return StoredStream(
@@ -113,6 +139,14 @@ extension Streams {
             lastSerial: stream.lastSerial,
             StoredStream.Limits(stream.rule)
         )
+    }
+
+    /// Whether the archive need not know a stream before its first message.
+    ///
+    /// That is so for a channel that has the same ID after a restart, and for one that anybody may open: a crash before its
+    /// first message costs a gap that is reported.
+    func needsNoRow(_ index: Int) -> Bool {
+        self[index].isBlank && (isDerived(index) || self[index].address.name.kind.isOpenToAll)
     }
 
     /// Takes back the numbers of messages that could not be written: the next ones get them.
@@ -126,6 +160,7 @@ extension Streams {
     /// The messages between what the archive has and here may be missing: the archive forgets what it has.
     public mutating func renew(_ index: Int) {
         guard self[index].isStored else { return }
+        abandonID(index)
         if self[index].isRowOpen { forgottenRows.append(self[index].row) }
         self[index].rename(StreamID(bits: random.next()))
         self[index].row = rows?.next() ?? 0
@@ -164,6 +199,7 @@ extension Streams {
             if rule.rule.store == .archive {
                 if !self[index].isStored { self[index].row = rows?.next() ?? 0 }
             } else if self[index].isStored {
+                abandonID(index)
                 forgottenRows.append(self[index].row)
                 self[index].row = 0
             }

@@ -26,11 +26,17 @@ extension AppID {
     /// simulations unrepeatable: this is FNV-1a of the identifier and the name.
     func home(of name: String, among shardCount: Int) -> Int {
         guard shardCount > 1 else { return 0 }
+        let hash = self.hash(of: name)
+        return Int((hash ^ hash >> 32) % UInt64(shardCount))
+    }
+
+    /// The hash of a channel or user of this app, the same in every process.
+    func hash(of name: String) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
         // The end of the identifier is hashed too: "1" and "2x" differ from "12" and "x".
         hash = hash &* 0x0000_0100_0000_01B3
         for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        return Int((hash ^ hash >> 32) % UInt64(shardCount))
+        return hash
     }
 }

@@ -112,6 +112,7 @@ public struct ChannelHome: Sendable {
         var replay = app.flatMap {
             self.replay(to: subscriber, address, $0, &state, behind: archived, at: now)
         }
+        if let stream { state.streams.countOpened(stream, from: subscriber.origin) }
         var opening = Grant.Opening.live
         if replay?.includesOpening(for: subscriber.position) != false {
             opening = state.opening(of: address, ahead: replay, app, &effects, at: now)
@@ -165,8 +166,10 @@ public struct ChannelHome: Sendable {
         updateCount(of: address, app, &state, &effects, at: now)
         if isVacant {
             effects.append(.notify(.vacated))
-            if let stream, let limit = state.channelBecameVacant(stream, at: now) {
-                effects.append(.limitMet(limit))
+            if let stream {
+                let (isForgotten, limit) = state.streams.wasLeft(stream, at: now)
+                if isForgotten { self.stream = nil }
+                if let limit { effects.append(.limitMet(limit)) }
             }
         } else if let notice {
             effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
@@ -317,6 +320,8 @@ public struct Subscriber: Sendable {
     public let member: Member?
     /// Its position in the channel's stream, if it tracks one.
     public let position: PositionRequest?
+    /// A digest of the client's address; 0 if it is not known, or does not matter.
+    public let origin: UInt32
 
     /// Creates a subscriber.
     ///
@@ -325,12 +330,15 @@ public struct Subscriber: Sendable {
     ///   - shard: The number of its shard.
     ///   - member: Its user, if the channel is a presence channel.
     ///   - position: Its position in the channel's stream, if it tracks one.
+    ///   - origin: A digest of the client's address; 0 if it is not known, or does not matter.
     public init(
         _ socketID: SocketID,
         shard: Int,
         member: Member? = nil,
-        position: PositionRequest? = nil
+        position: PositionRequest? = nil,
+        origin: UInt32 = 0
     ) {
+        self.origin = origin
         self.position = position
         self.socketID = socketID
         self.shard = shard

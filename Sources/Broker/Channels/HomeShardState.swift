@@ -203,8 +203,9 @@ public struct HomeShardState: ~Copyable, Sendable {
 
     mutating func channelBecameOccupied(_ stream: Int) { streams.becameOccupied(stream) }
 
-    mutating func channelBecameVacant(_ stream: Int, at now: Int64) -> Limit? {
-        streams.becameVacant(stream, at: now)
+    /// Whether a client may begin a channel's stream; see ``Streams/mayOpen(_:_:from:)``.
+    public func mayOpen(_ address: ChannelAddress, of app: App, from origin: UInt32) -> Bool {
+        streams.mayOpen(address, app.recovery, from: origin)
     }
 
     /// This home shard's share of the app's limit.
@@ -215,7 +216,9 @@ public struct HomeShardState: ~Copyable, Sendable {
     // MARK: - Archive
 
     /// Begins to keep channels in the archive.
-    public mutating func useArchive(_ rows: RowNumbers) { streams.useArchive(rows) }
+    public mutating func useArchive(_ rows: RowNumbers, _ seeds: StreamSeeds) {
+        streams.useArchive(rows, seeds)
+    }
 
     /// Continues a stream of the archive.
     ///
@@ -280,7 +283,14 @@ public struct HomeShardState: ~Copyable, Sendable {
     public mutating func mint(_ stream: Int) -> StoredStream? { streams.mint(stream) }
 
     /// What the archive has to be told of a stream, once.
-    public mutating func openRow(_ stream: Int) -> StoredStream? { streams.openRow(stream) }
+    ///
+    /// - Parameters:
+    ///   - stream: The index of the stream.
+    ///   - isLazy: Whether it is told of a stream that anybody may open with the first message only.
+    /// - Returns: It; `nil` if there is nothing to tell.
+    public mutating func openRow(_ stream: Int, isLazy: Bool = false) -> StoredStream? {
+        isLazy && streams.needsNoRow(stream) ? nil : streams.openRow(stream)
+    }
 
     /// Takes back the numbers of messages that could not be written.
     public mutating func takeBack(_ stream: Int) { streams.takeBack(stream) }
@@ -295,6 +305,9 @@ public struct HomeShardState: ~Copyable, Sendable {
 
     /// Removes and returns the archive's numbers of forgotten streams.
     public mutating func takeForgottenRows() -> [Int64] { streams.takeForgottenRows() }
+
+    /// Removes and returns the limit that forgot a stream for a new one of a channel without subscribers.
+    public mutating func takeInsertionLimit() -> Limit? { streams.takeInsertionLimit() }
 
     /// Remembers a key of an earlier run.
     ///

@@ -28,6 +28,7 @@ extension Streams {
             return insert(stream, isVacant: isVacant, at: now)
         }
         guard self[index].position != position else { return index }
+        endOpened(index)
         change(index) { stream in
             stream.restart(as: position.stream)
             stream.restore(lastSerial: position.serial)
@@ -38,6 +39,7 @@ extension Streams {
     /// Forgets a stream that is no longer followed.
     mutating func unfollow(_ address: ChannelAddress) {
         guard let index = index(of: address) else { return }
+        endOpened(index)
         if self[index].isVacant { apps[self[index].sharedRule.app].vacantCount -= 1 }
         forget(index)
     }

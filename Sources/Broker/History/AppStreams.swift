@@ -9,7 +9,12 @@ extension Streams {
         var byteCount = 0
         /// The channels without subscribers, in the order in which they became vacant; some have subscribers again.
         private var vacant = Queue<(stream: Int, since: Int64)>()
+        /// Those on which nothing was published: they are forgotten first, so that they evict no others.
+        private var blank = Queue<(stream: Int, since: Int64)>()
         var vacantCount = 0
+        /// The number of opened streams, in all and by the address of the client.
+        private(set) var openedCount = 0
+        private var openedByAddress: [UInt32: Int] = [:]
         /// The time up to which a budget has dropped the app's messages.
         var droppedUntil: Int64?
         var settings: RecoverySettings {
@@ -32,16 +37,115 @@ extension Streams {
 
         /// Adds a stream to those of vacant channels.
         mutating func becameVacant(_ index: Int, at now: Int64, in streams: [ChannelStream]) {
-            vacant.append((index, now))
+            if streams[index].isBlank {
+                blank.append((index, now))
+            } else {
+                vacant.append((index, now))
+            }
             vacantCount += 1
             // A channel that is left again and again must not grow the list.
-            guard vacant.count > 2 * vacantCount + 64 else { return }
+            guard vacant.count + blank.count > 2 * vacantCount + 64 else { return }
             vacant = Queue(vacant.elements.filter { streams[$0.stream].vacantSince == $0.since })
+            blank = Queue(blank.elements.filter { streams[$0.stream].vacantSince == $0.since })
         }
 
-        /// The stream that became vacant first, unless it has subscribers again.
-        var firstVacant: (stream: Int, since: Int64)? { vacant.first }
+        /// The stream that became vacant first, unless it has subscribers again; of the blank ones or the others.
+        func firstVacant(isBlank: Bool) -> (stream: Int, since: Int64)? {
+            isBlank ? blank.first : vacant.first
+        }
 
-        mutating func dropFirstVacant() { vacant.removeFirst() }
+        /// The streams of vacant channels on which nothing was published, the last one first; some have changed since.
+        var blankStreams: some Sequence<(stream: Int, since: Int64)> { blank.elements.reversed() }
+
+        mutating func dropFirstVacant(isBlank: Bool) {
+            if isBlank { blank.removeFirst() } else { vacant.removeFirst() }
+        }
+
+        /// Called when something was published on the first of the blank streams.
+        mutating func firstBlankGrew() { vacant.append(blank.removeFirst()) }
+    }
+}
+
+// MARK: - Opened streams
+
+extension Streams.AppState {
+    /// Whether a client from an address may open another stream.
+    ///
+    /// - Parameters:
+    ///   - origin: The address; 0 if it is not known.
+    ///   - countMax: The maximum number of opened streams, of which one address gets a quarter once half are taken.
+    /// - Returns: Whether it may.
+    func mayOpen(from origin: UInt32, atMost countMax: Int) -> Bool {
+        guard openedCount < countMax else { return false }
+        guard origin != 0, openedCount >= countMax / 2 else { return true }
+        return openedByAddress[origin, default: 0] < max(1, countMax / 4)
+    }
+
+    mutating func opened(from origin: UInt32) {
+        openedCount += 1
+        if origin != 0 { openedByAddress[origin, default: 0] += 1 }
+    }
+
+    mutating func openedEnded(from origin: UInt32) {
+        openedCount -= 1
+        guard origin != 0, let count = openedByAddress[origin] else { return }
+        openedByAddress[origin] = count > 1 ? count - 1 : nil
+    }
+}
+
+extension Streams {
+    /// Whether a client may begin the stream of a channel, or be the first subscriber of one on which nothing was published.
+    ///
+    /// Only public channels count, which need no signature: whoever knows the app's key can subscribe to any number of them.
+    ///
+    /// - Parameters:
+    ///   - address: The channel.
+    ///   - settings: The app's settings.
+    ///   - origin: The client's address; see ``Subscriber/origin``.
+    /// - Returns: Whether it may; if not, ``Limit/openedStreams`` is reached.
+    public func mayOpen(
+        _ address: ChannelAddress,
+        _ settings: RecoverySettings,
+        from origin: UInt32
+    ) -> Bool {
+        guard address.name.kind.isOpenToAll, let app = appIndex(of: address.app) else {
+            return true
+        }
+        if let index = index(of: address), !self[index].isBlank || !self[index].isVacant {
+            return true
+        }
+        let countMax = max(1, settings.openedStreamsMax / shardCount)
+        return apps[app].mayOpen(from: origin, atMost: countMax)
+    }
+
+    /// The stored streams without messages that a stop would lose, up to a number: those with subscribers first, then those
+    /// that were left last.
+    public func blankStored(upTo countMax: Int) -> [Int] {
+        var found: [Int] = []
+        for index in streams.indices where found.count < countMax && streams[index].isOpened {
+            if streams[index].isStored, !isDerived(index) { found.append(index) }
+        }
+        for app in apps {
+            for (index, since) in app.blankStreams where found.count < countMax {
+                guard streams[index].isBlank, streams[index].vacantSince == since else { continue }
+                if streams[index].isStored, !isDerived(index) { found.append(index) }
+            }
+        }
+        return found
+    }
+
+    /// Counts the stream of a channel that has subscribers, if nothing was published on it.
+    mutating func countOpened(_ index: Int, from origin: UInt32) {
+        guard self[index].isBlank, !self[index].isOpened, self[index].address.name.kind.isOpenToAll
+        else { return }
+        (self[index].isOpened, self[index].opener) = (true, origin)
+        apps[self[index].sharedRule.app].opened(from: origin)
+    }
+
+    /// Called when something is published on a stream, or its channel has no subscribers any more.
+    mutating func endOpened(_ index: Int) {
+        guard self[index].isOpened else { return }
+        self[index].isOpened = false
+        apps[self[index].sharedRule.app].openedEnded(from: self[index].opener)
     }
 }

@@ -16,6 +16,8 @@ public struct ChannelStream: Sendable {
     var isRowOpen = false
     /// Whether the archive lacks messages, because it could not be written for a while.
     var isVolatile = false
+    /// Whether the stream counts towards ``RecoverySettings/openedStreamsMax``.
+    var isOpened = false
     /// The number of messages that have a serial, but are not released: they are not in the archive yet.
     var unreleasedCount: UInt32 = 0
     /// The serial of the last message; 0 before the first.
@@ -26,6 +28,8 @@ public struct ChannelStream: Sendable {
     var vacantSince: Int64?
     /// The second in which the last message was kept, for ``RetentionQueue``.
     var lastGrowth = Int32.min
+    /// The address of the client that has opened the stream, if it counts as opened; see ``Subscriber/origin``.
+    var opener: UInt32 = 0
     /// What the channel keeps.
     var sharedRule: SharedRule
     /// At most one element: an empty array allocates nothing.
@@ -75,6 +79,9 @@ public struct ChannelStream: Sendable {
 
     /// The position of the last message.
     public var position: ChannelPosition { ChannelPosition(stream: id, serial: lastSerial) }
+
+    /// Whether nothing was published on the stream, and the archive does not know it.
+    var isBlank: Bool { lastSerial == 0 && unreleasedCount == 0 && !isRowOpen }
 
     /// Whether messages are written to the archive before they are released.
     public var isStored: Bool { row != 0 }

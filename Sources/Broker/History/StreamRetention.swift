@@ -20,6 +20,8 @@ extension Streams {
     }
 
     /// Drops the messages of the oldest second, of one app or of all.
+    ///
+    /// A stream that keeps more within that second is queued again.
     private mutating func dropOldest(
         of app: Int?,
         _ eviction: RecoveryCounts.Eviction
@@ -33,6 +35,7 @@ extension Streams {
             let dropped = change(index) { stream in
                 let before = stream.retainedCount
                 stream.removeAll(olderThan: time)
+                stream.lastGrowth = .min
                 return before - stream.retainedCount
             }
             counts.count(eviction, dropped)
@@ -66,16 +69,43 @@ extension Streams {
 
     /// Called when a channel has lost its last subscriber.
     ///
-    /// - Returns: The limit that forgot the stream of another channel.
+    /// - Parameters:
+    ///   - index: The index of its stream.
+    ///   - now: The time.
+    ///   - isNew: Whether the stream is made for a channel without subscribers: then it stays.
+    /// - Returns: The limit that forgot a stream.
     @discardableResult
-    mutating func becameVacant(_ index: Int, at now: Int64) -> Limit? {
+    mutating func becameVacant(_ index: Int, at now: Int64, isNew: Bool = false) -> Limit? {
         let app = self[index].sharedRule.app
+        endOpened(index)
+        let countMax = max(1, apps[app].settings.positionsMax / shardCount)
+        let limit = isNew ? forgetVacant(of: app, above: countMax - 1) : nil
         self[index].vacantSince = now
         apps[app].becameVacant(index, at: now, in: streams)
-        let countMax = max(1, apps[app].settings.positionsMax / shardCount)
-        guard apps[app].vacantCount > countMax, forgetLongestVacant(of: app) else { return nil }
+        return isNew ? limit : forgetVacant(of: app, above: countMax)
+    }
+
+    private mutating func forgetVacant(of app: Int, above countMax: Int) -> Limit? {
+        guard apps[app].vacantCount > countMax,
+            forgetLongestVacant(of: app, isBlank: true)
+                || forgetLongestVacant(of: app, isBlank: false)
+        else { return nil }
         counts.count(.positions)
         return .recoveryPositions
+    }
+
+    /// Called when a client has left a channel that has no other.
+    ///
+    /// - Returns: Whether the stream is forgotten, for instance because the channel's next one has the same ID; and the limit
+    ///   that forgot a stream.
+    mutating func wasLeft(_ index: Int, at now: Int64) -> (isForgotten: Bool, Limit?) {
+        guard self[index].isBlank, isDerived(index) else {
+            let limit = becameVacant(index, at: now)
+            return (self[index].isRetired, limit)
+        }
+        endOpened(index)
+        forget(index)
+        return (true, nil)
     }
 
     /// Drops messages that are too old, and forgets channels that have been vacant for a day.
@@ -95,8 +125,12 @@ extension Streams {
             }
         }
         for app in apps.indices {
-            while let since = longestVacant(of: app)?.since, now - since >= Self.positionAge {
-                if !forgetLongestVacant(of: app) { break }
+            for isBlank in [true, false] {
+                while let since = longestVacant(of: app, isBlank: isBlank)?.since,
+                    now - since >= Self.positionAge
+                {
+                    if !forgetLongestVacant(of: app, isBlank: isBlank) { break }
+                }
             }
         }
     }
@@ -119,25 +153,31 @@ extension Streams {
         queues[key, default: RetentionQueue()].append(index, second: time / 1_000)
     }
 
-    /// The channel that has been vacant longest; entries of others are dropped.
-    private mutating func longestVacant(of app: Int) -> (stream: Int, since: Int64)? {
-        while let entry = apps[app].firstVacant {
-            if self[entry.stream].sharedRule.app == app,
-                self[entry.stream].vacantSince == entry.since
+    /// The channel that has been vacant longest, of those with blank streams or of the others; entries of others are dropped.
+    private mutating func longestVacant(
+        of app: Int,
+        isBlank: Bool
+    ) -> (stream: Int, since: Int64)? {
+        while let entry = apps[app].firstVacant(isBlank: isBlank) {
+            if self[entry.stream].sharedRule.app != app
+                || self[entry.stream].vacantSince != entry.since
             {
+                apps[app].dropFirstVacant(isBlank: isBlank)
+            } else if isBlank, !self[entry.stream].isBlank {
+                apps[app].firstBlankGrew()
+            } else {
                 return entry
             }
-            apps[app].dropFirstVacant()
         }
         return nil
     }
 
-    private mutating func forgetLongestVacant(of app: Int) -> Bool {
+    private mutating func forgetLongestVacant(of app: Int, isBlank: Bool) -> Bool {
         // A message on its way to the archive needs its stream.
-        guard let (index, _) = longestVacant(of: app), self[index].unreleasedCount == 0 else {
-            return false
-        }
-        apps[app].dropFirstVacant()
+        guard let (index, _) = longestVacant(of: app, isBlank: isBlank),
+            self[index].unreleasedCount == 0
+        else { return false }
+        apps[app].dropFirstVacant(isBlank: isBlank)
         apps[app].vacantCount -= 1
         forget(index)
         return true

@@ -31,8 +31,13 @@ public struct Streams: ~Copyable, Sendable {
 
     /// The numbers of streams in the archive; `nil` without an archive, where all rules keep in memory.
     var rows: RowNumbers?
+    /// What the IDs of channels that are stored always follow from; `nil` without an archive.
+    var seeds: StreamSeeds?
     /// The numbers of forgotten streams that the archive has not been told of.
     var forgottenRows: [Int64] = []
+
+    /// The limit that forgot a stream for a new one; `nil` after it was taken.
+    private var insertionLimit: Limit?
 
     /// The size of all kept messages, in bytes.
     public private(set) var byteCount = 0
@@ -58,10 +63,11 @@ public struct Streams: ~Copyable, Sendable {
         byteCountMax = retainedBytesMax / shardCount
     }
 
-    /// The size of an app's kept messages in bytes, and the number of its channels without subscribers.
-    package func usage(of app: AppID) -> (byteCount: Int, vacantCount: Int) {
-        guard let state = appIndices[app].map({ apps[$0] }) else { return (0, 0) }
-        return (state.byteCount, state.vacantCount)
+    /// The size of an app's kept messages in bytes, the number of its channels without subscribers, and that of its opened
+    /// streams.
+    package func usage(of app: AppID) -> (byteCount: Int, vacantCount: Int, openedCount: Int) {
+        guard let state = appIndices[app].map({ apps[$0] }) else { return (0, 0, 0) }
+        return (state.byteCount, state.vacantCount, state.openedCount)
     }
 
     /// Whether no channel has a stream.
@@ -101,7 +107,8 @@ public struct Streams: ~Copyable, Sendable {
             self[index].sharedRule = rule
             return index
         }
-        var stream = ChannelStream(StreamID(bits: random.next()), of: address, rule)
+        let derived = rule.rule.isStoredAlways ? seeds?.id(of: address) : nil
+        var stream = ChannelStream(derived ?? StreamID(bits: random.next()), of: address, rule)
         if rule.rule.store == .archive { stream.row = rows?.next() ?? 0 }
         return insert(stream, isVacant: isVacant, at: now)
     }
@@ -132,9 +139,12 @@ public struct Streams: ~Copyable, Sendable {
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
         indices.insert(index) { streams[$0].address }
-        if isVacant { becameVacant(index, at: now) }
+        if isVacant, let limit = becameVacant(index, at: now, isNew: true) { insertionLimit = limit }
         return index
     }
+
+    /// Removes and returns the limit that forgot a stream for a new one of a channel without subscribers.
+    mutating func takeInsertionLimit() -> Limit? { exchange(&insertionLimit, with: nil) }
 
     /// Replaces what the channels of an app keep, after its configuration has changed.
     mutating func replaceSettings(_ settings: RecoverySettings, of app: AppID) {
@@ -146,6 +156,8 @@ public struct Streams: ~Copyable, Sendable {
 
     /// Drops the kept messages of a channel, which goes on in another stream.
     mutating func restart(_ index: Int) {
+        endOpened(index)
+        abandonID(index)
         let (id, former) = (StreamID(bits: random.next()), self[index])
         change(index) { $0.restart(as: id) }
         guard former.isStored else { return }
@@ -173,6 +185,7 @@ public struct Streams: ~Copyable, Sendable {
         to index: Int,
         at now: Int64
     ) -> Limit? {
+        endOpened(index)
         let second = now / 1_000
         let (isFirst, dropped) = change(index) { stream in
             let dropped = stream.append(frame, except: except, at: now)
@@ -231,6 +244,7 @@ public struct Streams: ~Copyable, Sendable {
     /// Forgets a stream: whoever comes back to its channel is told of a gap.
     mutating func forget(_ index: Int) {
         change(index) { $0.removeAll(olderThan: .max) }
+        if !self[index].isBlank || !self[index].rule.isStoredAlways { abandonID(index) }
         if self[index].isRowOpen { forgottenRows.append(self[index].row) }
         indices.remove(self[index].address) { streams[$0].address }
         self[index].retire()

@@ -3,7 +3,19 @@ import PusherProtocol
 
 /// The sessions of one app whose home is one shard; see ``SessionHome``.
 struct AppSessions: Sendable {
-    var sessions = SessionTable()
+    private(set) var sessions = SessionTable()
+    /// The size of the cursors of parked sessions, and of those of each address.
+    private(set) var byteCount = 0
+    private var origins: [UInt32: Origin] = [:]
+    /// The maximum of ``byteCount``, of which one address gets a quarter once half are taken.
+    var byteCountMax = Int.max
+
+    /// What the clients of one address have.
+    private struct Origin {
+        var sessionCount = 0
+        var byteCount = 0
+    }
+
     /// When a session was last forgotten before its time.
     private(set) var lastEviction: Int64?
     /// The sessions that were forgotten after their time, and when.
@@ -14,6 +26,38 @@ struct AppSessions: Sendable {
 
     /// Whether nothing is known of any session, nor has to be.
     var isEmpty: Bool { sessions.isEmpty && forgotten.isEmpty && lastEviction == nil }
+
+    /// The session with a key; `nil` if there is none.
+    subscript(key: SessionKey) -> SessionHome.Session? {
+        get { sessions[key] }
+        set {
+            if let former = sessions[key] { count(former, -1) }
+            if let newValue { count(newValue, 1) }
+            sessions[key] = newValue
+        }
+    }
+
+    private mutating func count(_ session: SessionHome.Session, _ sign: Int) {
+        let size = session.parkedByteCount
+        byteCount += sign * size
+        guard session.origin != 0 else { return }
+        var origin = origins[session.origin] ?? Origin()
+        origin.sessionCount += sign
+        origin.byteCount += sign * size
+        origins[session.origin] = origin.sessionCount == 0 ? nil : origin
+    }
+
+    /// Whether the cursors of a session may be kept while it has no connection.
+    ///
+    /// - Parameters:
+    ///   - size: The size of the cursors, in bytes.
+    ///   - origin: The address of the client; 0 if it is not known.
+    /// - Returns: Whether they may.
+    func mayPark(_ size: Int, of origin: UInt32) -> Bool {
+        guard size <= byteCountMax - byteCount else { return false }
+        guard origin != 0, byteCount + size > byteCountMax / 2 else { return true }
+        return (origins[origin]?.byteCount ?? 0) + size <= byteCountMax / 4
+    }
 
     /// Called when a session is parked or shared.
     mutating func park(_ key: SessionKey, at now: Int64) {
@@ -26,11 +70,25 @@ struct AppSessions: Sendable {
     mutating func evictLongestParked() -> SessionKey? {
         while let (key, since) = parkings.first {
             parkings.removeFirst()
-            guard sessions[key]?.parkedSince == since else { continue }
-            sessions[key] = nil
+            guard self[key]?.parkedSince == since else { continue }
+            self[key] = nil
             return key
         }
         return nil
+    }
+
+    /// Forgets a session so that a client of an address can have one, and returns its key; `nil` if none may be forgotten.
+    ///
+    /// An address that has a quarter of all sessions forgets none of another one.
+    mutating func evict(for origin: UInt32, sessionsMax: Int) -> SessionKey? {
+        guard let count = origins[origin]?.sessionCount, count >= max(1, sessionsMax / 4) else {
+            return evictLongestParked()
+        }
+        // Its own are near the head unless others are away, too.
+        let own = parkings.elements.prefix(64)
+            .first { self[$0.key]?.origin == origin && self[$0.key]?.parkedSince == $0.time }
+        if let own { self[own.key] = nil }
+        return own?.key
     }
 
     /// Called when a session is forgotten before its time.
@@ -49,8 +107,8 @@ struct AppSessions: Sendable {
         var keys: [SessionKey] = []
         while let (key, since) = parkings.first, moment.now - since >= ageMax {
             parkings.removeFirst()
-            guard sessions[key]?.parkedSince == since else { continue }
-            sessions[key] = nil
+            guard self[key]?.parkedSince == since else { continue }
+            self[key] = nil
             forget(key, at: moment.now)
             keys.append(key)
         }
@@ -106,6 +164,9 @@ extension SessionHome {
         /// Whether the client has answered a `pusher:ping`.
         var answersPings = false
 
+        /// The address of the last client that owned it, in a digest; 0 if it is not known.
+        private(set) var origin: UInt32 = 0
+
         private var earlierSocketIDs: [SocketID] = []
         /// The last socket ID; most clients have had only one.
         private var lastSocketID: SocketID?
@@ -120,8 +181,15 @@ extension SessionHome {
             }
         }
 
+        /// The size of the cursors while no connection uses it, in bytes.
+        var parkedByteCount: Int {
+            guard case .parked(_, let cursors) = state else { return 0 }
+            return cursors.reduce(0) { $0 + $1.byteCount }
+        }
+
         mutating func own(_ claim: SessionClaim) {
             remember(claim.socketID)
+            origin = claim.origin
             state = .owned(Owner(claim))
         }
 

@@ -29,6 +29,9 @@ public struct SessionCursor: Sendable, Equatable {
         self.owesOpening = owesOpening
         self.owedGap = owedGap
     }
+
+    /// The memory that the cursor takes, in bytes, about.
+    var byteCount: Int { 128 + channel.text.utf8.count }
 }
 
 /// The address of a session: sessions of one token in two apps are different sessions.
@@ -58,6 +61,8 @@ public struct SessionClaim: Sendable {
     public let socketID: SocketID
     /// When the connection was opened, in nanoseconds of the broker's steady clock, the same for all shards.
     public let openedAt: Int64
+    /// A digest of the client's address; 0 if it is not known.
+    public var origin: UInt32 = 0
 
     /// Creates a claim.
     public init(

@@ -68,6 +68,9 @@ public struct SessionHome: Sendable {
     /// The number of an app's sessions, parked ones included.
     package func count(of app: AppID) -> Int { apps[app]?.sessions.count ?? 0 }
 
+    /// The size of the positions of an app's parked sessions, in bytes.
+    package func byteCount(of app: AppID) -> Int { apps[app]?.byteCount ?? 0 }
+
     /// Whether ``removeExpired(at:ageMax:)`` has nothing to remove, now or later.
     public var isEmpty: Bool { apps.isEmpty }
 
@@ -89,7 +92,8 @@ public struct SessionHome: Sendable {
         let (app, key) = (claim.address.app, claim.address.key)
         var sessions = apps.removeValue(forKey: app) ?? AppSessions()
         defer { apps[app] = sessions }
-        guard var session = sessions.sessions[key] else {
+        sessions.byteCountMax = max(1, settings.sessionBytesMax / shardCount)
+        guard var session = sessions[key] else {
             return begin(claim, &sessions, settings, at: moment)
         }
         var effects: [Effect] = []
@@ -120,7 +124,7 @@ public struct SessionHome: Sendable {
             session.remember(next.socketID)
             session.state = .yielding(from: former, to: Owner(claim))
         }
-        sessions.sessions[key] = session
+        sessions[key] = session
         return effects
     }
 
@@ -129,12 +133,17 @@ public struct SessionHome: Sendable {
     /// Those of a connection that is not the owner any more are out of date.
     public mutating func receive(_ handover: SessionHandover, at now: Int64) -> [Effect] {
         let (app, key) = (handover.address.app, handover.address.key)
-        guard var session = apps[app]?.sessions[key] else { return [] }
+        guard var session = apps[app]?[key] else { return [] }
         var effects: [Effect] = []
         switch session.state {
         case .owned(let owner) where owner.socketID == handover.socketID:
             session.take(handover)
             session.state = .parked(since: now, handover.cursors)
+            if apps[app]?.mayPark(session.parkedByteCount, of: session.origin) == false {
+                session.state = .parked(since: now, [])
+                session.mayLackCursors = true
+                effects = [.limitMet(.sessionBytes)]
+            }
             apps[app]?.park(key, at: now)
             note(handover.address)
         case .yielding(handover.socketID, let next):
@@ -145,7 +154,7 @@ public struct SessionHome: Sendable {
             session.state = .owned(next)
         default: return []
         }
-        apps[app]?.sessions[key] = session
+        apps[app]?[key] = session
         return effects
     }
 
@@ -155,7 +164,7 @@ public struct SessionHome: Sendable {
         _ address: SessionAddress,
         at now: Int64
     ) -> [Effect] {
-        guard let session = apps[address.app]?.sessions[address.key] else { return [] }
+        guard let session = apps[address.app]?[address.key] else { return [] }
         var effects = [Effect.tellShared(address, socketID)]
         switch session.state {
         case .shared, .parked: break
@@ -164,7 +173,7 @@ public struct SessionHome: Sendable {
             effects.append(.tellShared(address, former))
             effects.append(.answer(.shared, address, to: next.socketID))
         }
-        apps[address.app]?.sessions[address.key]?.state = .shared(since: now)
+        apps[address.app]?[address.key]?.state = .shared(since: now)
         apps[address.app]?.park(address.key, at: now)
         note(address)
         return effects
@@ -184,7 +193,8 @@ public struct SessionHome: Sendable {
         if sessions.sessions.count >= sessionsMax {
             effects.append(.limitMet(.recoverySessions))
             sessions.evicted(at: moment.now)
-            guard let evicted = sessions.evictLongestParked() else {
+            let evicted = sessions.evict(for: claim.origin, sessionsMax: sessionsMax)
+            guard let evicted else {
                 let answer = SessionAnswer.full(
                     sessionsMax: settings.sessionsMax,
                     mayLackCursors: mayLackCursors
@@ -196,7 +206,7 @@ public struct SessionHome: Sendable {
         var session = Session(mayLackCursors: mayLackCursors)
         let answer = SessionAnswer.owned(session.resumption([]))
         session.own(claim)
-        sessions.sessions[claim.address.key] = session
+        sessions[claim.address.key] = session
         return effects + [.answer(answer, claim.address, to: claim.socketID)]
     }
 

@@ -29,7 +29,7 @@ extension SessionHome {
         var changes: [SessionChange] = []
         for _ in 0..<countMax {
             guard let address = changed?.popFirst() else { break }
-            guard let session = apps[address.app]?.sessions[address.key] else {
+            guard let session = apps[address.app]?[address.key] else {
                 changes.append(.remove(address))
                 continue
             }
@@ -119,7 +119,7 @@ extension SessionHome {
         session.answersPings = stored.answersPings
         session.state =
             stored.state == .shared ? .shared(since: since) : .parked(since: since, stored.cursors)
-        apps[app, default: AppSessions()].sessions[key] = session
+        apps[app, default: AppSessions()][key] = session
         apps[app]?.park(key, at: since)
     }
 }

@@ -22,13 +22,17 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
     case invalidPosition(PositionError)
     /// The presence channel has the maximum number of members.
     case full(ChannelName, membersMax: Int)
+    /// The clients of the app, or those of the address, have opened the maximum number of channels with recovery on which
+    /// nothing was published.
+    case tooManyOpened(ChannelName, limit: Int)
 
     /// The `type` of `pusher:subscription_error`.
     var type: String {
         switch self {
         case .invalidName: "InvalidChannel"
         case .invalidPosition: "InvalidPosition"
-        case .tooMany, .tooFast, .full, .member(.idTooLong), .member(.infoTooLong): "LimitReached"
+        case .tooMany, .tooFast, .full, .tooManyOpened, .member(.idTooLong), .member(.infoTooLong):
+            "LimitReached"
         case .unsigned, .signature, .noChannelData, .notTheUser, .member: "AuthError"
         }
     }
@@ -48,6 +52,7 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
         case .tooMany: .subscriptions
         case .tooFast: .subscriptionRate
         case .full: .members
+        case .tooManyOpened: .openedStreams
         case .member(.infoTooLong): .userInfoLength
         case .unsigned, .signature, .noChannelData, .notTheUser, .member, .invalidPosition: nil
         }
@@ -83,6 +88,10 @@ extension SubscriptionRefusal: CustomStringConvertible {
         case .invalidPosition(let error): error.description
         case .full(let name, let membersMax):
             "Channel \(name.text) has \(membersMax) members, and may not have more"
+        case .tooManyOpened(let name, let limit):
+            "Channel \(name.text) is not opened: nothing was published on it, and clients have opened the maximum of "
+                + "such channels, \(limit) in the app, of which an address may have a quarter; subscribe without a "
+                + "position, or try again later"
         }
     }
 }

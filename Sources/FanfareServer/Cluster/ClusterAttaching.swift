@@ -25,7 +25,8 @@ extension ClusterHome {
         return ChannelRules(
             isRecoverable: rule(of: address, app) != nil,
             announcesCount: ChannelHome.announcesCounts(of: address, app),
-            webhooks: reportedChanges(of: address)
+            webhooks: reportedChanges(of: address),
+            positionsMax: positionsMax(of: app, in: partition(of: address))
         )
     }
 

@@ -19,11 +19,13 @@ struct ClusterCounts: Sendable {
     var droppedWebhooks = 0
     /// Replies and messages of Redis that were refused: of another form, or with a number outside its range.
     var refusals = 0
+    /// Positions of channels without subscribers that Redis has forgotten for the limit.
+    var forgottenPositions = 0
 
     private static var numbers: [WritableKeyPath<ClusterCounts, Int>] {
         [
             \.caughtUp, \.gaps, \.divergences, \.reapedNodes, \.reapedMembers, \.movedPartitions,
-            \.droppedWebhooks, \.refusals,
+            \.droppedWebhooks, \.refusals, \.forgottenPositions,
         ]
     }
 

@@ -95,6 +95,7 @@ extension ClusterHome {
         remote.isDetachRefused = RedisError(reply)?.code == .members
         // A node that is not registered has nothing to be detached from.
         guard let detachment = ChannelDetachment(reply), detachment.becameVacant else { return }
+        forgotPositions(Int(detachment.forgottenCount))
         context.notify(.occupancy, on: remote.address, .vacated)
     }
 

@@ -40,6 +40,10 @@ final class ClusterHome: SharedHome {
         var settled: [StreamPosition: Bool] = [:]
         /// Since when no store is known to have it; `nil` while one has it.
         var downSince: MonotonicTime?
+        /// What it keeps in a Redis Cluster, as last read; of the app `nil`, what it keeps of all.
+        var uses: [AppID?: KeptUse] = [:]
+        /// The next app of those whose uses are read.
+        var usesPlace = 0
     }
 
     /// What the reply to a call is for.
@@ -77,6 +81,8 @@ final class ClusterHome: SharedHome {
         case usage
         /// Whether the server accepts writes.
         case memory
+        /// What a partition keeps of apps.
+        case uses(partition: Int, [AppID])
 
         /// Whether it is the last call of a batch of messages.
         var endsBatch: Bool {
@@ -132,6 +138,8 @@ final class ClusterHome: SharedHome {
     /// What this node uses of the apps' limits, as last told, and its requests of the last seconds; on the first shard.
     var usage: [AppID: AppUsage] = [:]
     var demands: [AppID: [DemandWindow]] = [:]
+    /// What all partitions of a Redis Cluster keep, as last read.
+    var keptTotals: [AppID?: KeptUse] = [:]
     /// The sessions of stock clients with a token whose home is this shard.
     var sessions = ClusterSessions()
     /// Closes the connections of a user on this node.
@@ -337,6 +345,7 @@ final class ClusterHome: SharedHome {
         case .compare(let channels): compared(reply, channels)
         case .usage: receiveUsage(reply)
         case .memory: if !reply.isError { store.hasMemory() }
+        case .uses(let partition, let apps): receiveUses(reply, of: partition, apps)
         }
     }
 

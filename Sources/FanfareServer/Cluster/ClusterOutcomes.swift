@@ -16,7 +16,7 @@ extension ClusterHome {
         } else {
             var index = 0
             reply.forEach { element in
-                guard index < messages.count else { return }
+                guard index < messages.count else { return countEvictions(element) }
                 if let outcome = PublishOutcome(element) {
                     settle(messages[index], outcome, on: store)
                 } else {
@@ -31,6 +31,22 @@ extension ClusterHome {
             let isReordered = context.faults.contains(.reordersStale)
             store.outbox.sendReopened(isReordered: isReordered) { store.isUnanswered($0) }
         }
+    }
+
+    private func countEvictions(_ element: borrowing RESPView) {
+        guard let evictions = PublishEvictions(element) else { return }
+        if evictions.messagesOfApps > 0 { context.limitMet(.appRetainedBytes) }
+        if evictions.messagesOfAll > 0 { context.limitMet(.retainedBytesTotal) }
+        if evictions.keys > 0 { context.limitMet(.idempotencyKeys) }
+        if evictions.cachedEvents > 0 { context.limitMet(.cachedEvents) }
+        forgotPositions(evictions.streams)
+    }
+
+    /// Counts positions that Redis has forgotten for the limit of channels without subscribers.
+    func forgotPositions(_ count: Int) {
+        guard count > 0 else { return }
+        counts.add(count, to: \.forgottenPositions)
+        context.limitMet(.recoveryPositions)
     }
 
     func publishedPlainly(

@@ -56,7 +56,7 @@ extension ClusterHome {
                 channels.sendRefusal(
                     of: subscription.request,
                     at: remote.address,
-                    membersMax: membersMax(of: remote)
+                    .full(remote.address.name, membersMax: membersMax(of: remote))
                 )
             }
             countChanged(at: remote.address)

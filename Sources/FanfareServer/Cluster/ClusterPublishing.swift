@@ -32,6 +32,7 @@ extension ClusterHome {
             on: ClusterChannel(app: address.app.text, name: address.name.text),
             in: stream,
             lengthMax: lengthMax(of: address, rule, messageLength: length),
+            budgets: budgets(of: app, in: partition),
             entry: entry("e", except: publication.except, length: length) {
                 publication.appendEnvelope(for: address.name, to: &$0)
             },
@@ -60,6 +61,7 @@ extension ClusterHome {
         by author: ClientEventAuthor,
         on address: ChannelAddress
     ) {
+        let partition = partition(of: address)
         let app = context.registry.apps[address.app]
         let rule = rule(of: address, app)
         let stream = rule?.keepsClientEvents == false ? .none : self.stream(of: address, rule)
@@ -70,6 +72,7 @@ extension ClusterHome {
             on: ClusterChannel(app: address.app.text, name: address.name.text),
             in: stream,
             lengthMax: lengthMax(of: address, rule, messageLength: length),
+            budgets: budgets(of: app, in: partition),
             entry: entry("c", except: author.socketID, length: length) {
                 event.appendEnvelope(for: address.name, userID: userToken, to: &$0)
             },
@@ -79,7 +82,7 @@ extension ClusterHome {
         var outgoing = OutgoingMessage(
             sender: .client(event, author),
             address: address,
-            partition: partition(of: address),
+            partition: partition,
             message: message
         )
         outgoing.opens = rule?.keep == .always && stream == .unknown
@@ -128,6 +131,21 @@ extension ClusterHome {
         return min(rule.messagesMax, max(1, rule.bytesMax / max(mean, 1)))
     }
 
+    private func budgets(of app: App?, in partition: Int) -> ClusterMessage.Budgets {
+        ClusterMessage.Budgets(
+            appBytesMax: app?.recovery.retainedBytesMax
+                .map { share(of: $0, \.bytes, of: app?.id, in: partition) },
+            bytesMax: share(of: context.settings.retainedBytesMax, \.bytes, of: nil, in: partition),
+            positionsMax: positionsMax(of: app, in: partition)
+        )
+    }
+
+    /// The most streams of an app's channels without subscriptions, in the pool of a partition.
+    func positionsMax(of app: App?, in partition: Int) -> Int {
+        guard let app else { return 1 }
+        return share(of: app.recovery.positionsMax, \.streams, of: app.id, in: partition)
+    }
+
     private func idempotency(
         _ key: IdempotencyKey?,
         _ digest: @autoclosure () -> UInt64,
@@ -139,7 +157,13 @@ extension ClusterHome {
             // A trigger on several channels has one key.
             key: "\(address.name.text):\(key.text)",
             digest: String(digest(), radix: 16),
-            age: max(1, app.features.idempotencyAge)
+            age: max(1, app.features.idempotencyAge),
+            keysMax: share(
+                of: app.limits.idempotencyKeysMax,
+                \.keys,
+                of: app.id,
+                in: partition(of: address)
+            )
         )
     }
 

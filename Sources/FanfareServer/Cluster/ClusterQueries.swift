@@ -155,7 +155,7 @@ extension ClusterHome {
         case .purge:
             let begins = channels.keepsMessages(at: address)
             read(query, .purge, in: partition(of: address)) { connection throws(RedisCallError) in
-                try connection.send(calls.purge(channel, begins: begins))
+                try connection.send(calls.purge(channel, begins: begins, rules(of: address)))
             }
         }
     }
@@ -186,7 +186,9 @@ extension ClusterHome {
     private func readPosition(_ query: ClusterQuery, of address: ChannelAddress) {
         let (partition, (_, channel)) = (partition(of: address), keys(of: address))
         read(query, .position, in: partition) { connection throws(RedisCallError) in
-            try connection.send(partitions[partition].calls.beginStream(of: channel))
+            try connection.send(
+                partitions[partition].calls.beginStream(of: channel, rules(of: address))
+            )
         }
     }
 

@@ -80,6 +80,7 @@ extension ClusterHome {
         }
         if case .channel = item, let reaping = Reaping(reply) {
             counts.add(Int(reaping.memberCount), to: \.reapedMembers)
+            forgotPositions(Int(reaping.forgottenCount))
             if reaping.hasMore { reap(item, of: node) }
         }
         if reapings[node] == 0 { condemn(node) }
@@ -87,7 +88,8 @@ extension ClusterHome {
 
     /// The rules of a channel that only Redis knows.
     func rules(of channel: ClusterChannel) -> ChannelRules {
-        address(of: channel).map { rules(of: $0) } ?? ChannelRules()
+        address(of: channel).map { rules(of: $0) }
+            ?? ChannelRules(positionsMax: 1)
     }
 
     /// The address of a channel that Redis has named; `nil` if its name is longer than the app allows now.

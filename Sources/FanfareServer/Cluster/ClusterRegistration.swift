@@ -138,6 +138,7 @@ extension ClusterStore {
         lastHeartbeat = now
         for place in stride(from: heartbeatPortion, to: partitions.count, by: count) {
             sendHeartbeat(in: partitions[place])
+            home.readUses(of: partitions[place])
         }
         if heartbeatPortion == 0 { beginRound() }
         home.compareNext(in: self)

@@ -36,6 +36,8 @@ package final class ClusterSettings: Sendable {
     let status: ClusterStatus
     /// What sends the webhooks of the partitions that this node leads; `nil` for none.
     let webhooks: (any QueuedEventSender)?
+    /// What the partitions of a Redis Cluster keep.
+    let keptTotals = KeptTotals()
 
     /// The time between two heartbeats.
     static var heartbeatInterval: Duration { .seconds(2) }
@@ -72,7 +74,11 @@ package final class ClusterSettings: Sendable {
         let name = configuration.node ?? Self.hostName
         displayName = configuration.node ?? (port.map { "\(name):\($0)" } ?? name)
         node = "\(name)-\(String(life, radix: 36))"
-        keys = PartitionKeys.all(prefix: configuration.prefix, count: configuration.partitions)
+        keys = PartitionKeys.all(
+            prefix: configuration.prefix,
+            count: configuration.partitions,
+            poolCount: redis.stores.count
+        )
         scripts = ClusterScripts(isSharded: false)
         (stores, mode) = (redis.stores, redis.mode)
         shardedScripts = ClusterScripts(isSharded: true)

@@ -19,7 +19,7 @@ extension ClusterHome: RedisClusterWatchDelegate {
         for index in partitions.indices {
             partitions[index].calls = PartitionCalls(
                 node: settings.node,
-                keys: partitions[index].calls.keys,
+                keys: partitions[index].calls.keys.ofOwnPool,
                 scripts: scripts
             )
             interrupt(index, Interruption())

@@ -121,7 +121,12 @@ extension ClusterHome {
             case .count(let channel): calls.announceCount(of: channel, rules(of: channel))
             case .offline(let user): calls.announceOffline(user)
             case .trim(let channel):
-                calls.trim(channel, age: age(of: channel), interval: Self.trimInterval)
+                calls.trim(
+                    channel,
+                    age: age(of: channel),
+                    interval: Self.trimInterval,
+                    rules(of: channel)
+                )
             }
         send(call, to: index, as: .unawaited)
     }

@@ -22,6 +22,10 @@ public struct RecoveryConfiguration: Sendable, Hashable {
     public var positionsMax = 100_000
     /// The maximum number of sessions of stock clients with a token.
     public var sessionsMax = 100_000
+    /// The maximum number of public channels with subscribers and a stream on which nothing was published.
+    public var openedStreamsMax = 100_000
+    /// The maximum size of the positions of all sessions without a connection, in bytes, about.
+    public var sessionBytesMax = 256 << 20
     /// How long a session is kept behind the end of its connection, in seconds.
     public var sessionAge = 300
 
@@ -115,6 +119,16 @@ extension ConfigurationKey<AppConfiguration> {
             .count("a number of sessions", in: 1...100_000_000)
         ),
         Self(
+            "recovery.opened_streams_max",
+            \.recovery.openedStreamsMax,
+            .count("a number of channels", in: 1...100_000_000)
+        ),
+        Self(
+            "recovery.session_bytes_max",
+            \.recovery.sessionBytesMax,
+            SettingKind<Int>.bytes(in: (64 << 10)...(1 << 40))
+        ),
+        Self(
             "recovery.session_age",
             \.recovery.sessionAge,
             .count("a number of seconds", in: 60...31_536_000)
@@ -172,7 +186,9 @@ extension RecoverySettings {
             replayMessagesMax: configuration.replayMessagesMax,
             replayBytesMax: configuration.replayBytesMax,
             positionsMax: configuration.positionsMax,
+            openedStreamsMax: configuration.openedStreamsMax,
             sessionsMax: configuration.sessionsMax,
+            sessionBytesMax: configuration.sessionBytesMax,
             sessionAge: configuration.sessionAge
         )
     }

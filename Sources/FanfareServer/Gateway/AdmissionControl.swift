@@ -91,6 +91,11 @@ package final class AdmissionControl: Sendable {
         return address
     }
 
+    /// A digest of a client's address, for limits of what its connections leave behind; 0 if it is not known.
+    func origin(of stream: Stream, _ head: RequestHead) -> UInt32 {
+        proxies.client(of: stream.remoteAddress(), head)?.digest ?? 0
+    }
+
     /// The address of the peer of a request for the log, or that of the client behind a trusted proxy.
     func addressText(of stream: Stream?, _ head: RequestHead) -> String? {
         guard let peer = stream?.remoteAddress() else { return nil }

@@ -18,6 +18,12 @@ struct ClientAddress: Hashable, Sendable {
 
     private init(network: UInt64) { self.network = network }
 
+    /// A number that other addresses rarely have; never 0.
+    var digest: UInt32 {
+        let mixed = (network ^ network >> 32) &* 0x9E37_79B9_7F4A_7C15
+        return max(1, UInt32(truncatingIfNeeded: mixed >> 32))
+    }
+
     /// All clients whose address a trusted proxy has not written readably; in the range of no network.
     static let unreadable = ClientAddress(network: 0xFFFE << 32)
 

@@ -19,10 +19,11 @@ extension Limit {
             .newConnections
         case .pongTime, .messageTime, .messageLength, .messageFragments, .channelNameLength,
             .userInfoLength, .subscriptionRate, .clientEventRate, .faultRate, .subscriptions,
-            .members, .watchlist, .cachedEvents, .queuedBytes, .appQueuedBytes, .queuedBytesTotal:
+            .members, .watchlist, .cachedEvents, .queuedBytes, .appQueuedBytes, .queuedBytesTotal,
+            .openedStreams:
             .clients
         case .recoveryPositions, .recoverySessions, .appRetainedBytes, .retainedBytesTotal,
-            .databaseBytes, .archiveReadBytes:
+            .databaseBytes, .archiveReadBytes, .sessionBytes:
             .returningClients
         case .answerTime, .triggerTime, .requestBodyTime, .requestBodyLength, .eventDataLength,
             .triggerChannels, .batchEvents, .requestRate, .triggerRate, .queryRate,

@@ -43,7 +43,7 @@ extension Limit {
             .clientEventRate, .faultRate:
             rateRule
         case .recoveryPositions, .recoverySessions, .appRetainedBytes, .retainedBytesTotal,
-            .unstoredBytes, .databaseBytes, .archiveReadBytes:
+            .unstoredBytes, .databaseBytes, .archiveReadBytes, .openedStreams, .sessionBytes:
             recoveryRule
         case .subscriptions, .members, .watchlist, .cachedEvents, .idempotencyKeys, .queuedBytes,
             .appQueuedBytes, .queuedBytesTotal, .inboundBytes, .relayedEvents,
@@ -149,7 +149,21 @@ extension Limit {
             .app(
                 "recovery.sessions_max",
                 "the session whose client has been away longest is forgotten: who comes back with its token is told "
-                    + "of a gap; with none to forget, a new token has no recovery, and is told"
+                    + "of a gap; with none to forget, a new token has no recovery, and is told; clients of an "
+                    + "address that has a quarter of all forget no other's"
+            )
+        case .openedStreams:
+            .app(
+                "recovery.opened_streams_max",
+                "a subscription that would begin the stream of a public channel gets "
+                    + LimitRule.refusedSubscription
+                    + "; once half is taken, one address gets a quarter"
+            )
+        case .sessionBytes:
+            .app(
+                "recovery.session_bytes_max",
+                "a session without a connection is kept without its positions: who comes back with its token is told "
+                    + "of a gap; once half is taken, one address gets a quarter"
             )
         case .appRetainedBytes:
             .app(
@@ -162,6 +176,8 @@ extension Limit {
             LimitRule(
                 "recovery.database_bytes_max",
                 "the oldest messages of all stored channels are no longer kept"
+                    + "; a quarter of it again is for sessions: beyond it, a token with many channels is told of a gap "
+                    + "after a restart"
             )
         case .archiveReadBytes:
             .process(

@@ -76,6 +76,10 @@ struct LimitUsage {
                 case .idempotencyKeys:
                     (count, most) = (used.idempotencyKeys, app.limits.idempotencyKeysMax)
                 case .recoverySessions: (count, most) = (used.sessions, app.recovery.sessionsMax)
+                case .openedStreams:
+                    (count, most) = (used.openedStreams, app.recovery.openedStreamsMax)
+                case .sessionBytes:
+                    (count, most) = (used.sessionBytes, app.recovery.sessionBytesMax)
                 case .recoveryPositions:
                     (count, most) = (used.vacantPositions, app.recovery.positionsMax)
                 default: return nil

@@ -12,6 +12,9 @@ struct ShardUsage: Sendable {
         var sessions = 0
         /// Channels without subscribers whose positions are kept.
         var vacantPositions = 0
+        /// Public channels with subscribers and a stream on which nothing was published.
+        var openedStreams = 0
+        var sessionBytes = 0
 
         mutating func add(_ other: Self) {
             queuedBytes += other.queuedBytes
@@ -20,6 +23,8 @@ struct ShardUsage: Sendable {
             idempotencyKeys += other.idempotencyKeys
             sessions += other.sessions
             vacantPositions += other.vacantPositions
+            openedStreams += other.openedStreams
+            sessionBytes += other.sessionBytes
         }
     }
 
@@ -48,14 +53,16 @@ extension ShardCore {
         usage.inboundBytes = context.reactor.inbound.byteCount
         usage.retainedBytes = channels.state.streams.byteCount
         for app in context.registry.ids {
-            let (retainedBytes, vacantPositions) = channels.state.streams.usage(of: app)
+            let streams = channels.state.streams.usage(of: app)
             usage.apps[app] = ShardUsage.OfApp(
                 queuedBytes: connections.queuedByteCount(of: app),
-                retainedBytes: retainedBytes,
+                retainedBytes: streams.byteCount,
                 cachedEvents: channels.state.cachedEventCount(of: app),
                 idempotencyKeys: channels.state.keyCount(of: app),
                 sessions: sessions.home.count(of: app),
-                vacantPositions: vacantPositions
+                vacantPositions: streams.vacantCount,
+                openedStreams: streams.openedCount,
+                sessionBytes: sessions.home.byteCount(of: app)
             )
         }
         return usage

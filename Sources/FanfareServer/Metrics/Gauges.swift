@@ -90,6 +90,11 @@ actor Gauges {
             )
         }
         let former = lastCluster
+        count(
+            .recoveryEvicted,
+            [("limit", RecoveryCounts.Eviction.positions.rawValue)],
+            by: cluster.counts.forgottenPositions - former.forgottenPositions
+        )
         for (metric, count) in [
             (BrokerMetric.clusterCaughtUp, \ClusterCounts.caughtUp), (.clusterGaps, \.gaps),
             (.clusterDivergences, \.divergences), (.clusterNodesReaped, \.reapedNodes),

@@ -229,6 +229,7 @@ actor Shard: LoopResident {
 
     /// Closes the listeners: HTTP connections end after their last answer, clients stay connected.
     func closeListeners() {
+        if core.stage != .draining { core.channels.keepBlankStreams() }
         core.stage = .draining
         for listener in listeners { listener.close() }
         listeners = []

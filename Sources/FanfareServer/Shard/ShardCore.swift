@@ -130,8 +130,8 @@ package final class ShardCore: TimerTarget {
             channels.addSubscriber(request, to: address, as: member, from: position)
         case .granted(let address, let request, let grant):
             channels.complete(request, to: address, grant)
-        case .refused(let address, let request, let membersMax):
-            channels.refuse(request, to: address, membersMax: membersMax)
+        case .refused(let address, let request, let refusal):
+            channels.refuse(request, to: address, refusal)
         case .restarted(let address, let start, let members):
             channels.restart(address, at: start, members: members)
         case .lost(let address, let start, let members):

@@ -17,9 +17,8 @@ package enum ShardMessage: Sendable {
     indirect case subscribeFrom(PositionRequest, ChannelAddress, SubscriptionRequest, Member?)
     /// From the home: the connection is subscribed.
     case granted(ChannelAddress, SubscriptionRequest, Grant)
-    /// From the home of a presence channel: the subscription is refused, because the channel has its maximum of
-    /// members.
-    case refused(ChannelAddress, SubscriptionRequest, membersMax: Int)
+    /// From the home: the subscription is refused.
+    indirect case refused(ChannelAddress, SubscriptionRequest, SubscriptionRefusal)
     /// From the home: the channel goes on in another stream; on a presence channel with its members.
     indirect case restarted(ChannelAddress, SubscriptionStart, members: [Member])
     /// From the home in a cluster: messages are missing; who tracks the channel goes on from the start, all others reconnect.
@@ -94,6 +93,8 @@ package struct SubscriptionRequest: Sendable {
     var number: UInt32
     /// The read of the archive whose messages the grant has; its memory counts until they are queued.
     var read: ArchiveRead?
+    /// A digest of the client's address; 0 if it is not known.
+    var origin: UInt32 = 0
 }
 
 /// A message between shards about users.

@@ -23,16 +23,20 @@ public struct ChannelRules: Hashable, Sendable {
     public var announcesCount: Bool
     /// The changes that webhooks report.
     public var webhooks: Webhooks
+    /// The most streams of the app's channels without subscriptions, in the channel's pool.
+    public var positionsMax: Int
 
     /// Makes the rules of a channel.
     public init(
         isRecoverable: Bool = false,
         announcesCount: Bool = false,
-        webhooks: Webhooks = []
+        webhooks: Webhooks = [],
+        positionsMax: Int = 100_000
     ) {
         self.isRecoverable = isRecoverable
         self.announcesCount = announcesCount
         self.webhooks = webhooks
+        self.positionsMax = positionsMax
     }
 
     /// The flags of the scripts; see `attach.lua` and `join.lua`.

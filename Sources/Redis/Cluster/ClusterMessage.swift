@@ -53,12 +53,37 @@ public struct ClusterMessage: Sendable {
         public var digest: String
         /// The time for which the key is remembered, in seconds; at least 1.
         public var age: Int
+        /// The most keys of the app in the channel's pool, at least 1; beyond it the oldest are forgotten.
+        public var keysMax: Int
 
         /// Makes the mark of a message.
-        public init(key: String, digest: String, age: Int) {
+        public init(key: String, digest: String, age: Int, keysMax: Int = 100_000) {
             self.key = key
             self.digest = digest
             self.age = age
+            self.keysMax = keysMax
+        }
+    }
+
+    /// What a pool of partitions keeps at most; beyond it the oldest goes first.
+    public struct Budgets: Hashable, Sendable {
+        /// The size of the app's messages, in bytes; nil for no limit of the app.
+        public var appBytesMax: Int?
+        /// The size of all messages, in bytes; nil for no limit.
+        public var bytesMax: Int?
+        /// The number of streams of the app's channels without subscriptions.
+        public var positionsMax: Int
+
+        /// Makes budgets.
+        public init(appBytesMax: Int? = nil, bytesMax: Int? = nil, positionsMax: Int = 100_000) {
+            self.appBytesMax = appBytesMax
+            self.bytesMax = bytesMax
+            self.positionsMax = positionsMax
+        }
+
+        // 0 stands for no limit.
+        var text: String {
+            "\(appBytesMax.map { max($0, 1) } ?? 0) \(bytesMax.map { max($0, 1) } ?? 0) \(positionsMax)"
         }
     }
 
@@ -82,6 +107,8 @@ public struct ClusterMessage: Sendable {
     public var stream: Stream
     /// The most messages that the stream keeps, approximately.
     public var lengthMax: Int
+    /// What the channel's pool keeps at most.
+    public var budgets: Budgets
     /// `KIND EXCEPT TIME BODY`.
     public var entry: [UInt8]
     /// How a repetition is recognised; nil if none is.
@@ -98,6 +125,7 @@ public struct ClusterMessage: Sendable {
         on channel: ClusterChannel,
         in stream: Stream,
         lengthMax: Int,
+        budgets: Budgets = Budgets(),
         entry: [UInt8],
         idempotency: Idempotency? = nil,
         caching: Caching? = nil,
@@ -107,6 +135,7 @@ public struct ClusterMessage: Sendable {
         self.channel = channel
         self.stream = stream
         self.lengthMax = lengthMax
+        self.budgets = budgets
         self.entry = entry
         self.idempotency = idempotency
         self.caching = caching
@@ -116,7 +145,7 @@ public struct ClusterMessage: Sendable {
 
     var keyCount: Int { 2 + (idempotency == nil ? 0 : 1) + (caching == nil ? 0 : 3) }
     var argumentCount: Int {
-        4 + (idempotency == nil ? 0 : 2) + (caching == nil ? 0 : 3) + (webhook == nil ? 0 : 2)
+        5 + (idempotency == nil ? 0 : 3) + (caching == nil ? 0 : 3) + (webhook == nil ? 0 : 2)
             + (expected == nil ? 0 : 1)
     }
 
@@ -144,10 +173,12 @@ public struct ClusterMessage: Sendable {
         case .id(let id): writer.argument(Int(id))
         }
         writer.argument(lengthMax)
+        writer.argument(budgets.text)
         writer.argument(entry)
         if let idempotency {
             writer.argument(idempotency.digest)
             writer.argument(idempotency.age)
+            writer.argument(idempotency.keysMax)
         }
         if let caching {
             writer.argument(channel.name)
@@ -159,6 +190,33 @@ public struct ClusterMessage: Sendable {
             writer.argument(webhook)
         }
         if let expected { writer.argument(expected.description) }
+    }
+}
+
+/// What went for the messages of a call, since a budget was exceeded.
+public struct PublishEvictions: Hashable, Sendable {
+    /// The number of messages, for the budgets of apps.
+    public var messagesOfApps: Int
+    /// The number of messages, for the budget of all.
+    public var messagesOfAll: Int
+    /// The number of idempotency keys.
+    public var keys: Int
+    /// The number of streams of channels without subscriptions.
+    public var streams: Int
+    /// The number of cached events.
+    public var cachedEvents: Int
+
+    /// Reads the element behind the outcomes of the messages; nil for another form.
+    public init?(_ element: borrowing RESPView) {
+        guard element.kind == .array, element.count == 5, let ofApps = element[0].integer,
+            let ofAll = element[1].integer, let keys = element[2].integer,
+            let streams = element[3].integer, let cachedEvents = element[4].integer
+        else { return nil }
+        messagesOfApps = Int(clamping: ofApps)
+        messagesOfAll = Int(clamping: ofAll)
+        self.keys = Int(clamping: keys)
+        self.streams = Int(clamping: streams)
+        self.cachedEvents = Int(clamping: cachedEvents)
     }
 }
 

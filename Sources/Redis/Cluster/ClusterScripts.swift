@@ -53,13 +53,15 @@ public final class ClusterScripts: Sendable {
     public let offline: RedisScript
     /// Removes webhooks from the queue.
     public let settle: RedisScript
+    /// Reads what a pool keeps of the apps.
+    public let uses: RedisScript
 
     /// All scripts, for ``RedisSettings/scripts``.
     public var all: [RedisScript] {
         [
             register, heartbeat, number, condemn, publish, open, begin, purge, positions, attach,
             detach, join, leave, reap, user, watch, terminate, claim, park, timers, count, trim,
-            offline, settle,
+            offline, settle, uses,
         ]
     }
 
@@ -133,17 +135,19 @@ public final class ClusterScripts: Sendable {
         )
         number = script("number", Lua.number_lua, allowsOutOfMemory: always)
         condemn = script("condemn", Lua.leader_lua, Lua.condemn_lua, allowsOutOfMemory: always)
-        publish = script("publish", webhooks, Lua.publish_lua)
-        open = script("open", webhooks, Lua.opening_lua, Lua.publish_lua, opens: true)
-        begin = script("begin", Lua.opening_lua, Lua.begin_lua)
-        purge = script("purge", Lua.opening_lua, Lua.purge_lua, allowsOutOfMemory: always)
+        let vacancies = Lua.kept_lua + Lua.vacant_lua
+        let opening = vacancies + Lua.opening_lua
+        publish = script("publish", webhooks, Lua.kept_lua, Lua.retaining_lua, Lua.publish_lua)
+        open = script("open", webhooks, opening, Lua.retaining_lua, Lua.publish_lua, opens: true)
+        begin = script("begin", opening, Lua.begin_lua)
+        purge = script("purge", opening, Lua.purge_lua, allowsOutOfMemory: always)
         positions = script("positions", Lua.positions_lua, allowsOutOfMemory: always)
-        attach = script("attach", subscriptions, Lua.opening_lua, Lua.attach_lua)
+        attach = script("attach", subscriptions, opening, Lua.attach_lua)
         let leaving = subscriptions + Lua.leaving_lua
-        detach = script("detach", leaving, Lua.detach_lua, allowsOutOfMemory: always)
+        detach = script("detach", leaving, vacancies, Lua.detach_lua, allowsOutOfMemory: always)
         join = script("join", Lua.nodes_lua, webhooks, Lua.join_lua)
         leave = script("leave", leaving, Lua.leave_lua, allowsOutOfMemory: always)
-        reap = script("reap", leaving, Lua.reap_lua, allowsOutOfMemory: always)
+        reap = script("reap", leaving, vacancies, Lua.reap_lua, allowsOutOfMemory: always)
         // Also signs off.
         user = script("user", Lua.nodes_lua, Lua.user_lua, allowsOutOfMemory: always)
         watch = script("watch", Lua.watch_lua, allowsOutOfMemory: always)
@@ -164,8 +168,9 @@ public final class ClusterScripts: Sendable {
             Lua.count_lua,
             allowsOutOfMemory: always
         )
-        trim = script("trim", Lua.due_lua, Lua.trim_lua, allowsOutOfMemory: always)
+        trim = script("trim", Lua.due_lua, vacancies, Lua.trim_lua, allowsOutOfMemory: always)
         offline = script("offline", Lua.due_lua, Lua.offline_lua, allowsOutOfMemory: always)
         settle = script("settle", Lua.settle_lua, allowsOutOfMemory: always)
+        uses = script("uses", Lua.uses_lua, allowsOutOfMemory: always)
     }
 }

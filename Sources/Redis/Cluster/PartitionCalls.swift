@@ -120,13 +120,18 @@ public struct PartitionCalls: Sendable {
 
     /// Finds the current stream of a channel, or begins one.
     ///
-    /// - Parameter channel: The channel.
+    /// - Parameters:
+    ///   - channel: The channel.
+    ///   - rules: The channel's rules.
     /// - Returns: The call; the reply is the position of the last message, read by ``StreamPosition/init(_:)-(RESPView)``.
-    public func beginStream(of channel: ClusterChannel) -> ScriptCall {
+    public func beginStream(
+        of channel: ClusterChannel,
+        _ rules: ChannelRules = .init()
+    ) -> ScriptCall {
         ScriptCall(
             scripts.begin,
-            [keys.epoch, keys.messages(channel), keys.announcements(channel), keys.due],
-            []
+            [keys.epoch, keys.messages(channel), keys.announcements(channel), keys.due, keys.kept],
+            [.number(rules.positionsMax)]
         )
     }
 
@@ -135,15 +140,20 @@ public struct PartitionCalls: Sendable {
     /// - Parameters:
     ///   - channel: The channel.
     ///   - begins: Whether to begin a stream if there is none.
+    ///   - rules: The channel's rules.
     /// - Returns: The call; the reply is read by ``StreamPosition/init(_:)-(RESPView)``, and null without a stream.
-    public func purge(_ channel: ClusterChannel, begins: Bool) -> ScriptCall {
+    public func purge(
+        _ channel: ClusterChannel,
+        begins: Bool,
+        _ rules: ChannelRules = .init()
+    ) -> ScriptCall {
         ScriptCall(
             scripts.purge,
             [
                 keys.epoch, keys.messages(channel), keys.announcements(channel), keys.due,
-                keys.cachedEvents(channel.app), keys.cachedEventExpiries(channel.app),
+                keys.cachedEvents(channel.app), keys.cachedEventExpiries(channel.app), keys.kept,
             ],
-            [.text(channel.id), .number(begins ? 1 : 0)]
+            [.text(channel.id), .number(begins ? 1 : 0), .number(rules.positionsMax)]
         )
     }
 

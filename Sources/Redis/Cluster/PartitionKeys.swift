@@ -6,6 +6,8 @@ public import RESP
 /// partitions spread evenly over the slots.
 public struct PartitionKeys: Sendable {
     private let base: [UInt8]
+    /// The beginning of the keys of its pool.
+    private let pool: [UInt8]
     /// The slot of all the keys in a Redis Cluster.
     public let slot: Int
 
@@ -14,9 +16,16 @@ public struct PartitionKeys: Sendable {
     /// - Parameters:
     ///   - prefix: One for each deployment that shares a server; without braces.
     ///   - count: The number of partitions, at most 16,384; fixed for a deployment.
+    ///   - poolCount: The number of pools, whose partitions share the budgets of what is kept: those with the same remainder are on
+    ///     one server. Nil if each partition is a pool, as a Redis Cluster needs it.
     /// - Returns: The keys, by the partition's number.
-    public static func all(prefix: String, count: Int = 256) -> [PartitionKeys] {
+    public static func all(
+        prefix: String,
+        count: Int = 256,
+        poolCount: Int? = nil
+    ) -> [PartitionKeys] {
         precondition(!prefix.contains("{"), "a prefix with a brace has a tag of its own")
+        var pools: [[UInt8]] = []
         return (0..<count).map { partition in
             var number = 0
             // The first tag in the partition's share of the slots.
@@ -24,7 +33,14 @@ public struct PartitionKeys: Sendable {
                 let tag = "\(partition)-\(number)"
                 let slot = HashSlot.slot(of: tag.utf8)
                 if slot * count / HashSlot.count == partition {
-                    return PartitionKeys(base: Array("\(prefix):{\(tag)}:".utf8), slot: slot)
+                    let base = Array("\(prefix):{\(tag)}:".utf8)
+                    if partition < poolCount ?? count { pools.append(base) }
+                    let pool = pools[partition % pools.count]
+                    return PartitionKeys(
+                        base: base,
+                        pool: poolCount == nil ? base : pool,
+                        slot: slot
+                    )
                 }
                 number += 1
             }
@@ -34,7 +50,12 @@ public struct PartitionKeys: Sendable {
     /// The slot of a key without a tag, outside of all partitions.
     package static func slot(ofKey key: String) -> Int { HashSlot.slot(of: key.utf8) }
 
-    private init(base: [UInt8], slot: Int) { (self.base, self.slot) = (base, slot) }
+    /// The keys of the partition as a pool of its own, as a Redis Cluster needs it.
+    public var ofOwnPool: PartitionKeys { PartitionKeys(base: base, pool: base, slot: slot) }
+
+    private init(base: [UInt8], pool: [UInt8], slot: Int) {
+        (self.base, self.pool, self.slot) = (base, pool, slot)
+    }
 
     /// The hash of the epoch: the primary's process, and since when it is the primary.
     public var epoch: RedisKey { RedisKey(base, "g") }
@@ -104,6 +125,8 @@ public struct PartitionKeys: Sendable {
     public func sessions(_ app: String) -> RedisKey { RedisKey(base, "s", app) }
     /// The sorted set of an app's sessions, by expiry.
     public func sessionExpiries(_ app: String) -> RedisKey { RedisKey(base, "e", app) }
+    /// What the partition's pool keeps, counted; the names of further keys begin with it (see `kept.lua`).
+    public var kept: RedisKey { RedisKey(pool, "kept") }
     /// The position that was published with an idempotency key.
     public func idempotency(_ app: String, _ key: String) -> RedisKey {
         RedisKey(base, "x", app, key)

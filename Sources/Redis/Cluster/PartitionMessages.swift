@@ -13,7 +13,7 @@ public struct PartitionMessages: Sendable {
         self.messages = messages
     }
 
-    fileprivate var keyCount: Int { 4 + messages.reduce(0) { $0 + $1.keyCount } }
+    fileprivate var keyCount: Int { 5 + messages.reduce(0) { $0 + $1.keyCount } }
     fileprivate var argumentCount: Int { 1 + messages.reduce(0) { $0 + $1.argumentCount } }
 
     fileprivate func writeKeys(to writer: inout RESPWriter) {
@@ -21,6 +21,7 @@ public struct PartitionMessages: Sendable {
         writer.argument(keys.epoch)
         writer.argument(keys.due)
         writer.argument(keys.webhooks)
+        writer.argument(keys.kept)
         for message in messages { message.writeKeys(of: keys, to: &writer) }
     }
 

@@ -89,7 +89,7 @@ extension PartitionCalls {
         precondition(channels.count <= ClusterScripts.messageCountMax, "\(channels.count) channels")
         return ScriptCall(
             scripts.attach,
-            keyCount: 5 + channels.reduce(0) { $0 + $1.keyCount },
+            keyCount: 6 + channels.reduce(0) { $0 + $1.keyCount },
             argumentCount: 1 + 3 * channels.count
         ) { writer in
             writer.argument(keys.epoch)
@@ -97,6 +97,7 @@ extension PartitionCalls {
             writer.argument(keys.due)
             writer.argument(keys.webhooks)
             writer.argument(keys.counter)
+            writer.argument(keys.kept)
             for channel in channels { channel.writeKeys(of: keys, to: &writer) }
             writer.argument(node)
             for channel in channels { channel.writeArguments(to: &writer) }
@@ -114,7 +115,9 @@ extension PartitionCalls {
         ScriptCall(
             scripts.detach,
             detachKeys(channel, of: node),
-            [.text(node), .text(channel.id), .text(rules.flags)]
+            [
+                .text(node), .text(channel.id), .text(rules.flags), .number(rules.positionsMax),
+            ]
         )
     }
 
@@ -122,7 +125,8 @@ extension PartitionCalls {
         [
             keys.epoch, keys.items(of: node), keys.subscriptions(channel),
             keys.occupied(channel.app), keys.announcements(channel), keys.due, keys.webhooks,
-            keys.countNotice(channel), keys.users(of: node, on: channel),
+            keys.countNotice(channel), keys.users(of: node, on: channel), keys.kept,
+            keys.messages(channel),
         ]
     }
 
@@ -193,7 +197,10 @@ extension PartitionCalls {
         ScriptCall(
             scripts.reap,
             detachKeys(channel, of: other) + [keys.members(channel), keys.memberInfos(channel)],
-            [.text(other), .text(channel.id), .text(rules.flags), .text(node)]
+            [
+                .text(other), .text(channel.id), .text(rules.flags), .number(rules.positionsMax),
+                .text(node),
+            ]
         )
     }
 }

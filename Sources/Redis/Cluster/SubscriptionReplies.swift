@@ -69,6 +69,8 @@ public struct ChannelDetachment: Hashable, Sendable {
     public var subscriptionCount: Int64
     /// Whether the channel has lost its last one by this call.
     public var becameVacant: Bool
+    /// The number of streams that were forgotten for the limit of channels without subscriptions.
+    public var forgottenCount: Int64
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
@@ -77,6 +79,7 @@ public struct ChannelDetachment: Hashable, Sendable {
         }
         subscriptionCount = count
         self.becameVacant = becameVacant == 1
+        forgottenCount = reply[2].clampedCount ?? 0
     }
 }
 
@@ -127,6 +130,8 @@ public struct Reaping: Hashable, Sendable {
     public var memberCount: Int64
     /// Whether the call is to be repeated.
     public var hasMore: Bool
+    /// The number of streams that were forgotten for the limit of channels without subscriptions.
+    public var forgottenCount: Int64
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {
@@ -135,5 +140,6 @@ public struct Reaping: Hashable, Sendable {
         }
         memberCount = count
         self.hasMore = hasMore == 1
+        forgottenCount = reply[2].clampedCount ?? 0
     }
 }

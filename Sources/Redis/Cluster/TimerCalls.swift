@@ -35,12 +35,20 @@ extension PartitionCalls {
     ///   - channel: The channel.
     ///   - age: The age of messages to remove, in milliseconds.
     ///   - interval: The time until the stream is due again, in milliseconds.
+    ///   - rules: The channel's rules.
     /// - Returns: The call; the reply is the number of messages that are removed, or null if nothing was due.
-    public func trim(_ channel: ClusterChannel, age: Int, interval: Int) -> ScriptCall {
+    public func trim(
+        _ channel: ClusterChannel,
+        age: Int,
+        interval: Int,
+        _ rules: ChannelRules = .init()
+    ) -> ScriptCall {
         ScriptCall(
             scripts.trim,
-            [keys.messages(channel), keys.subscriptions(channel), keys.due],
-            [.text(channel.id), .number(age), .number(interval)]
+            [keys.messages(channel), keys.subscriptions(channel), keys.due, keys.kept],
+            [
+                .text(channel.id), .number(age), .number(interval), .number(rules.positionsMax),
+            ]
         )
     }
 
@@ -63,5 +71,13 @@ extension PartitionCalls {
             delivered.flatMap { [.text("d"), .text($0.description)] }
             + dead.flatMap { [ScriptCall.Argument.text("x"), .text($0.description)] }
         return ScriptCall(scripts.settle, [keys.webhooks, keys.deadWebhooks], arguments)
+    }
+
+    /// Reads what the partition's pool keeps of apps; for every node, now and then.
+    ///
+    /// - Parameter apps: The apps' IDs, at most ``ClusterScripts/messageCountMax``.
+    /// - Returns: The call; the reply is ``KeptUses``.
+    public func uses(of apps: [String]) -> ScriptCall {
+        ScriptCall(scripts.uses, [keys.kept], apps.map { .text($0) })
     }
 }

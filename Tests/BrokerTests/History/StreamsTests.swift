@@ -127,7 +127,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
     @Test("A stored stream without serials left is not continued, and its row is forgotten")
     func withoutSerials() throws {
         let shard = Shard(RecoverySettings(standard: RecoveryRule(store: .archive)))
-        shard.streams.useArchive(RowNumbers(from: 9, shard: 0, of: 1))
+        shard.streams.useArchive(RowNumbers(from: 9, shard: 0, of: 1), StreamSeeds(from: 5))
         let address = ChannelAddress(app: AppID("1"), name: try ChannelName("a"))
         let serialMax = ChannelPosition.serialMax
         for (row, serial) in [(7, serialMax), (8, serialMax / 2)] as [(Int64, UInt64)] {
@@ -374,6 +374,20 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
         #expect(shard.streams[one].retainedCount <= 2)
     }
 
+    @Test("A budget holds while one second brings more than it")
+    func budgetsWithinOneSecond() {
+        for (settings, total) in [
+            (RecoverySettings(retainedBytesMax: 100), Int.max), (RecoverySettings(), 100),
+        ] {
+            let shard = Shard(settings, total: total)
+            let streams = ["a", "b", "c"].map { shard.open($0) }
+            for number in 0..<200 {
+                shard.append(to: streams[number % 3])
+                #expect(shard.streams.byteCount <= 100)
+            }
+        }
+    }
+
     @Test("A message larger than the budget is dropped at once")
     func tinyBudget() {
         let shard = Shard(total: 5)
@@ -444,6 +458,97 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
         #expect(shard.streams.becameVacant(streams[1], at: 2) == nil)
         #expect(shard.streams.becameVacant(streams[2], at: 3) == .recoveryPositions)
         #expect(["a", "b", "c"].map(shard.has) == [false, true, true])
+    }
+
+    @Test("Channels on which nothing was published are forgotten first")
+    func blankPositions() {
+        let shard = Shard(RecoverySettings(positionsMax: 2))
+        let news = shard.open("news")
+        shard.append(to: news)
+        shard.streams.becameVacant(news, at: 1)
+        let blank = (0..<5).map { shard.open("blank-\($0)") }
+        for (number, stream) in blank.enumerated() {
+            let limit = shard.streams.becameVacant(stream, at: Int64(2 + number))
+            #expect(limit == (number == 0 ? nil : .recoveryPositions))
+            // Something was published on it, as if it had not been blank.
+            if number == 0 { shard.append(to: stream) }
+        }
+        #expect(shard.has("news") && shard.has("blank-0"))
+        #expect((1..<5).allSatisfy { !shard.has("blank-\($0)") })
+    }
+
+    @Test("A stream that is made for a message stays, also where all others have messages")
+    func newPosition() {
+        let shard = Shard(RecoverySettings(positionsMax: 1))
+        let first = shard.open("a", isVacant: true)
+        shard.append(to: first)
+        let second = shard.open("b", isVacant: true)
+        shard.append(to: second)
+        #expect(["a", "b"].map(shard.has) == [false, true])
+        #expect(shard.resume(second, from: 0).1 == [1])
+    }
+
+    @Test("Clients open so many public channels, and those of one address a part of them")
+    func openedStreams() {
+        let shard = Shard(RecoverySettings(openedStreamsMax: 8))
+        func opens(_ channel: String, from origin: UInt32) -> Int? {
+            let name = try? ChannelName(channel)
+            guard let name else { return nil }
+            let address = ChannelAddress(app: AppID("1"), name: name)
+            guard shard.streams.mayOpen(address, shard.settings, from: origin) else { return nil }
+            let stream = shard.open(channel)
+            shard.streams.becameOccupied(stream)
+            shard.streams.countOpened(stream, from: origin)
+            return stream
+        }
+        let first = (0..<5).map { opens("a\($0)", from: 1) }
+        #expect(first.map { $0 != nil } == [true, true, true, true, false])
+        // Who joins a channel that is open opens none, and private channels need a signature.
+        #expect(opens("a0", from: 1) != nil && opens("private-a", from: 1) != nil)
+        let others = [2, 2, 2, 3, 0, 0].enumerated().map { opens("b\($0)", from: UInt32($1)) }
+        #expect(others.map { $0 != nil } == [true, true, false, true, true, false])
+        #expect(shard.streams.usage(of: AppID("1")).openedCount == 8)
+        // What is published on, or left, does not count.
+        if let stream = first[0] { shard.append(to: stream) }
+        if let stream = first[1] { _ = shard.streams.wasLeft(stream, at: 0) }
+        #expect(shard.streams.usage(of: AppID("1")).openedCount == 6)
+        #expect(opens("a5", from: 1) == nil && opens("a1", from: 4) != nil)
+    }
+
+    @Test("A stored channel without messages has one ID over restarts until it had some")
+    func derivedIDs() {
+        var seeds = StreamSeeds(from: 5)
+        func start() -> Shard {
+            let rule = RecoveryRule(store: .archive, keep: .always)
+            let shard = Shard(RecoverySettings(standard: rule))
+            shard.streams.useArchive(RowNumbers(from: 1, shard: 0, of: 1), seeds)
+            return shard
+        }
+        let shard = start()
+        let stream = shard.open("a")
+        let id = shard.streams[stream].id
+        // Who leaves it leaves nothing.
+        #expect(shard.streams.wasLeft(stream, at: 0).isForgotten && shard.streams.isEmpty)
+        let (again, other) = (start(), start())
+        #expect(again.streams[again.open("a")].id == id)
+        #expect(other.streams[other.open("b")].id != id)
+        // With a message the archive knows it, and forgets it after a day.
+        let known = shard.open("a")
+        guard let row = shard.streams.mint(known)?.row else {
+            Issue.record("the archive is not told")
+            return
+        }
+        shard.append(to: known)
+        #expect(shard.streams[known].id == id)
+        #expect(!shard.streams.wasLeft(known, at: 0).isForgotten)
+        shard.streams.removeExpired(at: 86_400_000)
+        #expect(shard.streams.takeForgottenRows() == [row] && shard.streams.isEmpty)
+        let next = shard.streams[shard.open("a")].id
+        #expect(next != id)
+        // The file agrees.
+        seeds.forget(row, of: ChannelAddress(app: AppID("1"), name: shard.streams[0].address.name))
+        let later = start()
+        #expect(later.streams[later.open("a")].id == next)
     }
 
     @Test("Ten thousand random steps keep the sizes exact")

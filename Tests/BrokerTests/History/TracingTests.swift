@@ -9,7 +9,7 @@ import Testing
         var settings = RecoverySettings()
         settings.rules = [RecoveryRule(store: .archive, messagesMax: 2)]
         var streams = Streams(seed: 7, retainedBytesMax: .max)
-        streams.useArchive(RowNumbers(from: 5, shard: 0, of: 1))
+        streams.useArchive(RowNumbers(from: 5, shard: 0, of: 1), StreamSeeds(from: 1))
         let address = ChannelAddress(app: AppID("1"), name: try ChannelName("a"))
         let index = streams.open(address, settings, isVacant: false, at: 0)
         for time in 1...5 as ClosedRange<Int64> {

@@ -4,6 +4,41 @@ import Testing
 @testable import Broker
 
 @Suite("The home of sessions") struct SessionHomeTests {
+    @Test("Positions of sessions without a connection have a budget, and each address its part")
+    func positionBudget() throws {
+        let model = SessionHomeModel()
+        // Seven of 129 bytes.
+        (model.settings.sessionBytesMax, model.settings.sessionsMax) = (1_000, 100)
+        let origins: [UInt32] = [1, 1, 1, 1, 2, 2, 0, 0, 0, 0]
+        for (index, origin) in origins.enumerated() {
+            let key = UInt64(index + 1)
+            _ = model.claim(key, key: key, from: origin)
+            let isKept = [true, true, true, false, true, false, true, true, true, false][index]
+            let effects = try model.handOver(key, key: key)
+            #expect(text(effects) == (isKept ? [] : ["sessionBytes"]), "\(key)")
+        }
+        #expect(model.home.byteCount(of: model.app) == 7 * 129)
+        #expect(text(model.claim(11, key: 1)) == ["11 owns 1"])
+        #expect(text(model.claim(12, key: 4)) == ["12 owns unknown"])
+        #expect(model.home.byteCount(of: model.app) == 6 * 129)
+        model.expire(at: 301)
+        #expect(model.home.byteCount(of: model.app) == 0)
+    }
+
+    @Test("An address with a quarter of all sessions forgets its own ones alone")
+    func sessionsOfAnAddress() throws {
+        let model = SessionHomeModel()
+        model.settings.sessionsMax = 4
+        for key in UInt64(1)...4 {
+            _ = model.claim(key, key: key, from: key == 2 ? 7 : 8)
+            if key < 3 { try model.handOver(key, key: key, at: Int64(key)) }
+        }
+        #expect(text(model.claim(5, key: 5, from: 7, at: 5)) == ["recoverySessions", "5 owns"])
+        let full = ["recoverySessions", "6 full unknown"]
+        #expect(text(model.claim(6, key: 6, from: 7, at: 5)) == full)
+        #expect(text(model.claim(7, key: 1, from: 8, at: 6)) == ["7 owns 1"])
+    }
+
     @Test("A session goes from an ended connection to the next")
     func parks() throws {
         let home = SessionHomeModel()

@@ -31,14 +31,16 @@ final class SessionHomeModel {
         key: UInt64 = 1,
         created: Int64? = nil,
         opened: Int64? = nil,
+        from origin: UInt32 = 0,
         at now: Int64 = 0
     ) -> [SessionHome.Effect] {
-        let claim = SessionClaim(
+        var claim = SessionClaim(
             address(key),
             createdAt: (Self.epoch + (created ?? now)) * 1_000,
             socketID: SocketID(connection, 0),
             openedAt: (opened ?? now) * 1_000_000_000
         )
+        claim.origin = origin
         return home.claim(claim, settings, at: moment(now))
     }
 

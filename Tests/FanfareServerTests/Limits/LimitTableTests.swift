@@ -43,6 +43,8 @@ import Testing
         case .cachedEvents: ("Quantity", "cachedEvents")
         case .idempotencyKeys: ("Quantity", "idempotencyKeys")
         case .recoverySessions: ("Recovery", "ofSessions")
+        case .openedStreams: ("Recovery", "ofOpenedStreams")
+        case .sessionBytes: ("Recovery", "ofSessionPositions")
         case .recoveryPositions, .appRetainedBytes, .retainedBytesTotal:
             ("Recovery", "ofKeptMessages")
         case .unstoredBytes, .databaseBytes: ("Archive", "ofStoredMessages")

@@ -9,25 +9,20 @@ import Testing
 @Suite("Limits of times") struct TimeLimitTests {
     @Test func ofATLSHandshake() async throws {
         let pair = try TemporaryCertificate()
-        var configuration = Configuration.development
-        configuration.port = nil
-        configuration.tlsPort = 0
-        configuration.loops = 1
-        configuration.certificates = [
-            .init(certificate: pair.certificate.path, key: pair.key.path)
-        ]
-        configuration.admission.tlsHandshakeTimeout = 1
-        let server = try BrokerServer(configuration: configuration)
-        let port = try #require(try await server.start().tls?.port)
-        let silent = try Wire(port: port)
-        let begun = try Wire(port: port)
-        try begun.send([0x16, 3, 1])
-        #expect(try await silent.readToEnd().isEmpty)
-        // An incomplete record is not read, so the kernel sends a reset.
-        #expect(try await begun.readToEnd(orReset: true).isEmpty)
-        let broker = TestBroker(server: server, port: port, tlsPort: port)
-        try await eventually { await broker.hits(.tlsHandshakeTime) == 2 }
-        await server.stop(within: .seconds(1))
+        try await TestBroker.run {
+            $0.port = nil
+            $0.tlsPort = 0
+            $0.certificates = [.init(certificate: pair.certificate.path, key: pair.key.path)]
+            $0.admission.tlsHandshakeTimeout = 1
+        } _: { broker in
+            let silent = try Wire(port: broker.tlsPort)
+            let begun = try Wire(port: broker.tlsPort)
+            try begun.send([0x16, 3, 1])
+            #expect(try await silent.readToEnd().isEmpty)
+            // An incomplete record is not read, so the kernel sends a reset.
+            #expect(try await begun.readToEnd(orReset: true).isEmpty)
+            try await eventually { await broker.hits(.tlsHandshakeTime) == 2 }
+        }
     }
 
     @Test(

@@ -1,5 +1,6 @@
 import Foundation
 import PusherProtocol
+import SQLite
 import Testing
 
 @testable import FanfareServer
@@ -86,6 +87,44 @@ extension TestBroker {
                 #expect(try await device.next(1) == ["6"])
                 #expect(device.position == ChannelPosition(stream: known.stream, serial: 6))
             }
+        }
+    }
+
+    @Test(
+        "A channel on which nothing was published costs the file nothing, and is recovered after a stop",
+        arguments: [RecoveryConfiguration.Keep.always, .whileNeeded]
+    )
+    func silence(keep: RecoveryConfiguration.Keep) async throws {
+        var stored = try StoredBroker()
+        stored.change = { $0.apps[0].recovery.rules[0].keep = keep }
+        func rows() throws -> Int64? {
+            let connection = try SQLiteConnection(path: stored.path, busyTimeout: 1_000)
+            defer { connection.close() }
+            return try connection.integer("SELECT COUNT(*) FROM streams")
+        }
+        var known: ChannelPosition?
+        try await stored.run(loops: 2) { broker in
+            let device = try await TrackingWire(broker, "stored-silent")
+            known = device.position
+            #expect(device.position.serial == 0)
+            // Its own group would be written before the event is answered.
+            #expect(try await broker.trigger("e", "1", on: "stored-other").status == 200)
+            #expect(try rows() == (keep == .always ? 1 : 0))
+        }
+        for loops in [1, 3] {
+            try await stored.run(loops: loops) { broker in
+                let position = try #require(known)
+                let device = try await TrackingWire(broker, "stored-silent", position: position)
+                #expect(device.start.continuity == .recovered(replay: 0), "\(device.start)")
+                #expect(device.position == position)
+            }
+        }
+        #expect(try rows() == 1)
+        try await stored.run { broker in
+            #expect(try await broker.trigger("e", "1", on: "stored-silent").status == 200)
+            let position = try #require(known)
+            let device = try await TrackingWire(broker, "stored-silent", position: position)
+            #expect(device.start.continuity == .recovered(replay: 1), "\(device.start)")
         }
     }
 

@@ -25,9 +25,18 @@ struct StockWire {
         return String(time, radix: 36) + "-" + random.joined(separator: "-") + "-0123456789abcdef"
     }
 
-    init(_ broker: TestBroker, _ token: String, inKey: Bool = false) async throws {
+    init(
+        _ broker: TestBroker,
+        _ token: String,
+        inKey: Bool = false,
+        fields: String = ""
+    ) async throws {
         let target = inKey ? "/app/app-key/r/\(token)" : "/r/\(token)/app/app-key"
-        client = try await WebSocketWire(port: broker.port, target: target + "?protocol=7")
+        client = try await WebSocketWire(
+            port: broker.port,
+            target: target + "?protocol=7",
+            fields: fields
+        )
         socketID = try await client.socketID()
     }
 

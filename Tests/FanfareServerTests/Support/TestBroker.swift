@@ -39,6 +39,8 @@ struct TestBroker {
         configuration.port = 0
         configuration.loops = loops
         if let lineLengthMax { configuration.relayedEventsMax = lineLengthMax }
+        let variant = BrokerVariant.current
+        variant?.prepare(&configuration)
         change(&configuration)
         var errorLog = Logger(label: "test")
         errorLog.logLevel = .error
@@ -59,6 +61,7 @@ struct TestBroker {
         )
         do {
             let result = try await body(broker)
+            await variant?.check(broker)
             await server.stop(within: .seconds(1))
             return result
         } catch {

@@ -92,11 +92,11 @@ extension ScriptRun {
             announcements: keys[4],
             due: keys[5],
             users: keys[8],
-            members: keys[9],
-            infos: keys[10]
+            members: keys[11],
+            infos: keys[12]
         )
         let (node, channel, flags, caller) = (
-            arguments[0], arguments[1], arguments[2], arguments[3]
+            arguments[0], arguments[1], arguments[2], arguments[4]
         )
         if caller != node, isRegistered(keys[1]) { return alive(node) }
         let delay = caller == node ? Self.departureDelay : 0
@@ -110,8 +110,15 @@ extension ScriptRun {
         }
         let hasMore = !data[set: memberKeys.users].isEmpty
         if !hasMore {
-            _ = endSubscriptions(detachKeys, flags, of: node, to: channel, delay: delay)
+            let (_, becameVacant) = endSubscriptions(
+                detachKeys,
+                flags,
+                of: node,
+                to: channel,
+                delay: delay
+            )
+            if becameVacant { vacate(keys[9], keys[10], number(3)) }
         }
-        return .array([.integer(gone), .flag(hasMore)])
+        return .array([.integer(gone), .flag(hasMore), .integer(forgottenStreams)])
     }
 }

@@ -6,8 +6,9 @@ extension ScriptRun {
         var announcements: ByteString
         var stream: ByteString
         var lengthMax: Int
+        var budgets: ByteString
         var entry: ByteString
-        var idempotency: (key: ByteString, digest: ByteString, age: Int64)?
+        var idempotency: (key: ByteString, digest: ByteString, age: Int64, keysMax: Int64)?
         var caching: Caching?
         var webhook: (channel: ByteString, body: ByteString)?
         var expected: ByteString?
@@ -24,8 +25,13 @@ extension ScriptRun {
             func argument() -> ByteString { arguments.popFirst() ?? "" }
             (messages, announcements) = (key(), key())
             let flags = argument()
-            (stream, lengthMax, entry) = (argument(), Int(argument().integer ?? 0), argument())
-            if flags.has("i") { idempotency = (key(), argument(), argument().integer ?? 0) }
+            (stream, lengthMax) = (argument(), Int(argument().integer ?? 0))
+            (budgets, entry) = (argument(), argument())
+            if flags.has("i") {
+                idempotency = (
+                    key(), argument(), argument().integer ?? 0, argument().integer ?? 0
+                )
+            }
             if flags.has("k") {
                 caching = Caching(
                     events: key(),
@@ -44,13 +50,26 @@ extension ScriptRun {
     mutating func publish(opens: Bool) -> RESPValue {
         var (keys, arguments) = (keys[...], arguments[...])
         var outcomes: [RESPValue] = []
+        var appended: [ByteString: Appended] = [:]
+        var forgotten = 0
         while let count = arguments.popFirst()?.integer {
-            let partition = Array(keys.prefix(4))
-            keys = keys.dropFirst(4)
+            let partition = Array(keys.prefix(5))
+            keys = keys.dropFirst(5)
             for _ in 0..<count {
                 let message = Message(&keys, &arguments)
-                outcomes.append(publish(message, in: partition, opens: opens))
+                outcomes.append(
+                    publish(message, in: partition, opens: opens, &appended, &forgotten)
+                )
             }
+        }
+        let removed = settleBudgets(appended)
+        if removed.ofApps + removed.ofAll + forgotten + forgottenStreams + droppedEvents > 0 {
+            outcomes.append(
+                .array([
+                    .integer(removed.ofApps), .integer(removed.ofAll), .integer(forgotten),
+                    .integer(forgottenStreams), .integer(droppedEvents),
+                ])
+            )
         }
         return .array(outcomes)
     }
@@ -58,11 +77,14 @@ extension ScriptRun {
     private mutating func publish(
         _ message: Message,
         in partition: [ByteString],
-        opens: Bool
+        opens: Bool,
+        _ appended: inout [ByteString: Appended],
+        _ forgotten: inout Int
     ) -> RESPValue {
         let (counter, epoch, due, webhooks) = (
             partition[0], partition[1], partition[2], partition[3]
         )
+        let kept = partition[4]
         if let idempotency = message.idempotency, let earlier = data[string: idempotency.key] {
             let parts = earlier.parts(2, by: " ")
             return parts[1] == idempotency.digest
@@ -78,9 +100,11 @@ extension ScriptRun {
                 epoch: epoch,
                 messages: message.messages,
                 announcements: message.announcements,
-                due: due
+                due: due,
+                kept: kept
             )
-            (stream, isNamed) = (openStream(streamKeys).stream, false)
+            let positionsMax = message.budgets.parts(3, by: " ")[2].integer
+            (stream, isNamed) = (openStream(streamKeys, positionsMax).stream, false)
         } else if message.stream == "-" {
             if let newest = newest(message.messages, epoch) {
                 guard newest.stream > since(epoch), newest.stream <= Self.numberMax else {
@@ -100,8 +124,10 @@ extension ScriptRun {
 
         var position: EntryStream.ID?
         if let stream {
-            position = append(message, in: stream)
-            guard position != nil else { return .null }
+            guard let place = append(message, in: stream) else { return .null }
+            position = place
+            retain(kept, message.messages, message.entry, message.budgets, &appended)
+            shorten(kept, message.messages, place.serial, message.lengthMax)
         } else {
             _ = data.increment(counter, by: 1)
         }
@@ -110,8 +136,8 @@ extension ScriptRun {
         let announcement: ByteString = "\(serial) \(message.entry)"
         if let caching = message.caching { cache(announcement, caching) }
         if let idempotency = message.idempotency {
-            data[string: idempotency.key] = "\(text) \(idempotency.digest)"
-            data.expire(idempotency.key, after: idempotency.age * 1_000)
+            let remembered: ByteString = "\(kept):k:\(app(of: message.messages))"
+            forgotten += remember(remembered, idempotency, at: ByteString(text))
         }
         publish(announcement, on: message.announcements)
         if let webhook = message.webhook {
@@ -124,16 +150,13 @@ extension ScriptRun {
     private mutating func append(_ message: Message, in stream: UInt64) -> EntryStream.ID? {
         guard let current = data[stream: message.messages] else { return nil }
         guard stream <= current.lastID.stream else {
-            // The caller's stream was lost. The entry is appended and removed again, and makes Redis trim.
-            _ = data[stream: message.messages]?.trim(to: message.lengthMax - 1)
+            // The caller's stream was lost. The entry is appended and removed again.
             giveBack(message.messages)
             return nil
         }
         guard let id = data[stream: message.messages]?.append(in: stream, message.entry) else {
             return nil
         }
-        // Redis keeps up to a node of entries more.
-        _ = data[stream: message.messages]?.trim(to: message.lengthMax)
         guard id.serial <= Self.numberMax else {
             _ = data[stream: message.messages]?.remove(id)
             giveBack(message.messages)
@@ -160,6 +183,7 @@ extension ScriptRun {
         while data[sorted: caching.expiries].count > caching.countMax {
             guard let name = data[sorted: caching.expiries].popFirst() else { break }
             data[hash: caching.events][name] = nil
+            droppedEvents += 1
         }
     }
 }

@@ -13,6 +13,10 @@ struct ScriptRun {
     let keys: [ByteString]
     let arguments: [ByteString]
     private(set) var announcements: [Announcement] = []
+    /// The streams that the call has forgotten for the limit of channels without subscriptions.
+    var forgottenStreams = 0
+    /// The cached events that the call has removed before their time.
+    var droppedEvents = 0
 
     init(_ data: consuming Keyspace, webhooksMax: Int, keys: [ByteString], arguments: [ByteString])
     {
@@ -59,6 +63,7 @@ struct ScriptRun {
         case "park": park()
         case "timers": timers()
         case "settle": settle()
+        case "uses": uses()
         default: nil
         }
     }

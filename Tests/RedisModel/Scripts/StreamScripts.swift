@@ -6,6 +6,7 @@ extension ScriptRun {
         var messages: ByteString
         var announcements: ByteString
         var due: ByteString
+        var kept: ByteString
     }
 
     /// How long a stream is kept after it was last used.
@@ -28,7 +29,8 @@ extension ScriptRun {
         _ reason: ByteString,
         following former: EntryStream.ID? = nil
     ) -> UInt64 {
-        let id = max(UInt64(time), since(keys.epoch) + 1, (newest ?? 0) + 1)
+        let forgotten = UInt64(data[hash: keys.kept][":"]?.integer ?? 0)
+        let id = max(UInt64(time), since(keys.epoch) + 1, (newest ?? 0) + 1, forgotten + 1)
         let start = EntryStream.ID(id, 0)
         if let former {
             let entry: ByteString = "! - \(time) \(former.description)"
@@ -47,10 +49,11 @@ extension ScriptRun {
     }
 
     /// Finds the current stream of a channel, or begins one; returns the place of its last message.
-    mutating func openStream(_ keys: StreamKeys) -> EntryStream.ID {
+    mutating func openStream(_ keys: StreamKeys, _ positionsMax: Int64? = nil) -> EntryStream.ID {
         var newest = newest(keys.messages, keys.epoch)
         let isDamaged = newest.map { $0.stream > Self.numberMax } ?? false
         if isDamaged {
+            releaseAll(keys.kept, keys.messages)
             data.remove(keys.messages)
             newest = nil
         }
@@ -70,6 +73,9 @@ extension ScriptRun {
                 following: isWhole ? newest : nil
             )
             position = EntryStream.ID(stream, 0)
+            if let positionsMax, !isOccupied(keys.messages) {
+                vacate(keys.kept, keys.messages, positionsMax)
+            }
         }
         data.expire(keys.messages, after: Self.lifetime)
         return position
@@ -90,9 +96,10 @@ extension ScriptRun {
             epoch: keys[0],
             messages: keys[1],
             announcements: keys[2],
-            due: keys[3]
+            due: keys[3],
+            kept: keys[4]
         )
-        return .bulk(ByteString(openStream(streamKeys).description))
+        return .bulk(ByteString(openStream(streamKeys, number(0)).description))
     }
 
     mutating func purge() -> RESPValue {
@@ -101,19 +108,24 @@ extension ScriptRun {
             epoch: keys[0],
             messages: keys[1],
             announcements: keys[2],
-            due: keys[3]
+            due: keys[3],
+            kept: keys[6]
         )
         let name = channel.parts(2, by: ":")[1]
         data[hash: keys[4]][name] = nil
         data[sorted: keys[5]][name] = nil
         var newest = newest(streamKeys.messages, streamKeys.epoch)
         guard newest != nil || begins else { return .null }
+        _ = data[stream: streamKeys.messages]?.trim(to: 0)
+        if newest != nil { releaseAll(streamKeys.kept, streamKeys.messages) }
         if let stream = newest?.stream, stream > Self.numberMax {
             data.remove(streamKeys.messages)
             newest = nil
         }
-        _ = data[stream: streamKeys.messages]?.trim(to: 0)
         let id = beginStream(streamKeys, after: newest?.stream, "purge")
+        if newest == nil, !isOccupied(streamKeys.messages) {
+            vacate(streamKeys.kept, streamKeys.messages, number(2))
+        }
         data.expire(streamKeys.messages, after: Self.lifetime)
         return .bulk("\(id)-0")
     }
@@ -130,19 +142,36 @@ extension ScriptRun {
     }
 
     mutating func trim() -> RESPValue {
-        let (messages, subscriptions, due) = (keys[0], keys[1], keys[2])
+        let (messages, subscriptions, due, kept) = (keys[0], keys[1], keys[2], keys[3])
         let (age, interval) = (number(1), number(2))
         let item: ByteString = "t:\(arguments[0])"
 
         guard takeDue(due, item) else { return .null }
-        guard let stream = data[stream: messages] else { return .integer(0) }
+        guard let stream = data[stream: messages] else {
+            forgetStream(kept, messages)
+            return .integer(0)
+        }
         let old = stream.entries.prefix(64).prefix { entry in
             // KIND EXCEPT TIME BODY
             let words = entry.text.parts(4, by: " ")
             return (words.count > 2 ? words[2].integer ?? 0 : 0) < time - age
         }
         for entry in old { _ = data[stream: messages]?.remove(entry.id) }
-        if stream.count > 0 || !data[hash: subscriptions].isEmpty {
+        if !old.isEmpty { release(kept, messages, size(old)) }
+        let isVacant = data[hash: subscriptions].isEmpty
+        if isVacant {
+            let vacantSince = data[sorted: "\(kept):v:\(app(of: messages))"][messages]
+            if vacantSince == nil { vacate(kept, messages, number(3)) }
+            if let vacantSince, vacantSince <= time - age, stream.lastID.serial == 0,
+                old.count == stream.count, old.count < 64
+            {
+                forgetStream(kept, messages)
+                return .integer(old.count)
+            }
+            forgetVacant(kept, messages, number(3))
+            if data[stream: messages] == nil { return .integer(old.count) }
+        }
+        if stream.count > 0 || !isVacant {
             data.expire(messages, after: Self.lifetime)
         }
         data[sorted: due][item] = old.count == 64 ? time : time + interval

@@ -78,7 +78,7 @@ extension ScriptRun {
     mutating func attach() -> RESPValue {
         let node = arguments[0]
         guard isRegistered(keys[1]) else { return fenced(node) }
-        var rest = keys.dropFirst(5)
+        var rest = keys.dropFirst(6)
         func next(_ count: Int) -> [ByteString] {
             defer { rest = rest.dropFirst(count) }
             return Array(rest.prefix(count))
@@ -131,6 +131,10 @@ extension ScriptRun {
         data[hash: keys.subscriptions.subscriptions][node] = count
         data[set: keys.subscriptions.items].insert("c:\(channel)")
         if former.isEmpty {
+            if flags.has("t") || flags.has("r") {
+                let vacant: ByteString = "\(self.keys[5]):v:\(app(of: keys.messages))"
+                data[sorted: vacant][keys.messages] = nil
+            }
             data[sorted: keys.subscriptions.occupied][name] = 0
             if flags.has("o") {
                 arrive(keys.subscriptions, ending: "v:\(channel)", "occupied", channel)
@@ -143,7 +147,8 @@ extension ScriptRun {
             epoch: keys.subscriptions.epoch,
             messages: keys.messages,
             announcements: keys.subscriptions.announcements,
-            due: keys.subscriptions.due
+            due: keys.subscriptions.due,
+            kept: self.keys[5]
         )
         var last: EntryStream.ID?
         if flags.has("t") {
@@ -191,7 +196,8 @@ extension ScriptRun {
             to: channel,
             delay: Self.departureDelay
         )
-        return .array([.integer(total), .flag(becameVacant)])
+        if becameVacant { vacate(keys[9], keys[10], number(3)) }
+        return .array([.integer(total), .flag(becameVacant), .integer(forgottenStreams)])
     }
 
     mutating func count() -> RESPValue {

@@ -17,7 +17,7 @@ final class Differential {
 
     private static let clock = "clock"
     private static let lifetimeScale: Int64 = 1_000
-    static let partitions = PartitionKeys.all(prefix: "f", count: 2)
+    static let partitions = PartitionKeys.all(prefix: "f", count: 2, poolCount: 1)
     static let keys = partitions[0]
 
     /// The scripts of both.

@@ -102,6 +102,22 @@ import Testing
             try differential.send(calls().trim(old.channel, age: 1, interval: 60_000))
         }
 
+        // Long messages, whose bytes count in steps, and more than a stream keeps.
+        var long = message(
+            on: "long",
+            lengthMax: 20,
+            "e - 1 " + String(repeating: "x", count: 1_500)
+        )
+        for count in [1, 11, 30, 3, 20] {
+            try differential.send(
+                calls().publish(Array(repeating: long, count: count), opens: true)
+            )
+        }
+        long.budgets = .init(appBytesMax: 24_000, bytesMax: 20_000)
+        for _ in 0..<4 { try differential.send(calls().publish([long], opens: true)) }
+        try differential.wait(60_000)
+        try differential.send(calls().trim(long.channel, age: 1, interval: 60_000))
+
         // Expired sessions, of which a claim forgets 16.
         for number in 0..<40 {
             if number == 20 { try differential.wait(1_000) }

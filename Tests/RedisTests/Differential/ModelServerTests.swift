@@ -190,7 +190,7 @@ import Testing
             ), calls.timers(after: nil),
             calls.announceCount(of: channel, .init()), calls.trim(channel, age: 1, interval: 1),
             calls.announceOffline(user), calls.settle(delivered: []),
-            calls.beginStream(of: channel),
+            calls.beginStream(of: channel), calls.uses(of: ["1"]),
         ]
         #expect(Set(all.map(\.script)) == Set(Self.scripts.all))
         for call in all {

@@ -63,7 +63,8 @@ struct RandomCalls {
         ChannelRules(
             isRecoverable: isTrue(50),
             announcesCount: isTrue(50),
-            webhooks: ChannelRules.Webhooks(rawValue: UInt8(number(0..<16)))
+            webhooks: ChannelRules.Webhooks(rawValue: UInt8(number(0..<16))),
+            positionsMax: number(1..<4)
         )
     }
 
@@ -131,7 +132,8 @@ struct RandomCalls {
         case ..<40: return publish(data)
         case ..<42:
             return isTrue(30)
-                ? calls.beginStream(of: channel()) : calls.purge(channel(), begins: isTrue(50))
+                ? calls.beginStream(of: channel(), rules())
+                : calls.purge(channel(), begins: isTrue(50), rules())
         case ..<44: return calls.positions(of: (0..<number(0..<4)).map { _ in channel() })
         case ..<54: return attach(calls)
         case ..<60: return calls.detach(from: channel(), rules())
@@ -224,13 +226,31 @@ struct RandomCalls {
             on: channel,
             in: stream,
             lengthMax: one(of: [2, 5, 100]),
-            entry: Array("e - \(data.time - Int64(number(0..<60_000))) \(number(0..<1_000))".utf8),
+            budgets: .init(
+                appBytesMax: isTrue(50) ? number(0..<one(of: [400, 60_000])) : nil,
+                bytesMax: isTrue(50) ? number(0..<one(of: [800, 90_000])) : nil,
+                positionsMax: number(1..<4)
+            ),
+            entry: entry(data),
             idempotency: isTrue(15)
-                ? .init(key: key, digest: one(of: ["d", "d", "e"]), age: 60) : nil,
+                ? .init(
+                    key: key,
+                    digest: one(of: ["d", "d", "e"]),
+                    age: 60,
+                    keysMax: number(1..<4)
+                ) : nil,
             caching: isTrue(20) ? .init(lifetime: number(10..<100), eventsMax: number(1..<4)) : nil,
             webhook: isTrue(10) ? Array("{\"n\": \(number(0..<10))}".utf8) : nil,
             ifLastIs: expected
         )
+    }
+
+    private mutating func entry(_ data: Keyspace) -> [UInt8] {
+        // Of a stream with one that is long, bytes count in steps.
+        let length = isTrue(10) ? number(9_000..<18_000) : 0
+        let time = data.time - Int64(number(0..<60_000))
+        let text = "e - \(time) \(number(0..<1_000))"
+        return Array(text.utf8) + Array(repeating: UInt8(ascii: "x"), count: length)
     }
 
     private mutating func attach(_ calls: PartitionCalls) -> Call {
@@ -360,7 +380,7 @@ struct RandomCalls {
         guard isTrue(80), !items.isEmpty else {
             return switch number(0..<3) {
             case 0: calls.announceCount(of: channel(), rules())
-            case 1: calls.trim(channel(), age: 20_000, interval: 60_000)
+            case 1: calls.trim(channel(), age: 20_000, interval: 60_000, rules())
             default: calls.announceOffline(user())
             }
         }
@@ -370,7 +390,7 @@ struct RandomCalls {
         let channel = ClusterChannel(app: parts[1], name: parts[2])
         return switch parts[0] {
         case "#": calls.announceCount(of: channel, rules())
-        case "t": calls.trim(channel, age: 20_000, interval: 60_000)
+        case "t": calls.trim(channel, age: 20_000, interval: 60_000, rules())
         default: calls.announceOffline(ClusterUser(app: parts[1], id: parts[2]))
         }
     }

@@ -31,6 +31,7 @@ final class SimulatedDisk: ArchiveStorage {
         var transaction: UInt64 = 0
         var life = 1
         var nextRow: Int64 = 1
+        var seeds = StreamSeeds(from: 1)
         var sessions: [SessionAddress: StoredSession] = [:]
     }
 
@@ -66,6 +67,7 @@ final class SimulatedDisk: ArchiveStorage {
     func contents() -> ArchiveFile.Contents {
         var contents = ArchiveFile.Contents()
         contents.nextRow = content.nextRow
+        contents.seeds = StreamSeeds(content.seeds.values, life: Int64(content.life))
         contents.sessions = StoredSessions(Array(content.sessions.values))
         for row in content.rows.values.sorted(by: { $0.stream.row < $1.stream.row }) {
             var stream = row.stream
@@ -113,17 +115,22 @@ final class SimulatedDisk: ArchiveStorage {
             let twin = content.rows.values.first {
                 $0.stream.address == stream.address && $0.stream.row != stream.row
             }
-            if let twin { content.rows[twin.stream.row] = nil }
+            if let twin { forget(twin.stream.row) }
             var row = content.rows[stream.row] ?? Row(stream: stream, life: content.life)
             (row.stream.id, row.stream.limits, row.life) = (stream.id, stream.limits, content.life)
             content.rows[stream.row] = row
             content.nextRow = max(content.nextRow, stream.row + 1)
-        case .forget(let row): content.rows[row] = nil
+        case .forget(let row): forget(row)
         case .message(let row, let message, let key):
             content.rows[row]?.messages.append(message)
             content.rows[row]?.stream.lastSerial = message.serial
             if let key { content.rows[row]?.keys.append((message.serial, key)) }
         }
+    }
+
+    private func forget(_ number: Int64) {
+        guard let row = content.rows.removeValue(forKey: number) else { return }
+        content.seeds.forget(number, of: row.stream.address)
     }
 
     func revert(_ changes: [ArchiveChange]) throws {

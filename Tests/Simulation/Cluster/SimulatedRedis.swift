@@ -325,7 +325,7 @@ final class SimulatedRedis {
     /// Injected fault: takes a node from the members of a dead node, which its removal takes again.
     private func reapFirst(_ command: [ByteString], of process: Process) {
         guard isCall(command, of: "reap") else { return }
-        let (users, members) = (command[3 + 8], command[3 + 9])
+        let (users, members) = (command[3 + 8], command[3 + 11])
         for user in process.model.data[set: users] {
             guard let count = process.model.data[hash: members][user]?.integer, count > 1 else {
                 continue

@@ -81,7 +81,7 @@ extension ChannelService {
             position != nil || recovery.rule(of: address.name).opening != .live,
             let stream = openStream(at: address)
         {
-            holdOpening(stream, at: address)
+            holdOpening(stream, at: address, isLazy: true)
             if archived == nil, !commits.mustWait(at: address) {
                 return askArchive(
                     ArchiveReads.Subscription(

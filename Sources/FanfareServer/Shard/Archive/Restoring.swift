@@ -7,7 +7,8 @@ extension ChannelService {
     func restore(_ contents: ArchiveFile.Contents) {
         let now = context.milliseconds
         state.useArchive(
-            RowNumbers(from: contents.nextRow, shard: context.shard, of: context.shardCount)
+            RowNumbers(from: contents.nextRow, shard: context.shard, of: context.shardCount),
+            contents.seeds
         )
         var streams: [Int64: (ChannelAddress, StreamID)] = [:]
         for (stream, isCurrent) in contents.streams

@@ -88,11 +88,28 @@ extension ChannelService {
     }
 
     /// Holds the ID of a stored channel's new stream back, if the archive does not know it yet.
-    func holdOpening(_ stream: Int, at address: ChannelAddress) {
+    ///
+    /// - Parameters:
+    ///   - stream: The index of the stream.
+    ///   - address: The channel.
+    ///   - isLazy: Whether a stream that anybody may open is written with its first message only.
+    func holdOpening(_ stream: Int, at address: ChannelAddress, isLazy: Bool = false) {
         guard let commits, state.streams[stream].isStored, !commits.archive.isFailing,
-            let opening = state.openRow(stream)
+            let opening = state.openRow(stream, isLazy: isLazy)
         else { return }
         commits.append(opening: stream, on: address, .open(opening))
+    }
+
+    /// The maximum number of streams without messages that a stop has the archive keep: few, since anybody may open them.
+    private static var blankKeptMax: Int { 1_000 }
+
+    /// Has the archive keep the streams of channels on which nothing was published, before a stop disconnects their clients.
+    func keepBlankStreams() {
+        guard commits != nil else { return }
+        for stream in state.streams.blankStored(upTo: Self.blankKeptMax) {
+            holdOpening(stream, at: state.streams[stream].address)
+        }
+        dispatchCommits()
     }
 
     /// Posts what was held back in this turn.

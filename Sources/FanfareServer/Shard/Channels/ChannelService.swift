@@ -105,7 +105,10 @@ final class ChannelService: TimerTarget {
             case .grant(let grant):
                 if let request, let channel { send(grant, for: request, of: channel, at: address) }
             case .refuse(let membersMax):
-                if let request { sendRefusal(of: request, at: address, membersMax: membersMax) }
+                if let request {
+                    let refusal = SubscriptionRefusal.full(address.name, membersMax: membersMax)
+                    sendRefusal(of: request, at: address, refusal)
+                }
             case .fanOut(let notice, let delayMax):
                 // In a cluster Redis announces what concerns the subscribers of all nodes.
                 guard let channel, cluster == nil else { continue }
@@ -156,13 +159,12 @@ final class ChannelService: TimerTarget {
     func sendRefusal(
         of request: SubscriptionRequest,
         at address: ChannelAddress,
-        membersMax: Int
+        _ refusal: SubscriptionRefusal
     ) {
         if request.shard == context.shard {
-            refuse(request, to: address, membersMax: membersMax)
+            refuse(request, to: address, refusal)
         } else {
-            let message = ShardMessage.refused(address, request, membersMax: membersMax)
-            context.links.send(message, to: request.shard)
+            context.links.send(.refused(address, request, refusal), to: request.shard)
         }
     }
 

@@ -62,6 +62,7 @@ extension ChannelService {
         guard let channel else {
             guard !context.faults.contains(.skipsVacantStreams) else { return nil }
             let stream = state.stream(ofVacant: address, app, at: context.milliseconds)
+            reportInsertionLimit()
             startTimers()
             return stream
         }
@@ -73,12 +74,20 @@ extension ChannelService {
     /// recovery.
     func openStream(at address: ChannelAddress) -> Int? {
         let (app, now) = (context.registry.apps[address.app], context.milliseconds)
-        defer { startTimers() }
+        defer {
+            reportInsertionLimit()
+            startTimers()
+        }
         guard let channel = table[address], !channel.home.isVacant else {
             return state.openStream(address, app, isVacant: true, at: now)
         }
         channel.home.openStream(address, app, sharing: &state, at: now)
         return channel.home.stream
+    }
+
+    /// Counts that a stream was forgotten for a new one.
+    private func reportInsertionLimit() {
+        if let limit = state.takeInsertionLimit() { context.limitMet(limit) }
     }
 
     /// At the home: keeps a numbered message.

@@ -17,7 +17,8 @@ extension ChannelService {
         let request = SubscriptionRequest(
             shard: context.shard,
             socketID: connection.socketID,
-            number: request
+            number: request,
+            origin: connection.origin
         )
         if position != nil || context.registry.replaysOpenings,
             throttles(request, to: address, as: member, from: position, of: connection.app)
@@ -54,6 +55,11 @@ extension ChannelService {
         from position: PositionRequest? = nil,
         behind archived: ArchivedMessages? = nil
     ) {
+        if archived == nil, let refusal = refusal(of: request, to: address, from: position) {
+            sendRefusal(of: request, at: address, refusal)
+            cluster?.subscribed(at: address)
+            return
+        }
         if archived == nil, let cluster,
             cluster.waits(request, to: address, as: member, from: position)
         {
@@ -69,7 +75,8 @@ extension ChannelService {
             request.socketID,
             shard: request.shard,
             member: member,
-            position: position
+            position: position,
+            origin: request.origin
         )
         let effects = channel.home.subscribe(
             subscriber,
@@ -83,6 +90,20 @@ extension ChannelService {
         cluster?.subscribed(at: address)
         // The channel may have been created only for a connection that is refused.
         closeIfVacant(channel, at: address)
+    }
+
+    /// Why a client may not begin the stream of a channel; `nil` if it may, or need not.
+    private func refusal(
+        of request: SubscriptionRequest,
+        to address: ChannelAddress,
+        from position: PositionRequest?
+    ) -> SubscriptionRefusal? {
+        guard position != nil || context.registry.replaysOpenings,
+            let app = context.registry.apps[address.app], app.recovery.isEnabled,
+            position != nil || app.recovery.rule(of: address.name).opening != .live,
+            !state.mayOpen(address, of: app, from: request.origin)
+        else { return nil }
+        return .tooManyOpened(address.name, limit: app.recovery.openedStreamsMax)
     }
 
     /// Completes a subscription that the home of another shard has granted.
@@ -110,9 +131,13 @@ extension ChannelService {
     }
 
     /// Reports the refusal of a subscription to the client.
-    func refuse(_ request: SubscriptionRequest, to address: ChannelAddress, membersMax: Int) {
+    func refuse(
+        _ request: SubscriptionRequest,
+        to address: ChannelAddress,
+        _ refusal: SubscriptionRefusal
+    ) {
         throttle.answered(request.socketID, on: address.name)
         connections[request.socketID]?
-            .refused(address.name, request: request.number, membersMax: membersMax)
+            .refused(address.name, request: request.number, refusal)
     }
 }

@@ -24,6 +24,8 @@ final class Connection: StreamDelegate {
 
     /// The index of the client's library in ``ShardContext/clientNames``.
     let clientName: UInt16
+    /// A digest of the client's address, for limits by address; 0 if it is not known.
+    let origin: UInt32
 
     /// Creates a connection, which is counted in the app's quota already unless it has to be authorized first.
     init(
@@ -33,9 +35,11 @@ final class Connection: StreamDelegate {
         endpoint: consuming WebSocketEndpoint,
         token: SessionToken? = nil,
         clientName: UInt16 = 0,
+        origin: UInt32 = 0,
         context: ShardContext
     ) {
         self.clientName = clientName
+        self.origin = origin
         self.stream = stream
         self.endpoint = endpoint
         self.context = context
@@ -181,7 +185,9 @@ final class Connection: StreamDelegate {
                 from: position,
                 request: request
             )
-        case .claimSession(let claim): delegate.connection(self, claims: claim)
+        case .claimSession(var claim):
+            claim.origin = origin
+            delegate.connection(self, claims: claim)
         case .leave(let channel):
             membershipChangeCount &+= 1
             delegate.connection(self, unsubscribesFrom: channel)
@@ -309,10 +315,9 @@ final class Connection: StreamDelegate {
         return bytes
     }
 
-    /// Called when the presence channel's home has refused another member.
-    func refused(_ channel: ChannelName, request: UInt32, membersMax: Int) {
+    /// Called when the channel's home has refused the subscription.
+    func refused(_ channel: ChannelName, request: UInt32, _ refusal: SubscriptionRefusal) {
         guard !isClosing else { return }
-        let refusal = SubscriptionRefusal.full(channel, membersMax: membersMax)
         let now = context.reactor.now.nanoseconds
         perform(session.refused(channel, request: request, refusal, now: now))
     }

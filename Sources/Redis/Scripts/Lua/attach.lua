@@ -1,6 +1,6 @@
 -- Sets the numbers of a node's subscriptions to channels of a partition, and reads what subscriptions begin with.
 --
--- KEYS  epoch, the node's items, due, webhooks, counter; then for each channel: subscriptions, occupied channels; with `t`,
+-- KEYS  epoch, the node's items, due, webhooks, counter, kept; then for each channel: subscriptions, occupied channels; with `t`,
 --       `r`, `n` or `s`: stream, announcements, notice; with `k`: cached events, their expiries, miss; with `p`: members' infos
 -- ARGV  node; then for each channel: APP:CHANNEL, number of subscriptions (at least 1), flags
 --
@@ -11,14 +11,14 @@
 -- Returns: for each channel { subscriptions on all nodes; whether the channel was vacant; the newest message's ID or nil; the
 -- ID of the oldest message that is kept or nil; the cached event or nil; users and infos by turns }; counter. FENCED: the node is not registered.
 
-local epoch, items, due, webhooks, counter = unpack(KEYS, 1, 5)
+local epoch, items, due, webhooks, counter, kept = unpack(KEYS, 1, 6)
 local node = ARGV[1]
 
 if not isRegistered(items) then return fenced(node) end
 local time = now()
 
 -- The last key that was read.
-local place = 5
+local place = 6
 local function nextKeys(count)
     place = place + count
     return unpack(KEYS, place - count + 1, place)
@@ -26,7 +26,7 @@ end
 
 local function attach(channel, count, flags)
     local function has(flag) return string.find(flags, flag, 1, true) ~= nil end
-    local keys = { epoch = epoch, due = due, webhooks = webhooks }
+    local keys = { epoch = epoch, due = due, webhooks = webhooks, kept = kept }
     local subscriptions, occupied = nextKeys(2)
     if string.find(flags, '[trns]') then
         keys.messages, keys.announcements, keys.notice = nextKeys(3)
@@ -42,6 +42,9 @@ local function attach(channel, count, flags)
     end
     if wasVacant then
         redis.call('ZADD', occupied, 0, name)
+        if has('t') or has('r') then
+            redis.call('ZREM', kept .. ':v:' .. appOf(keys.messages), keys.messages)
+        end
         if has('o') then arrive(epoch, webhooks, due, 'v:' .. channel, 'occupied', time, channel) end
     end
     local total = sum(subscriptions)

@@ -1,9 +1,10 @@
 -- Removes a node's subscriptions to a channel.
 --
--- KEYS  epoch, the node's items, subscriptions, occupied channels, announcements, due, webhooks, notice, the node's users
--- ARGV  node, APP:CHANNEL, flags (see attach.lua)
+-- KEYS  epoch, the node's items, subscriptions, occupied channels, announcements, due, webhooks, notice, the node's users,
+--       kept, stream
+-- ARGV  node, APP:CHANNEL, flags (see attach.lua), most streams of the app's channels without subscriptions
 --
--- Returns: subscriptions on all nodes; whether the channel became vacant. FENCED: the node is not registered. MEMBERS: users
+-- Returns: subscriptions on all nodes; whether the channel became vacant; streams forgotten for the limit. FENCED: the node is not registered. MEMBERS: users
 -- of the node are members of the channel.
 
 local keys = {
@@ -16,5 +17,7 @@ if not isRegistered(keys.items) then return fenced(node) end
 if redis.call('EXISTS', keys.users) == 1 then
     return redis.error_reply('MEMBERS node ' .. node .. ' has members on channel ' .. channel)
 end
-local total, becameVacant = endSubscriptions(keys, flags, node, channel, now(), DEPARTURE)
-return { total, becameVacant and 1 or 0 }
+local time = now()
+local total, becameVacant = endSubscriptions(keys, flags, node, channel, time, DEPARTURE)
+if becameVacant then vacate(KEYS[10], KEYS[11], time, tonumber(ARGV[4])) end
+return { total, becameVacant and 1 or 0, forgottenStreams }

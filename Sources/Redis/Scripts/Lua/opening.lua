@@ -6,7 +6,8 @@
 -- With a former position, the stream goes on where that one has ended: an entry `! - TIME POSITION` at its place 0 says so, in
 -- order with the messages of both.
 local function beginStream(keys, time, newestStream, reason, former)
-    local id = math.max(time, since(keys.epoch) + 1, (newestStream or 0) + 1)
+    local forgotten = tonumber(redis.call('HGET', keys.kept, ':')) or 0
+    local id = math.max(time, since(keys.epoch) + 1, (newestStream or 0) + 1, forgotten + 1)
     -- The place before the first message, in an empty stream or behind sealed ones.
     if former then
         redis.call('XADD', keys.messages, digits(id) .. '-0', 'd',
@@ -27,11 +28,14 @@ end
 local function isFull(stream, serial) return stream > MAX or tonumber(serial) >= MAX end
 
 -- Finds the current stream of a channel, or begins one. Returns its ID and the serial of its last message.
-local function openStream(keys, time)
+--
+-- With a number of streams, a channel without subscriptions counts among those (see kept.lua); without one, it has some.
+local function openStream(keys, time, positionsMax)
     local sealed = since(keys.epoch)
     local stream, serial = newest(keys.messages, sealed)
     if stream and stream > MAX then
         -- Damaged: no valid ID follows it.
+        releaseAll(keys.kept, keys.messages)
         redis.call('DEL', keys.messages)
         stream, serial = beginStream(keys, time, nil, 'purge'), '0'
     elseif stream and stream > sealed and isFull(stream, serial) then
@@ -40,6 +44,9 @@ local function openStream(keys, time)
         local base = tonumber(redis.call('HGET', keys.epoch, 'base'))
         local former = stream and base and stream > base and digits(stream) .. '-' .. serial
         stream, serial = beginStream(keys, time, stream, stream and 'epoch' or 'first', former), '0'
+        if positionsMax and not isOccupied(keys.messages) then
+            vacate(keys.kept, keys.messages, time, positionsMax)
+        end
     end
     redis.call('EXPIRE', keys.messages, 86400)
     return stream, serial

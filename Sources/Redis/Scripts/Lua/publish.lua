@@ -3,16 +3,18 @@
 -- Two scripts: `publish`, and with OPENS `open`, which publishes on the current streams of the channels, whichever the
 -- caller knows, and begins those that are missing.
 --
--- KEYS  for each partition: counter, epoch, due, webhooks; then for each of its messages: stream, announcements; with `i`:
+-- KEYS  for each partition: counter, epoch, due, webhooks, kept; then for each of its messages: stream, announcements; with `i`:
 --       idempotency; with `k`: cached events of the app, their expiries, miss
 -- ARGV  for each partition: the number of its messages; then for each of them: flags, stream ID, most messages to keep,
---       entry; with `i`: digest, age in seconds; with `k`: channel, lifetime in seconds, most cached events; with `w`:
+--       budgets, entry; with `i`: digest, age in seconds, most keys; with `k`: channel, lifetime in seconds, most cached events; with `w`:
 --       APP:CHANNEL, body of the webhook; with `c`: position
 --
 -- Flags: `i` the message has an idempotency key, `k` it is kept as the channel's cached event, `w` it is a client event that a
 -- webhook reports, `c` it is published only if that is the channel's last position.
 -- Stream ID: the one that the caller knows; `-` for a recoverable channel of which it knows none; empty for a channel
 -- that is not recoverable.
+-- Budgets: `BYTES TOTAL POSITIONS`, of a pool (see kept.lua): the bytes of the app's messages and of all, 0 without a limit;
+-- the streams of the app's channels without subscriptions.
 -- Entry: `KIND EXCEPT TIME BODY`. Announced as `SERIAL ENTRY`, with serial 0 for a message without a position.
 --
 -- Returns for each message:
@@ -22,11 +24,16 @@
 --   {POSITION, 0}  it is not published: the channel's last position is this one; `-` without a stream
 --   nil            the caller's stream has ended: repeat the message through `open`
 --   error          it is not published; CONFLICT: the idempotency key belongs to another message
+-- If something else had to go, then the numbers of messages removed for the budgets of apps and of all, of keys, of streams, and
+-- of cached events.
 
 local keys, arguments = 0, 0
 
 -- The keys of the present partition, and up to which ID its streams are sealed; read once.
-local counter, epoch, due, webhooks, sealed
+local counter, epoch, due, webhooks, kept, sealed
+
+-- The idempotency keys that are forgotten before their time.
+local forgotten = 0
 
 -- The time in ms, which few messages need.
 local time
@@ -47,10 +54,8 @@ local function giveBack(messages, id)
 end
 
 -- Appends an entry to a stream, and returns its ID; false if that is not the channel's current stream.
-local function append(messages, stream, lengthMax, entry)
-    local id = redis.pcall(
-        'XADD', messages, 'NOMKSTREAM', 'MAXLEN', '~', lengthMax, stream .. '-*', 'd', entry
-    )
+local function append(messages, stream, entry)
+    local id = redis.pcall('XADD', messages, 'NOMKSTREAM', stream .. '-*', 'd', entry)
     if not id then return false end
     if id.err then
         -- A newer stream has begun.
@@ -65,6 +70,9 @@ local function append(messages, stream, lengthMax, entry)
     return id
 end
 
+-- The cached events that are removed before their time.
+local dropped = 0
+
 -- Keeps an event as the last of its channel. Beyond the limit, those of the app that expire first are removed.
 local function cache(events, expiries, miss, announcement, name, lifetime, countMax)
     redis.call('HSET', events, name, announcement)
@@ -74,18 +82,19 @@ local function cache(events, expiries, miss, announcement, name, lifetime, count
     redis.call('EXPIRE', expiries, lifetime)
     while redis.call('ZCARD', expiries) > countMax do
         redis.call('HDEL', events, redis.call('ZPOPMIN', expiries)[1])
+        dropped = dropped + 1
     end
 end
 
 -- Publishes the next message.
 local function publish()
     local messages, announcements = KEYS[keys + 1], KEYS[keys + 2]
-    local flags, stream, lengthMax, entry = unpack(ARGV, arguments + 1, arguments + 4)
-    keys, arguments = keys + 2, arguments + 4
-    local idempotency, digest, age, cachedAt, cachedAs
+    local flags, stream, lengthMax, budgets, entry = unpack(ARGV, arguments + 1, arguments + 5)
+    keys, arguments = keys + 2, arguments + 5
+    local idempotency, digest, age, keysMax, cachedAt, cachedAs
     if string.find(flags, 'i', 1, true) then
-        idempotency, digest, age = KEYS[keys + 1], ARGV[arguments + 1], ARGV[arguments + 2]
-        keys, arguments = keys + 1, arguments + 2
+        idempotency, digest, age, keysMax = KEYS[keys + 1], unpack(ARGV, arguments + 1, arguments + 3)
+        keys, arguments = keys + 1, arguments + 3
     end
     if string.find(flags, 'k', 1, true) then
         cachedAt, cachedAs = keys, arguments
@@ -113,8 +122,8 @@ local function publish()
     local isNamed = true
     if OPENS then
         stream, isNamed = digits((openStream({
-            epoch = epoch, messages = messages, announcements = announcements, due = due,
-        }, clock()))), false
+            epoch = epoch, messages = messages, announcements = announcements, due = due, kept = kept,
+        }, clock(), tonumber(string.match(budgets, '%d+$'))))), false
     elseif stream == '-' then
         sealed = sealed or since(epoch)
         local current = newest(messages, sealed)
@@ -139,16 +148,21 @@ local function publish()
     if stream == '' then
         redis.call('INCR', counter)
     else
-        local id = append(messages, stream, lengthMax, entry)
+        local id = append(messages, stream, entry)
         if not id or type(id) == 'table' then return id end
         position, serial = id, string.sub(id, #stream + 2)
+        retain(kept, messages, entry, clock, budgets)
+        shorten(kept, messages, tonumber(serial), tonumber(lengthMax))
     end
     local announcement = serial .. ' ' .. entry
     if cachedAt then
         cache(KEYS[cachedAt + 1], KEYS[cachedAt + 2], KEYS[cachedAt + 3], announcement,
             ARGV[cachedAs + 1], tonumber(ARGV[cachedAs + 2]), tonumber(ARGV[cachedAs + 3]))
     end
-    if idempotency then redis.call('SET', idempotency, position .. ' ' .. digest, 'EX', age) end
+    if idempotency then
+        forgotten = forgotten + remember(kept .. ':k:' .. appOf(messages), idempotency,
+            position .. ' ' .. digest, age, clock(), tonumber(keysMax))
+    end
     redis.call(PUBLISH, announcements, announcement)
     if channel then record(epoch, webhooks, 'client', clock(), channel, body) end
     return isNamed and tonumber(serial) or position
@@ -156,10 +170,14 @@ end
 
 local outcomes = {}
 while arguments < #ARGV do
-    counter, epoch, due, webhooks = unpack(KEYS, keys + 1, keys + 4)
+    counter, epoch, due, webhooks, kept = unpack(KEYS, keys + 1, keys + 5)
     sealed = nil
     local count = tonumber(ARGV[arguments + 1])
-    keys, arguments = keys + 4, arguments + 1
+    keys, arguments = keys + 5, arguments + 1
     for _ = 1, count do outcomes[#outcomes + 1] = publish() end
+end
+local ofApps, ofAll = settleBudgets()
+if ofApps + ofAll + forgotten + forgottenStreams + dropped > 0 then
+    outcomes[#outcomes + 1] = { ofApps, ofAll, forgotten, forgottenStreams, dropped }
 end
 return outcomes
