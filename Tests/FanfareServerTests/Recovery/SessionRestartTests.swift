@@ -143,11 +143,15 @@ import Testing
         }
     }
 
-    /// The size of all records of sessions in a running broker's file.
-    private func recordBytes(_ stored: StoredBroker) throws -> Int64 {
+    /// All records of sessions in a running broker's file.
+    private func records(_ stored: StoredBroker) throws -> [[UInt8]] {
         let connection = try SQLiteConnection(path: stored.path, busyTimeout: 1_000)
         defer { connection.close() }
-        return try connection.integer("SELECT SUM(LENGTH(record)) FROM sessions") ?? 0
+        var records: [[UInt8]] = []
+        try connection.forEachRow("SELECT record FROM sessions ORDER BY key") { row in
+            records.append(row.blob("record"))
+        }
+        return records
     }
 
     /// The files of a broker that ended when they had a session's first confirmation; `nil` if more was written by then.
@@ -161,8 +165,8 @@ import Testing
             try await trigger(broker, "stored-a", "1")
             #expect(try await client.events(1) == ["1"])
             try await client.confirm()
-            try await eventually { try recordBytes(stored) > 0 }
-            let written = try recordBytes(stored)
+            try await eventually { try !records(stored).isEmpty }
+            let written = try records(stored)
             // What is confirmed from here on is not written yet.
             try await trigger(broker, "stored-a", "2")
             #expect(try await client.events(1) == ["2"])
@@ -172,7 +176,7 @@ import Testing
             #expect(try await late.subscribe(to: "stored-a") == "{}")
             try await trigger(broker, "stored-a", "3")
             try copy(stored, to: copied)
-            isUnchanged = try recordBytes(stored) == written
+            isUnchanged = try records(stored) == written
         }
         return isUnchanged ? copied : nil
     }
