@@ -62,6 +62,8 @@ struct StoreLimitTests {
         case .subscriptions, .members, .watchlist, .cachedEvents, .idempotencyKeys, .relayedEvents:
             try await hitQuantity(limit)
         case .recoverySessions: try await RecoveryLimitTests().ofSessions()
+        case .openedStreams: try await RecoveryLimitTests().ofOpenedStreams()
+        case .sessionBytes: try await RecoveryLimitTests().ofSessionPositions()
         case .recoveryPositions, .appRetainedBytes, .retainedBytesTotal:
             try await RecoveryLimitTests().ofKeptMessages(limit: limit)
         case .unstoredBytes, .databaseBytes:
