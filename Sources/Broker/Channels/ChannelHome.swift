@@ -112,7 +112,7 @@ public struct ChannelHome: Sendable {
         var replay = app.flatMap {
             self.replay(to: subscriber, address, $0, &state, behind: archived, at: now)
         }
-        if let stream { state.streams.countOpened(stream, from: subscriber.origin) }
+        if let stream { state.streams.countOpened(stream, from: subscriber.addressDigest) }
         var opening = Grant.Opening.live
         if replay?.includesOpening(for: subscriber.position) != false {
             opening = state.opening(of: address, ahead: replay, app, &effects, at: now)
@@ -321,7 +321,7 @@ public struct Subscriber: Sendable {
     /// Its position in the channel's stream, if it tracks one.
     public let position: PositionRequest?
     /// A digest of the client's address; 0 if it is not known, or does not matter.
-    public let origin: UInt32
+    public let addressDigest: UInt32
 
     /// Creates a subscriber.
     ///
@@ -330,15 +330,15 @@ public struct Subscriber: Sendable {
     ///   - shard: The number of its shard.
     ///   - member: Its user, if the channel is a presence channel.
     ///   - position: Its position in the channel's stream, if it tracks one.
-    ///   - origin: A digest of the client's address; 0 if it is not known, or does not matter.
+    ///   - addressDigest: A digest of the client's address; 0 if it is not known, or does not matter.
     public init(
         _ socketID: SocketID,
         shard: Int,
         member: Member? = nil,
         position: PositionRequest? = nil,
-        origin: UInt32 = 0
+        addressDigest: UInt32 = 0
     ) {
-        self.origin = origin
+        self.addressDigest = addressDigest
         self.position = position
         self.socketID = socketID
         self.shard = shard

@@ -204,8 +204,8 @@ public struct HomeShardState: ~Copyable, Sendable {
     mutating func channelBecameOccupied(_ stream: Int) { streams.becameOccupied(stream) }
 
     /// Whether a client may begin a channel's stream; see ``Streams/mayOpen(_:_:from:)``.
-    public func mayOpen(_ address: ChannelAddress, of app: App, from origin: UInt32) -> Bool {
-        streams.mayOpen(address, app.recovery, from: origin)
+    public func mayOpen(_ address: ChannelAddress, of app: App, from addressDigest: UInt32) -> Bool {
+        streams.mayOpen(address, app.recovery, from: addressDigest)
     }
 
     /// This home shard's share of the app's limit.

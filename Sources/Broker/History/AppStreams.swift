@@ -72,24 +72,24 @@ extension Streams.AppState {
     /// Whether a client from an address may open another stream.
     ///
     /// - Parameters:
-    ///   - origin: The address; 0 if it is not known.
+    ///   - addressDigest: The address; 0 if it is not known.
     ///   - countMax: The maximum number of opened streams, of which one address gets a quarter once half are taken.
     /// - Returns: Whether it may.
-    func mayOpen(from origin: UInt32, atMost countMax: Int) -> Bool {
+    func mayOpen(from addressDigest: UInt32, atMost countMax: Int) -> Bool {
         guard openedCount < countMax else { return false }
-        guard origin != 0, openedCount >= countMax / 2 else { return true }
-        return openedByAddress[origin, default: 0] < max(1, countMax / 4)
+        guard addressDigest != 0, openedCount >= countMax / 2 else { return true }
+        return openedByAddress[addressDigest, default: 0] < max(1, countMax / 4)
     }
 
-    mutating func opened(from origin: UInt32) {
+    mutating func opened(from addressDigest: UInt32) {
         openedCount += 1
-        if origin != 0 { openedByAddress[origin, default: 0] += 1 }
+        if addressDigest != 0 { openedByAddress[addressDigest, default: 0] += 1 }
     }
 
-    mutating func openedEnded(from origin: UInt32) {
+    mutating func openedEnded(from addressDigest: UInt32) {
         openedCount -= 1
-        guard origin != 0, let count = openedByAddress[origin] else { return }
-        openedByAddress[origin] = count > 1 ? count - 1 : nil
+        guard addressDigest != 0, let count = openedByAddress[addressDigest] else { return }
+        openedByAddress[addressDigest] = count > 1 ? count - 1 : nil
     }
 }
 
@@ -101,12 +101,12 @@ extension Streams {
     /// - Parameters:
     ///   - address: The channel.
     ///   - settings: The app's settings.
-    ///   - origin: The client's address; see ``Subscriber/origin``.
+    ///   - addressDigest: The client's address; see ``SessionClaim/addressDigest``.
     /// - Returns: Whether it may; if not, ``Limit/openedStreams`` is reached.
     public func mayOpen(
         _ address: ChannelAddress,
         _ settings: RecoverySettings,
-        from origin: UInt32
+        from addressDigest: UInt32
     ) -> Bool {
         guard address.name.kind.isOpenToAll, let app = appIndex(of: address.app) else {
             return true
@@ -115,7 +115,7 @@ extension Streams {
             return true
         }
         let countMax = max(1, settings.openedStreamsMax / shardCount)
-        return apps[app].mayOpen(from: origin, atMost: countMax)
+        return apps[app].mayOpen(from: addressDigest, atMost: countMax)
     }
 
     /// The stored streams without messages that a stop would lose, up to a number: those with subscribers first, then those
@@ -135,11 +135,11 @@ extension Streams {
     }
 
     /// Counts the stream of a channel that has subscribers, if nothing was published on it.
-    mutating func countOpened(_ index: Int, from origin: UInt32) {
+    mutating func countOpened(_ index: Int, from addressDigest: UInt32) {
         guard self[index].isBlank, !self[index].isOpened, self[index].address.name.kind.isOpenToAll
         else { return }
-        (self[index].isOpened, self[index].opener) = (true, origin)
-        apps[self[index].sharedRule.app].opened(from: origin)
+        (self[index].isOpened, self[index].opener) = (true, addressDigest)
+        apps[self[index].sharedRule.app].opened(from: addressDigest)
     }
 
     /// Called when something is published on a stream, or its channel has no subscribers any more.

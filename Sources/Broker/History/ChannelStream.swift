@@ -28,7 +28,7 @@ public struct ChannelStream: Sendable {
     var vacantSince: Int64?
     /// The second in which the last message was kept, for ``RetentionQueue``.
     var lastGrowth = Int32.min
-    /// The address of the client that has opened the stream, if it counts as opened; see ``Subscriber/origin``.
+    /// The address of the client that has opened the stream, if it counts as opened; see ``SessionClaim/addressDigest``.
     var opener: UInt32 = 0
     /// What the channel keeps.
     var sharedRule: SharedRule

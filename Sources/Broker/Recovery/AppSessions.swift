@@ -6,12 +6,12 @@ struct AppSessions: Sendable {
     private(set) var sessions = SessionTable()
     /// The size of the cursors of parked sessions, and of those of each address.
     private(set) var byteCount = 0
-    private var origins: [UInt32: Origin] = [:]
+    private var uses: [UInt32: Use] = [:]
     /// The maximum of ``byteCount``, of which one address gets a quarter once half are taken.
     var byteCountMax = Int.max
 
     /// What the clients of one address have.
-    private struct Origin {
+    private struct Use {
         var sessionCount = 0
         var byteCount = 0
     }
@@ -40,23 +40,23 @@ struct AppSessions: Sendable {
     private mutating func count(_ session: SessionHome.Session, _ sign: Int) {
         let size = session.parkedByteCount
         byteCount += sign * size
-        guard session.origin != 0 else { return }
-        var origin = origins[session.origin] ?? Origin()
-        origin.sessionCount += sign
-        origin.byteCount += sign * size
-        origins[session.origin] = origin.sessionCount == 0 ? nil : origin
+        guard session.addressDigest != 0 else { return }
+        var use = uses[session.addressDigest] ?? Use()
+        use.sessionCount += sign
+        use.byteCount += sign * size
+        uses[session.addressDigest] = use.sessionCount == 0 ? nil : use
     }
 
     /// Whether the cursors of a session may be kept while it has no connection.
     ///
     /// - Parameters:
     ///   - size: The size of the cursors, in bytes.
-    ///   - origin: The address of the client; 0 if it is not known.
+    ///   - addressDigest: The address of the client; 0 if it is not known.
     /// - Returns: Whether they may.
-    func mayPark(_ size: Int, of origin: UInt32) -> Bool {
+    func mayPark(_ size: Int, of addressDigest: UInt32) -> Bool {
         guard size <= byteCountMax - byteCount else { return false }
-        guard origin != 0, byteCount + size > byteCountMax / 2 else { return true }
-        return (origins[origin]?.byteCount ?? 0) + size <= byteCountMax / 4
+        guard addressDigest != 0, byteCount + size > byteCountMax / 2 else { return true }
+        return (uses[addressDigest]?.byteCount ?? 0) + size <= byteCountMax / 4
     }
 
     /// Called when a session is parked or shared.
@@ -80,13 +80,15 @@ struct AppSessions: Sendable {
     /// Forgets a session so that a client of an address can have one, and returns its key; `nil` if none may be forgotten.
     ///
     /// An address that has a quarter of all sessions forgets none of another one.
-    mutating func evict(for origin: UInt32, sessionsMax: Int) -> SessionKey? {
-        guard let count = origins[origin]?.sessionCount, count >= max(1, sessionsMax / 4) else {
+    mutating func evict(for addressDigest: UInt32, sessionsMax: Int) -> SessionKey? {
+        guard let count = uses[addressDigest]?.sessionCount, count >= max(1, sessionsMax / 4) else {
             return evictLongestParked()
         }
         // Its own are near the head unless others are away, too.
         let own = parkings.elements.prefix(64)
-            .first { self[$0.key]?.origin == origin && self[$0.key]?.parkedSince == $0.time }
+            .first { key, time in
+                self[key]?.addressDigest == addressDigest && self[key]?.parkedSince == time
+            }
         if let own { self[own.key] = nil }
         return own?.key
     }
@@ -165,7 +167,7 @@ extension SessionHome {
         var answersPings = false
 
         /// The address of the last client that owned it, in a digest; 0 if it is not known.
-        private(set) var origin: UInt32 = 0
+        private(set) var addressDigest: UInt32 = 0
 
         private var earlierSocketIDs: [SocketID] = []
         /// The last socket ID; most clients have had only one.
@@ -189,7 +191,7 @@ extension SessionHome {
 
         mutating func own(_ claim: SessionClaim) {
             remember(claim.socketID)
-            origin = claim.origin
+            addressDigest = claim.addressDigest
             state = .owned(Owner(claim))
         }
 

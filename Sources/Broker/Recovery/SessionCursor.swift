@@ -62,7 +62,7 @@ public struct SessionClaim: Sendable {
     /// When the connection was opened, in nanoseconds of the broker's steady clock, the same for all shards.
     public let openedAt: Int64
     /// A digest of the client's address; 0 if it is not known.
-    public var origin: UInt32 = 0
+    public var addressDigest: UInt32 = 0
 
     /// Creates a claim.
     public init(

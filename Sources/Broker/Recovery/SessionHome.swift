@@ -139,7 +139,7 @@ public struct SessionHome: Sendable {
         case .owned(let owner) where owner.socketID == handover.socketID:
             session.take(handover)
             session.state = .parked(since: now, handover.cursors)
-            if apps[app]?.mayPark(session.parkedByteCount, of: session.origin) == false {
+            if apps[app]?.mayPark(session.parkedByteCount, of: session.addressDigest) == false {
                 session.state = .parked(since: now, [])
                 session.mayLackCursors = true
                 effects = [.limitMet(.sessionBytes)]
@@ -193,7 +193,7 @@ public struct SessionHome: Sendable {
         if sessions.sessions.count >= sessionsMax {
             effects.append(.limitMet(.recoverySessions))
             sessions.evicted(at: moment.now)
-            let evicted = sessions.evict(for: claim.origin, sessionsMax: sessionsMax)
+            let evicted = sessions.evict(for: claim.addressDigest, sessionsMax: sessionsMax)
             guard let evicted else {
                 let answer = SessionAnswer.full(
                     sessionsMax: settings.sessionsMax,

@@ -92,7 +92,7 @@ package final class AdmissionControl: Sendable {
     }
 
     /// A digest of a client's address, for limits of what its connections leave behind; 0 if it is not known.
-    func origin(of stream: Stream, _ head: RequestHead) -> UInt32 {
+    func addressDigest(of stream: Stream, _ head: RequestHead) -> UInt32 {
         proxies.client(of: stream.remoteAddress(), head)?.digest ?? 0
     }
 

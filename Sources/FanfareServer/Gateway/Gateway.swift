@@ -86,8 +86,8 @@ final class Gateway {
                 endpoint: endpoint,
                 token: token,
                 clientName: head.withTarget { core.context.clientNames.index(inTarget: $0) },
-                origin: app.recovery.isEnabled
-                    ? core.context.settings.admissionControl.origin(of: stream, head) : 0,
+                addressDigest: app.recovery.isEnabled
+                    ? core.context.settings.admissionControl.addressDigest(of: stream, head) : 0,
                 context: core.context
             )
             core.connections.add(

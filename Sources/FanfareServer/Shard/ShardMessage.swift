@@ -91,10 +91,10 @@ package struct SubscriptionRequest: Sendable {
     package var socketID: SocketID
     /// The number of the request in the session.
     var number: UInt32
+    /// A digest of the client's address; 0 if it is not known.
+    var addressDigest: UInt32 = 0
     /// The read of the archive whose messages the grant has; its memory counts until they are queued.
     var read: ArchiveRead?
-    /// A digest of the client's address; 0 if it is not known.
-    var origin: UInt32 = 0
 }
 
 /// A message between shards about users.

@@ -491,14 +491,14 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
     @Test("Clients open so many public channels, and those of one address a part of them")
     func openedStreams() {
         let shard = Shard(RecoverySettings(openedStreamsMax: 8))
-        func opens(_ channel: String, from origin: UInt32) -> Int? {
+        func opens(_ channel: String, from addressDigest: UInt32) -> Int? {
             let name = try? ChannelName(channel)
             guard let name else { return nil }
             let address = ChannelAddress(app: AppID("1"), name: name)
-            guard shard.streams.mayOpen(address, shard.settings, from: origin) else { return nil }
+            guard shard.streams.mayOpen(address, shard.settings, from: addressDigest) else { return nil }
             let stream = shard.open(channel)
             shard.streams.becameOccupied(stream)
-            shard.streams.countOpened(stream, from: origin)
+            shard.streams.countOpened(stream, from: addressDigest)
             return stream
         }
         let first = (0..<5).map { opens("a\($0)", from: 1) }

@@ -9,10 +9,10 @@ import Testing
         let model = SessionHomeModel()
         // Seven of 129 bytes.
         (model.settings.sessionBytesMax, model.settings.sessionsMax) = (1_000, 100)
-        let origins: [UInt32] = [1, 1, 1, 1, 2, 2, 0, 0, 0, 0]
-        for (index, origin) in origins.enumerated() {
+        let addressDigests: [UInt32] = [1, 1, 1, 1, 2, 2, 0, 0, 0, 0]
+        for (index, addressDigest) in addressDigests.enumerated() {
             let key = UInt64(index + 1)
-            _ = model.claim(key, key: key, from: origin)
+            _ = model.claim(key, key: key, from: addressDigest)
             let isKept = [true, true, true, false, true, false, true, true, true, false][index]
             let effects = try model.handOver(key, key: key)
             #expect(text(effects) == (isKept ? [] : ["sessionBytes"]), "\(key)")

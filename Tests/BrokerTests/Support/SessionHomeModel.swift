@@ -31,7 +31,7 @@ final class SessionHomeModel {
         key: UInt64 = 1,
         created: Int64? = nil,
         opened: Int64? = nil,
-        from origin: UInt32 = 0,
+        from addressDigest: UInt32 = 0,
         at now: Int64 = 0
     ) -> [SessionHome.Effect] {
         var claim = SessionClaim(
@@ -40,7 +40,7 @@ final class SessionHomeModel {
             socketID: SocketID(connection, 0),
             openedAt: (opened ?? now) * 1_000_000_000
         )
-        claim.origin = origin
+        claim.addressDigest = addressDigest
         return home.claim(claim, settings, at: moment(now))
     }
 

@@ -18,7 +18,7 @@ extension ChannelService {
             shard: context.shard,
             socketID: connection.socketID,
             number: request,
-            origin: connection.origin
+            addressDigest: connection.addressDigest
         )
         if position != nil || context.registry.replaysOpenings,
             throttles(request, to: address, as: member, from: position, of: connection.app)
@@ -76,7 +76,7 @@ extension ChannelService {
             shard: request.shard,
             member: member,
             position: position,
-            origin: request.origin
+            addressDigest: request.addressDigest
         )
         let effects = channel.home.subscribe(
             subscriber,
@@ -101,7 +101,7 @@ extension ChannelService {
         guard position != nil || context.registry.replaysOpenings,
             let app = context.registry.apps[address.app], app.recovery.isEnabled,
             position != nil || app.recovery.rule(of: address.name).opening != .live,
-            !state.mayOpen(address, of: app, from: request.origin)
+            !state.mayOpen(address, of: app, from: request.addressDigest)
         else { return nil }
         return .tooManyOpened(address.name, limit: app.recovery.openedStreamsMax)
     }

@@ -25,7 +25,7 @@ final class Connection: StreamDelegate {
     /// The index of the client's library in ``ShardContext/clientNames``.
     let clientName: UInt16
     /// A digest of the client's address, for limits by address; 0 if it is not known.
-    let origin: UInt32
+    let addressDigest: UInt32
 
     /// Creates a connection, which is counted in the app's quota already unless it has to be authorized first.
     init(
@@ -35,11 +35,11 @@ final class Connection: StreamDelegate {
         endpoint: consuming WebSocketEndpoint,
         token: SessionToken? = nil,
         clientName: UInt16 = 0,
-        origin: UInt32 = 0,
+        addressDigest: UInt32 = 0,
         context: ShardContext
     ) {
         self.clientName = clientName
-        self.origin = origin
+        self.addressDigest = addressDigest
         self.stream = stream
         self.endpoint = endpoint
         self.context = context
@@ -186,7 +186,7 @@ final class Connection: StreamDelegate {
                 request: request
             )
         case .claimSession(var claim):
-            claim.origin = origin
+            claim.addressDigest = addressDigest
             delegate.connection(self, claims: claim)
         case .leave(let channel):
             membershipChangeCount &+= 1
