@@ -11,13 +11,19 @@ import Testing
         let lines = LogLines()
         let hits = LimitHits(NOOPMetricsHandler.instance, log: lines.logger())
         for _ in 0..<1_000 { hits.record(.connections) }
-        hits.record(.members, count: 7)
+        hits.record(.members, of: AppID("1"), count: 7)
+        hits.record(.members, of: AppID("2"))
+        hits.record(.queuedBytesTotal, of: AppID("1"))
+        #expect(hits.counts(of: .members) == [AppID("1"): 7, AppID("2"): 1])
+        #expect(hits.counts(of: .queuedBytesTotal).isEmpty)
         #expect(
             lines.all == [
                 "notice limit reached: the client is closed with 4100 (none: as many as descriptors) "
                     + "key=limits.connections_max limit=connections times=1",
                 "notice limit reached: pusher:subscription_error; counts as a faulty message "
-                    + "key=apps.N.members_max limit=members times=7",
+                    + "app=1 key=apps.N.members_max limit=members times=7",
+                "notice limit reached: the longest queues go, their readers are closed with 4100 "
+                    + "key=limits.queued_bytes_total_max limit=queued_bytes_total times=1",
             ]
         )
     }

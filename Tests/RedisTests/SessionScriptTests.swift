@@ -151,9 +151,45 @@ import Testing
         let new = try claim(on: fourth, "1.4", sessionsMax: 3, in: store)
         #expect(new.outcome == .new && new.forgottenCount == 1 && new.lastForgottenAt != nil)
         let tokens = try store.call("HKEYS", keys.sessions("1")).elements.map(\.text)
-        #expect(Set(tokens) == ["1:u", "1:v", "1:w", "!"])
+        #expect(Set(tokens) == ["1:u", "1:v", "1:w", "!", "#"])
         try store.call("ZADD", expiries, "1", "1:u", "2", "1:v")
         #expect(try claim("1.5", sessionsMax: 3, in: store).outcome == .new)
-        #expect(try store.call("HLEN", keys.sessions("1")) == .integer(3))
+        #expect(try store.call("HLEN", keys.sessions("1")) == .integer(4))
+    }
+
+    @Test("A state beyond the most bytes is stored empty, as is one beyond an address's quarter")
+    func bytes() throws {
+        let store = try store()
+        func park(_ number: Int, _ length: Int, from address: UInt32) throws -> SessionParking {
+            let session = ClusterSession(app: "1", token: "t\(number)")
+            #expect(try claim(on: session, "1.\(number)", in: store).outcome == .new)
+            let call = store.calls(of: "a").park(
+                session,
+                of: .init(socketID: "1.\(number)", openedAt: 1),
+                [UInt8](repeating: 0x78, count: length),
+                age: 300_000,
+                .park,
+                byteCountMax: 1_000,
+                addressDigest: address
+            )
+            return try store.send(call) { SessionParking($0) }
+        }
+        #expect(try park(1, 400, from: 1) == .stored)
+        // More than half are taken then.
+        #expect(try park(2, 200, from: 1) == .emptied)
+        #expect(try park(3, 200, from: 2) == .stored)
+        #expect(try park(4, 300, from: 3) == .emptied)
+        #expect(try park(5, 200, from: 0) == .stored)
+        let back = try claim(on: ClusterSession(app: "1", token: "t1"), "2.1", in: store)
+        #expect(back.outcome == .resumed && back.state.count == 400)
+        let lost = try claim(on: ClusterSession(app: "1", token: "t2"), "2.2", in: store)
+        #expect(lost.outcome == .resumed && lost.state.isEmpty)
+        // What is forgotten counts no longer.
+        let sessions = try store.call("HVALS", keys.sessions("1")).elements.map(\.text)
+        let length = sessions.filter { $0.contains("\n") }.map(\.utf8.count).reduce(0, +)
+        #expect(try store.call("HGET", keys.sessions("1"), "#").text == "\(length)")
+        try store.call("ZADD", keys.sessionExpiries("1"), "1", "1:t1", "1", "1:t3")
+        #expect(try claim(on: ClusterSession(app: "1", token: "u"), "3.1", in: store).outcome == .new)
+        #expect(try store.call("HEXISTS", keys.sessions("1"), "#2") == .integer(0))
     }
 }

@@ -16,7 +16,7 @@ public struct SessionHome: Sendable {
         /// Tell this connection that another one uses its token.
         case tellShared(SessionAddress, SocketID)
         /// Count that a limit was met.
-        case limitMet(Limit)
+        case limitMet(Limit, of: AppID)
     }
 
     /// The clocks of one moment.
@@ -142,7 +142,7 @@ public struct SessionHome: Sendable {
             if apps[app]?.mayPark(session.parkedByteCount, of: session.addressDigest) == false {
                 session.state = .parked(since: now, [])
                 session.mayLackCursors = true
-                effects = [.limitMet(.sessionBytes)]
+                effects = [.limitMet(.sessionBytes, of: app)]
             }
             apps[app]?.park(key, at: now)
             note(handover.address)
@@ -191,7 +191,7 @@ public struct SessionHome: Sendable {
         var effects: [Effect] = []
         let sessionsMax = max(1, settings.sessionsMax / shardCount)
         if sessions.sessions.count >= sessionsMax {
-            effects.append(.limitMet(.recoverySessions))
+            effects.append(.limitMet(.recoverySessions, of: claim.address.app))
             sessions.evicted(at: moment.now)
             let evicted = sessions.evict(for: claim.addressDigest, sessionsMax: sessionsMax)
             guard let evicted else {

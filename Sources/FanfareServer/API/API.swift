@@ -213,7 +213,7 @@ extension ShardCore {
         of app: App?,
         on stream: Stream?
     ) -> Response {
-        if let limit = error.limit { context.limitMet(limit) }
+        if let limit = error.limit { context.limitMet(limit, of: app?.id) }
         context.console?.refusals.count(error.status, of: app?.id)
         context.refused(of: app?.id, refusal(error, head, stream))
         return Response(refusal: error)

@@ -198,7 +198,7 @@ struct EventsAPI {
         _ publications: some Collection<Publication>,
         _ exchange: HTTPExchange
     ) {
-        core.context.limitMet(limit)
+        core.context.limitMet(limit, of: app.id)
         let response = refuse(core.refusal(of: limit), publications.flatMap(\.channels))
         let refusal = DelayedAnswer(response, on: exchange)
         core.context.reactor.schedule(after: ChannelService.refusalDelay, refusal)

@@ -65,7 +65,7 @@ extension ClusterHome {
         if announcement.serial != 0 {
             remote.position?.serial = announcement.serial
             let stream = channel?.home.stream ?? channels.state.streams.index(of: address)
-            if let stream { channels.keep(frame, except: except, in: stream) }
+            if let stream { channels.keep(frame, on: address, except: except, in: stream) }
         }
         guard let channel else { return }
         channels.distribute(frame, on: channel, at: address, except: except)

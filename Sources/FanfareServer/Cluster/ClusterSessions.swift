@@ -41,6 +41,8 @@ struct ClusterSessions {
         let parking: ClusterSession.Parking
         /// What is parked; `nil` for a session that two clients use.
         let session: StoredSession?
+        /// A digest of the client's address; 0 if it is not known.
+        let addressDigest: UInt32
     }
 
     /// What the reply to a call is for.

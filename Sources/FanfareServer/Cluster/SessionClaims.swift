@@ -61,14 +61,14 @@ extension ClusterHome {
             return startTimer(.claims, after: Self.retryInterval)
         }
         for _ in 0..<min(answer.forgottenCount, Self.reportedSessionsMax) {
-            context.limitMet(.recoverySessions)
+            context.limitMet(.recoverySessions, of: app.id)
         }
         switch answer.outcome {
         case .new:
             let mayLackCursors = !isNew(claim, answer, app)
             own(claim, SessionResumption(mayLackCursors: mayLackCursors))
         case .full:
-            context.limitMet(.recoverySessions)
+            context.limitMet(.recoverySessions, of: app.id)
             let full = SessionAnswer.full(
                 sessionsMax: app.recovery.sessionsMax,
                 mayLackCursors: !isNew(claim, answer, app)

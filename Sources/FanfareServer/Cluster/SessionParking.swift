@@ -32,6 +32,12 @@ extension ClusterHome {
         (app?.recovery.sessionAge ?? 0) * 1_000 + Int(SessionHome.clockTolerance)
     }
 
+    /// The most bytes of an app's sessions in one partition.
+    private func sessionBytesMax(of app: AppID) -> Int {
+        guard let app = context.registry.apps[app] else { return 0 }
+        return app.recovery.sessionBytesMax / settings.partitionCount
+    }
+
     /// Stores the cursors of a connection that has ended, or yields.
     func park(_ handover: SessionHandover) {
         let address = handover.address
@@ -57,7 +63,8 @@ extension ClusterHome {
                 address: address,
                 connection: owned.claim.connection,
                 parking: .park,
-                session: session
+                session: session,
+                addressDigest: owned.claim.addressDigest
             )
         )
     }
@@ -70,7 +77,8 @@ extension ClusterHome {
                 address: address,
                 connection: ClusterSession.Connection(socketID: "\(id)", openedAt: 0),
                 parking: .share,
-                session: nil
+                session: nil,
+                addressDigest: 0
             )
         )
     }
@@ -83,7 +91,9 @@ extension ClusterHome {
             of: write.connection,
             state ?? [],
             age: sessionAge(of: context.registry.apps[write.address.app]),
-            write.parking
+            write.parking,
+            byteCountMax: sessionBytesMax(of: write.address.app),
+            addressDigest: write.addressDigest
         )
         if send(call, to: index, as: .session(.write(write))) {
             sessions.unansweredWrites += 1
@@ -105,7 +115,9 @@ extension ClusterHome {
             of: owned.claim.connection,
             SessionState(session, since: since(of: address)).bytes,
             age: sessionAge(of: context.registry.apps[address.app]),
-            .checkpoint
+            .checkpoint,
+            byteCountMax: sessionBytesMax(of: address.app),
+            addressDigest: owned.claim.addressDigest
         )
         let isSent = send(
             call,
@@ -150,10 +162,14 @@ extension ClusterHome {
         case .checkpoint(let address, let id): kept(reply, address, of: id)
         case .write(let write):
             sessions.unansweredWrites -= 1
-            // Redis has no memory: until it has, the last checkpoint stays.
-            guard SessionParking(reply) == nil else { return }
-            sessions.writes.append(write)
-            startTimer(.writes, after: Self.renewalInterval)
+            switch SessionParking(reply) {
+            case .emptied: context.limitMet(.sessionBytes, of: write.address.app)
+            case .outdated, .stored, .passedOn, .restored: break
+            case nil:
+                // Redis has no memory: until it has, the last checkpoint stays.
+                sessions.writes.append(write)
+                startTimer(.writes, after: Self.renewalInterval)
+            }
         }
     }
 
@@ -166,6 +182,9 @@ extension ClusterHome {
             sessions.send(.yield(address, from: id, openedAt: 0), id)
         case .stored, .passedOn, .restored:
             sessions.owned[address]?.renewedAt = context.reactor.now
+        case .emptied:
+            sessions.owned[address]?.renewedAt = context.reactor.now
+            context.limitMet(.sessionBytes, of: address.app)
         case nil: sessions.owned[address]?.isDue = true
         }
     }

@@ -10,7 +10,8 @@ extension BrokerConsole {
     /// - Parameters:
     ///   - registry: The apps.
     ///   - settings: The settings of a shard, whose shares make up the limits without a value.
-    /// - Returns: A row for each limit; for a limit whose use is known, one for each app.
+    /// - Returns: A row for each limit; for a limit whose use is known, one for each app, for others one for each app that
+    ///   has met it.
     func limits(_ registry: AppRegistry, _ settings: ServerSettings) async -> Response {
         var usage = ShardUsage()
         for shard in shards { usage.add(await shard.usage) }
@@ -31,9 +32,16 @@ extension BrokerConsole {
         for row in LimitTable(configuration).rows {
             guard let limit = Limit(rawValue: row.name) else { continue }
             let count = counts[limit] ?? 0
+            let appCounts = limitHits.counts(of: limit)
             let uses = places.uses(of: limit)
-            if uses.isEmpty { writer.write(row, count: count, nil) }
-            for use in uses { writer.write(row, count: count, use) }
+            for use in uses {
+                writer.write(row, count: use.app.map { appCounts[$0] ?? 0 } ?? count, use)
+            }
+            guard uses.isEmpty else { continue }
+            for (app, count) in appCounts.sorted(by: { $0.key.text < $1.key.text }) {
+                writer.write(row, count: count, of: app)
+            }
+            if appCounts.isEmpty { writer.write(row, count: count) }
         }
         writer.endArray()
         writer.endObject()
@@ -63,12 +71,17 @@ extension BrokerConsole {
 }
 
 extension JSONWriter {
-    fileprivate mutating func write(_ row: LimitTable.Row, count: Int, _ use: LimitUsage.Use?) {
+    fileprivate mutating func write(
+        _ row: LimitTable.Row,
+        count: Int,
+        _ use: LimitUsage.Use? = nil,
+        of app: AppID? = nil
+    ) {
         beginObject()
         members([
             ("limit", row.name), ("key", row.key), ("value", row.value),
             ("consequence", row.consequence), ("audience", row.audience.rawValue),
-            ("app", use?.app?.text),
+            ("app", (use?.app ?? app)?.text),
         ])
         members([("count", count), ("used", use?.used), ("max", use?.max)])
         name("isBytes")

@@ -103,7 +103,9 @@ final class Gateway {
             }
             return connection
         } catch {
-            if let limit = error.limit { core.context.limitMet(limit) }
+            if let limit = error.limit {
+                core.context.limitMet(limit, of: (try? app(head, stream))?.id)
+            }
             report(error, head, stream)
             FrameEncoder.append(.text, to: &output) {
                 ServerMessage.error(code: error.code, message: error.message).append(to: &$0)

@@ -17,6 +17,9 @@ struct LimitRule {
         LimitRule("apps.N." + key, consequence)
     }
 
+    /// Whether the limit is one of each app.
+    var isOfApp: Bool { key.hasPrefix("apps.N.") }
+
     fileprivate static func process(_ key: String, _ consequence: String) -> LimitRule {
         LimitRule("limits." + key, consequence)
     }

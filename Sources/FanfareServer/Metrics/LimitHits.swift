@@ -18,6 +18,8 @@ final class LimitHits: Sendable {
         let totalCount = Atomic(0)
         /// The time of the next possible log message, in nanoseconds.
         let nextLogTime = Atomic<Int64>(.min)
+        /// The number of hits of each app since the start.
+        let appCounts = Mutex<[AppID: Int]>([:])
 
         init(_ counter: Counter) { self.counter = counter }
     }
@@ -51,17 +53,30 @@ final class LimitHits: Sendable {
         }
     }
 
+    /// The hits of a limit by each app since the start; of a limit that is not of an app none.
+    func counts(of limit: Limit) -> [AppID: Int] {
+        meters[limit]?.appCounts.withLock(\.self) ?? [:]
+    }
+
     /// Counts hits of a limit.
     ///
     /// - Parameters:
     ///   - limit: The limit.
+    ///   - app: The app, if the limit is one of an app, and that is known.
     ///   - count: The number of hits.
     ///   - consequence: The effect, if it differs from the limit's rule; for the log.
-    func record(_ limit: Limit, count: Int = 1, consequence: String? = nil) {
+    func record(
+        _ limit: Limit,
+        of app: AppID? = nil,
+        count: Int = 1,
+        consequence: String? = nil
+    ) {
         guard let meter = meters[limit] else { return }
         meter.counter.increment(by: count)
         meter.unloggedCount.add(count, ordering: .relaxed)
         meter.totalCount.add(count, ordering: .relaxed)
+        let app = limit.rule.isOfApp ? app : nil
+        if let app { meter.appCounts.withLock { $0[app, default: 0] += count } }
         let now = MonotonicTime.current.nanoseconds
         let nextLogTime = meter.nextLogTime.load(ordering: .relaxed)
         guard now >= nextLogTime,
@@ -71,21 +86,24 @@ final class LimitHits: Sendable {
                 ordering: .relaxed
             ).exchanged
         else { return }
+        var metadata: Logger.Metadata = [
+            "limit": "\(limit.rawValue)", "key": "\(limit.rule.key)",
+            "times": "\(meter.unloggedCount.exchange(0, ordering: .relaxed))",
+        ]
+        // The app of this hit; the others may be those of other apps.
+        if let app { metadata["app"] = "\(app.text)" }
         log.notice(
             "limit reached: \(consequence ?? limit.rule.consequence)",
-            metadata: [
-                "limit": "\(limit.rawValue)", "key": "\(limit.rule.key)",
-                "times": "\(meter.unloggedCount.exchange(0, ordering: .relaxed))",
-            ]
+            metadata: metadata
         )
     }
 }
 
 extension LimitHits: BrokerObserver {
-    func observedKinds(of app: AppID?) -> BrokerEventKinds { app == nil ? .limits : [] }
+    func observedKinds(of app: AppID?) -> BrokerEventKinds { .limits }
 
     func observe(_ event: BrokerEvent, of app: AppID?) {
         guard case .limitMet(let limit, let count, let consequence) = event else { return }
-        record(limit, count: count, consequence: consequence)
+        record(limit, of: app, count: count, consequence: consequence)
     }
 }

@@ -196,11 +196,13 @@ package final class ShardContext {
     ///
     /// - Parameters:
     ///   - limit: The limit.
+    ///   - app: The app, if the limit is one of an app, and that is known.
     ///   - consequence: The effect, if it differs from the limit's rule.
-    func limitMet(_ limit: Limit, consequence: String? = nil) {
+    func limitMet(_ limit: Limit, of app: AppID? = nil, consequence: String? = nil) {
         observers.notify(
             .limits,
-            of: nil,
+            // A removed app has no observers, and may still have connections.
+            of: app.flatMap { registry.apps[$0]?.id },
             .limitMet(limit, count: 1, consequence: consequence)
         )
     }

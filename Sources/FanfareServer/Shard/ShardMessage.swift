@@ -85,16 +85,26 @@ package enum ShardMessage: Sendable {
 
 /// A connection's request for a subscription.
 package struct SubscriptionRequest: Sendable {
-    /// The connection's shard.
-    var shard: Int
     /// The connection, which may have closed when the answer arrives.
     package var socketID: SocketID
     /// The number of the request in the session.
     var number: UInt32
     /// A digest of the client's address; 0 if it is not known.
-    var addressDigest: UInt32 = 0
+    var addressDigest: UInt32
+    /// The index of the connection's shard; four bytes, so that a ``ShardMessage`` has room for its case.
+    private let shardIndex: UInt32
     /// The read of the archive whose messages the grant has; its memory counts until they are queued.
     var read: ArchiveRead?
+
+    /// The connection's shard.
+    var shard: Int { Int(shardIndex) }
+
+    init(shard: Int, socketID: SocketID, number: UInt32, addressDigest: UInt32 = 0) {
+        self.socketID = socketID
+        self.number = number
+        self.addressDigest = addressDigest
+        shardIndex = UInt32(shard)
+    }
 }
 
 /// A message between shards about users.

@@ -96,13 +96,17 @@ extension PartitionCalls {
     ///   - state: The state.
     ///   - age: How long a session is kept, in milliseconds.
     ///   - parking: Whether the ownership ends.
+    ///   - byteCountMax: The most bytes of the app's sessions in this partition; once half are taken, an address has a quarter.
+    ///   - addressDigest: A digest of the client's address; 0 if it is not known.
     /// - Returns: The call; the reply is a ``SessionParking``.
     public func park(
         _ session: ClusterSession,
         of connection: ClusterSession.Connection,
         _ state: [UInt8],
         age: Int,
-        _ parking: ClusterSession.Parking
+        _ parking: ClusterSession.Parking,
+        byteCountMax: Int = 1 << 40,
+        addressDigest: UInt32 = 0
     ) -> ScriptCall {
         ScriptCall(
             scripts.park,
@@ -110,6 +114,7 @@ extension PartitionCalls {
             [
                 .text(node), .text(session.text), .text(connection.socketID), .bytes(state),
                 .number(age), .text(parking.rawValue), .number(Int(connection.openedAt)),
+                .number(byteCountMax), addressDigest == 0 ? .text("") : .number(Int(addressDigest)),
             ]
         )
     }

@@ -68,6 +68,8 @@ public enum SessionParking: Int64, Sendable {
     case passedOn = 2
     /// The state is stored, although the session was not known: it was forgotten, or lost with Redis's data.
     case restored = 3
+    /// One of these, with an empty state: it would exceed the most bytes of all sessions.
+    case emptied = 4
 
     /// Reads a reply; nil for another form.
     public init?(_ reply: borrowing RESPView) {

@@ -113,7 +113,7 @@ func text(_ effects: [SessionHome.Effect]) -> [String] {
             "\(id.first) full" + (mayLackCursors ? " unknown" : "")
         case .requestYield(_, let id, let opened): "\(id.first) yields at \(opened / 1_000_000_000)"
         case .tellShared(_, let id): "\(id.first) told shared"
-        case .limitMet(let limit): "\(limit)"
+        case .limitMet(let limit, _): "\(limit)"
         }
     }
 }

@@ -199,6 +199,8 @@ import Webhooks
             let (client, _) = try await broker.subscribed(to: "cache-news")
             #expect(try await broker.trigger("e", "1", on: "cache-news").status == 200)
             try await broker.expectRefusal(4004)
+            let long = String(repeating: "x", count: 200_000)
+            #expect(try await broker.trigger("e", long, on: "a").status == 413)
             let rows = try await answer(console, "limits", as: Limits.self).limits
             #expect(Set(rows.map(\.limit)) == Set(LimitTable(Configuration()).rows.map(\.name)))
             func row(_ name: String) -> Limits.Row? { rows.first { $0.limit == name } }
@@ -206,6 +208,9 @@ import Webhooks
             let app = row("app_connections")
             #expect(app?.used == 1 && app?.max == 1 && app?.count == 1 && app?.app == "1")
             #expect(row("cached_events")?.used == 1)
+            // Whose limit it is, is known even if its use is not.
+            #expect(row("event_data_length")?.app == "1" && row("event_data_length")?.count == 1)
+            #expect(row("members")?.app == nil && row("members")?.count == 0)
             let queued = row("queued_bytes_total")
             #expect(queued?.used == 0 && queued?.isBytes == true)
             let length = row("message_length")

@@ -74,18 +74,20 @@ import Testing
             $0.apps[0].recovery.sessionBytesMax = 64 << 10
         } _: { broker in
             await broker.knowsAllSessions()
-            let (large, small) = (StockWire.token(), StockWire.token())
+            let (large, small) = (StockWire.token(in: 120), StockWire.token(in: 120))
+            // Redis counts the bytes of the record, memory more: 400 of these exceed the limit in both.
+            func name(_ number: Int) -> String { String(repeating: "a", count: 160) + "\(number)" }
             let ann = "X-Forwarded-For: 192.0.2.1\r\n"
             for (token, count) in [(small, 2), (large, 400)] {
                 let client = try await StockWire(broker, token, fields: ann)
-                for number in 0..<count { _ = try await client.subscribe(to: "a\(number)") }
+                for number in 0..<count { _ = try await client.subscribe(to: name(number)) }
                 try await client.cut(broker)
             }
-            try await eventually { await broker.hits(.sessionBytes) == 1 }
+            try await eventually { await broker.hits(.sessionBytes) > 0 }
             let back = try await StockWire(broker, small, fields: ann)
-            #expect(try await back.subscribe(to: "a0").contains(#""recovered":true"#))
+            #expect(try await back.subscribe(to: name(0)).contains(#""recovered":true"#))
             let gone = try await StockWire(broker, large, fields: ann)
-            #expect(try await gone.subscribe(to: "a0") == #"{"recovered":false}"#)
+            #expect(try await gone.subscribe(to: name(0)) == #"{"recovered":false}"#)
             #expect(try await gone.events(1) == [#"pusher:gap {"reason":"unknown_session"}"#])
         }
     }

@@ -32,7 +32,7 @@ struct BrokerVariant: Sendable {
             configuration.cluster.engine = .redis
             configuration.cluster.node = "node"
             // These limits are divided among the partitions.
-            let isDivided = limit == .cachedEvents || limit == .recoverySessions
+            let isDivided = [.cachedEvents, .recoverySessions, .sessionBytes].contains(limit)
             configuration.cluster.partitions = isDivided ? 1 : 8
             configuration.cluster.redis.urls = [redis]
         }

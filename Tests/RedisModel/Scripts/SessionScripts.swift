@@ -6,18 +6,25 @@ extension ScriptRun {
         var owner: ByteString
         /// The connection that is to follow; empty for none.
         var heir: ByteString
+        /// A digest of the client's address; empty if it is not known.
+        var address: ByteString
         var state: ByteString
 
-        init(owner: ByteString, heir: ByteString = "", state: ByteString = "") {
-            (self.owner, self.heir, self.state) = (owner, heir, state)
+        init(
+            owner: ByteString,
+            heir: ByteString = "",
+            address: ByteString = "",
+            state: ByteString = ""
+        ) {
+            (self.owner, self.heir, self.address, self.state) = (owner, heir, address, state)
         }
 
         init(_ text: ByteString) {
-            let lines = text.parts(3, by: "\n")
-            self.init(owner: lines[0], heir: lines[1], state: lines[2])
+            let lines = text.parts(4, by: "\n")
+            self.init(owner: lines[0], heir: lines[1], address: lines[2], state: lines[3])
         }
 
-        var text: ByteString { "\(owner)\n\(heir)\n\(state)" }
+        var text: ByteString { "\(owner)\n\(heir)\n\(address)\n\(state)" }
     }
 
     /// A connection, `NODE SOCKET OPENED`.
@@ -33,12 +40,26 @@ extension ScriptRun {
         }
     }
 
+    private func length(ofAddress address: ByteString) -> Int64 {
+        data[hash: keys[0]]["#\(address)"]?.integer ?? 0
+    }
+
+    private mutating func count(_ text: ByteString, _ sign: Int64) {
+        for address in Set(["", Session(text).address]) {
+            let sum = length(ofAddress: address) + sign * Int64(text.count)
+            data[hash: keys[0]]["#\(address)"] = sum > 0 ? ByteString(sum) : nil
+        }
+    }
+
     private mutating func store(_ session: Session, as name: ByteString, for age: Int64) {
+        if let former = data[hash: keys[0]][name] { count(former, -1) }
+        count(session.text, 1)
         data[hash: keys[0]][name] = session.text
         data[sorted: keys[1]][name] = time + age
     }
 
     private mutating func forget(_ name: ByteString) {
+        if let value = data[hash: keys[0]][name] { count(value, -1) }
         data[hash: keys[0]][name] = nil
         data[sorted: keys[1]][name] = nil
     }
@@ -87,7 +108,7 @@ extension ScriptRun {
             return reply("new", forgotten: forgotten, last: last)
         }
         if found.owner == "shared" {
-            store(Session(owner: "shared"), as: name, for: age)
+            store(Session(owner: "shared", address: found.address), as: name, for: age)
             return reply("shared")
         }
         let isHeirOther = !found.heir.isEmpty && found.heir != me
@@ -96,14 +117,20 @@ extension ScriptRun {
             if owner.node == node, opened < owner.opened { return reply("superseded") }
             if !takes, data[sorted: nodes][owner.node] != nil {
                 if isHeirOther { notify(inbox, found.heir, "superseded", name) }
-                store(Session(owner: found.owner, heir: me, state: found.state), as: name, for: age)
+                var awaited = found
+                awaited.heir = me
+                store(awaited, as: name, for: age)
                 notify(inbox, found.owner, "yield", name, " \(arguments[7])")
                 return reply("awaited")
             }
             outcome = "checkpoint"
         }
         if isHeirOther { notify(inbox, found.heir, "superseded", name) }
-        store(Session(owner: me, state: found.state), as: name, for: age)
+        store(
+            Session(owner: me, address: found.address, state: found.state),
+            as: name,
+            for: age
+        )
         return reply(outcome, found.state)
     }
 
@@ -116,29 +143,48 @@ extension ScriptRun {
 
     mutating func park() -> RESPValue {
         let inbox = keys[2]
-        let (node, name, socket, state) = (arguments[0], arguments[1], arguments[2], arguments[3])
-        let (age, how) = (number(4), arguments[5])
+        let (node, name, socket) = (arguments[0], arguments[1], arguments[2])
+        let (age, how, address) = (number(4), arguments[5], arguments[8])
         let me: ByteString = "\(node) \(socket) \(arguments[6])"
+        let isWhole = fits(arguments[3], name, address)
+        let state: ByteString = isWhole ? arguments[3] : ""
 
         guard let found = data[hash: keys[0]][name].map({ Session($0) }) else {
             guard how != "share" else { return .integer(0) }
-            store(Session(owner: how == "park" ? "-" : me, state: state), as: name, for: age)
-            return .integer(3)
+            let owner = how == "park" ? "-" : me
+            store(Session(owner: owner, address: address, state: state), as: name, for: age)
+            return .integer(isWhole ? 3 : 4)
         }
         if how == "share" {
             notify(inbox, found.owner, "shared", name)
             notify(inbox, found.heir, "shared", name)
-            store(Session(owner: "shared"), as: name, for: age)
+            store(Session(owner: "shared", address: found.address), as: name, for: age)
             return .integer(1)
         }
         guard found.owner == me else { return .integer(0) }
         if how == "checkpoint" {
-            store(Session(owner: found.owner, heir: found.heir, state: state), as: name, for: age)
-            return .integer(1)
+            store(
+                Session(owner: me, heir: found.heir, address: address, state: state),
+                as: name,
+                for: age
+            )
+            return .integer(isWhole ? 1 : 4)
         }
-        let hasHeir = !found.heir.isEmpty
-        store(Session(owner: hasHeir ? found.heir : "-", state: state), as: name, for: age)
+        let owner = found.heir.isEmpty ? "-" : found.heir
+        store(Session(owner: owner, address: address, state: state), as: name, for: age)
         notify(inbox, found.heir, "yielded", name, " \(state)")
-        return .integer(hasHeir ? 2 : 1)
+        guard isWhole else { return .integer(4) }
+        return .integer(found.heir.isEmpty ? 1 : 2)
+    }
+
+    /// Whether a session may have the state of a call of `park`.
+    private func fits(_ state: ByteString, _ name: ByteString, _ address: ByteString) -> Bool {
+        let (value, most) = (data[hash: keys[0]][name], number(7))
+        let former = Int64(value?.count ?? 0)
+        let sum = length(ofAddress: "") - former + Int64(state.count)
+        guard sum <= most, !address.isEmpty, sum * 2 > most else { return sum <= most }
+        let isOfAddress = value.map { Session($0).address } == address
+        let own = length(ofAddress: address) - (isOfAddress ? former : 0)
+        return (own + Int64(state.count)) * 4 <= most
     }
 }

@@ -170,7 +170,7 @@ import Testing
             "count": "0 1", "join": "0 1 2 FENCED DETACHED", "leave": "0 1 2 FENCED",
             "reap": "0 1 ALIVE", "user": "0 1 FENCED ALIVE", "watch": "0 1", "terminate": "9",
             "offline": "0 1", "claim": "new full resumed checkpoint awaited superseded shared",
-            "park": "0 1 2 3", "settle": "0 1",
+            "park": "0 1 2 3 4", "settle": "0 1",
         ].flatMap { name, outcomes in outcomes.split(separator: " ").map { "\(name) \($0)" } }
     )
 }

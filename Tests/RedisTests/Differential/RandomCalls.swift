@@ -323,6 +323,8 @@ struct RandomCalls {
             )
         }
         let state = Array("state\n\(number(0..<100))".utf8)
+        let byteCountMax = isTrue(80) ? 1 << 30 : number(0..<200)
+        let digest = UInt32(number(0..<3))
         let parking = one(of: [ClusterSession.Parking.park, .park, .park, .checkpoint, .share])
         // Mostly by the owner.
         let sessions = data[hash: ByteString(keys.sessions(session.app).description)]
@@ -333,14 +335,30 @@ struct RandomCalls {
                 socketID: socket,
                 openedAt: Int64(number(0..<3))
             )
-            return calls.park(session, of: connection, state, age: 600_000, parking)
+            return calls.park(
+                session,
+                of: connection,
+                state,
+                age: 600_000,
+                parking,
+                byteCountMax: byteCountMax,
+                addressDigest: digest
+            )
         }
         let connection = ClusterSession.Connection(
             socketID: String(words[1]),
             openedAt: Int64(words[2]) ?? 0
         )
         return PartitionCalls(node: String(words[0]), keys: keys, scripts: scripts)
-            .park(session, of: connection, state, age: 600_000, parking)
+            .park(
+                session,
+                of: connection,
+                state,
+                age: 600_000,
+                parking,
+                byteCountMax: byteCountMax,
+                addressDigest: digest
+            )
     }
 
     private mutating func leader(_ calls: PartitionCalls, _ data: Keyspace) -> Call {

@@ -119,7 +119,7 @@ final class ChannelService: TimerTarget {
                 if event == .vacated { table.becameVacant(address) }
                 guard cluster?.reports(event, at: address) != false else { continue }
                 context.notify(event.kind, on: address, event)
-            case .limitMet(let limit): context.limitMet(limit)
+            case .limitMet(let limit): context.limitMet(limit, of: address.app)
             }
         }
         startTimers()

@@ -177,7 +177,7 @@ extension ChannelService: ChannelBacklogDelegate {
     func expireTriggers() {
         for backlog in backlogs.values {
             for origin in backlog.removeExpired(at: context.reactor.now) {
-                context.limitMet(.triggerTime)
+                context.limitMet(.triggerTime, of: backlog.address.app)
                 settle(origin, .refused(.triggerTime))
             }
             if let channel = table[backlog.address], channel.backlog === backlog {

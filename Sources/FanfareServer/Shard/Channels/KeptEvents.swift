@@ -62,7 +62,7 @@ extension ChannelService {
         guard let channel else {
             guard !context.faults.contains(.skipsVacantStreams) else { return nil }
             let stream = state.stream(ofVacant: address, app, at: context.milliseconds)
-            reportInsertionLimit()
+            reportInsertionLimit(of: address.app)
             startTimers()
             return stream
         }
@@ -75,7 +75,7 @@ extension ChannelService {
     func openStream(at address: ChannelAddress) -> Int? {
         let (app, now) = (context.registry.apps[address.app], context.milliseconds)
         defer {
-            reportInsertionLimit()
+            reportInsertionLimit(of: address.app)
             startTimers()
         }
         guard let channel = table[address], !channel.home.isVacant else {
@@ -86,21 +86,28 @@ extension ChannelService {
     }
 
     /// Counts that a stream was forgotten for a new one.
-    private func reportInsertionLimit() {
-        if let limit = state.takeInsertionLimit() { context.limitMet(limit) }
+    private func reportInsertionLimit(of app: AppID) {
+        if let limit = state.takeInsertionLimit() { context.limitMet(limit, of: app) }
     }
 
     /// At the home: keeps a numbered message.
     ///
     /// - Parameters:
     ///   - frame: The frame.
+    ///   - address: The channel.
     ///   - except: A connection that does not get it.
     ///   - stream: The index of the stream.
     ///   - time: When it got its number; `nil` for now.
-    func keep(_ frame: EventFrame, except: SocketID?, in stream: Int, at time: Int64? = nil) {
+    func keep(
+        _ frame: EventFrame,
+        on address: ChannelAddress,
+        except: SocketID?,
+        in stream: Int,
+        at time: Int64? = nil
+    ) {
         let now = time ?? context.milliseconds
         if let limit = state.keep(frame.bytes, except: except, in: stream, at: now) {
-            context.limitMet(limit)
+            context.limitMet(limit, of: address.app)
         }
     }
 

@@ -166,7 +166,9 @@ extension ChannelService {
             cache(publication, in: stream, on: channel, at: address)
         }
         if let frame {
-            if let stream { keep(frame, except: publication.except, in: stream, at: time) }
+            if let stream {
+                keep(frame, on: address, except: publication.except, in: stream, at: time)
+            }
             if let channel {
                 distribute(frame, on: channel, at: address, except: publication.except)
             }
@@ -244,7 +246,9 @@ extension ChannelService {
             on: address,
             .clientEvent(event, sender: author.socketID, userID: author.user)
         )
-        if let stream { keep(frame, except: author.socketID, in: stream, at: time) }
+        if let stream {
+            keep(frame, on: address, except: author.socketID, in: stream, at: time)
+        }
         if let channel {
             distribute(
                 frame,

@@ -115,7 +115,7 @@ final class Connection: StreamDelegate {
                 effort += changes * Self.membershipEffort
             }
         } catch {
-            if let limit = error.limit { context.limitMet(limit) }
+            if let limit = error.limit { context.limitMet(limit, of: app.id) }
             close(error.closeCode, reason: error.description)
         }
         if endpoint.hasIncompleteMessage { holdIncompleteMessage() }
@@ -197,7 +197,7 @@ final class Connection: StreamDelegate {
         case .unwatch(let users): delegate.connection(self, unwatches: users)
         case .slowDown: slowDown()
         case .claimQuota: startCountingTowardsQuota()
-        case .limitMet(let limit): context.limitMet(limit)
+        case .limitMet(let limit): context.limitMet(limit, of: app.id)
         case .close(let code, let message): close(code, message: message)
         }
     }
@@ -213,6 +213,7 @@ final class Connection: StreamDelegate {
         context.reactor.schedule(after: Session.signatureDelay, self, tag: Self.slowedTag)
         context.limitMet(
             .faultRate,
+            of: app.id,
             consequence: "refused signatures: the client's next message is read after 50 ms"
         )
     }
@@ -221,7 +222,7 @@ final class Connection: StreamDelegate {
 
     private func publish(_ event: ClientEvent, on channel: ChannelName) {
         guard let limit = delegate.connection(self, publishes: event, on: channel) else { return }
-        context.limitMet(limit)
+        context.limitMet(limit, of: app.id)
         let message =
             "Client event rejected - the broker has more events than it can relay: "
             + "try again in a second"
@@ -342,7 +343,7 @@ final class Connection: StreamDelegate {
         delegate.connectionIsAuthorized(self)
         countsTowardsQuota = app.quota.take()
         if !countsTowardsQuota {
-            context.limitMet(.appConnections)
+            context.limitMet(.appConnections, of: app.id)
             close(.overConnectionQuota, message: PusherCode.overConnectionQuota.message)
         }
     }
@@ -383,7 +384,7 @@ final class Connection: StreamDelegate {
             let empty: [UInt8] = []
             write(endpoint.ping(empty.span))
         case .close:
-            context.limitMet(.pongTime)
+            context.limitMet(.pongTime, of: app.id)
             close(.pongNotReceived, message: "Pong reply not received")
         }
     }
@@ -438,7 +439,7 @@ final class Connection: StreamDelegate {
         // The queue of a reader this slow is out of date. The code makes the client reconnect, and nothing after the
         // gap is sent, so no message is lost without the client's knowledge.
         let message = "The connection reads too slowly: its queue is full"
-        context.limitMet(.queuedBytes)
+        context.limitMet(.queuedBytes, of: app.id)
         reportDroppedQueue()
         close(.overCapacity, message: message, droppingQueue: true)
     }
@@ -455,7 +456,7 @@ final class Connection: StreamDelegate {
 
     func streamExceededBudget(_ stream: Stream, _ budget: MemoryBudget) {
         let isTotal = budget === context.reactor.queueBudget
-        context.limitMet(isTotal ? .queuedBytesTotal : .appQueuedBytes)
+        context.limitMet(isTotal ? .queuedBytesTotal : .appQueuedBytes, of: app.id)
         reportDroppedQueue()
         let message = "The connection reads too slowly, and the memory of all queues is used up"
         close(.overCapacity, message: message, droppingQueue: true)
@@ -482,7 +483,7 @@ extension Connection: TimerTarget {
         }
         guard !isClosing, !countsTowardsQuota else { return }
         guard let seconds = app.features.authorizationTimeout else { return waiveAuthorization() }
-        context.limitMet(.authorizationTime)
+        context.limitMet(.authorizationTime, of: app.id)
         close(
             .unauthorized,
             message: "Not authorized within \(seconds) seconds: sign in, or subscribe to a private "

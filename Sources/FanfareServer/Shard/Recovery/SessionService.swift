@@ -118,7 +118,7 @@ final class SessionService: TimerTarget {
                 guard connection.checkLife() else { continue }
                 entry.isAsked = true
             } else if now - entry.since >= Self.checkTimeout {
-                context.limitMet(.pongTime)
+                context.limitMet(.pongTime, of: connection.app.id)
                 connection.close(.pongNotReceived, message: "Pong reply not received")
                 continue
             }
@@ -186,7 +186,7 @@ final class SessionService: TimerTarget {
                 send(message, toShardOf: socketID)
             case .tellShared(let address, let socketID):
                 send(.share(address, socketID), toShardOf: socketID)
-            case .limitMet(let limit): context.limitMet(limit)
+            case .limitMet(let limit, let app): context.limitMet(limit, of: app)
             }
         }
         startTimers()

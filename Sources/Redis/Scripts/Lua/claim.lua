@@ -26,6 +26,8 @@ local age, countMax, takes = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7] == '1
 
 local time = now()
 local function forget(other)
+    local value = redis.call('HGET', keys.sessions, other)
+    if value then count(keys, value, -1) end
     redis.call('HDEL', keys.sessions, other)
     redis.call('ZREM', keys.expiries, other)
 end
@@ -55,14 +57,14 @@ if not value then
         if not forgetOne() then return { 'full', '', forgotten, last } end
         forgotten = forgotten + 1
     end
-    writeSession(keys, session, me, '', '', time + age)
+    writeSession(keys, session, false, me, '', '', '', time + age)
     return { 'new', '', forgotten, last }
 end
 
-local owner, heir, state = readSession(value)
+local owner, heir, address, state = readSession(value)
 local outcome = 'resumed'
 if owner == 'shared' then
-    writeSession(keys, session, owner, '', '', time + age)
+    writeSession(keys, session, value, owner, '', address, '', time + age)
     return { 'shared', '', 0, 0 }
 elseif owner ~= '-' and owner ~= me then
     local ownerNode, _, ownerOpened = readConnection(owner)
@@ -71,12 +73,12 @@ elseif owner ~= '-' and owner ~= me then
     end
     if not takes and redis.call('ZSCORE', keys.nodes, ownerNode) then
         if heir ~= '' and heir ~= me then notify(keys, heir, 'superseded', session, '') end
-        writeSession(keys, session, owner, me, state, time + age)
+        writeSession(keys, session, value, owner, me, address, state, time + age)
         notify(keys, owner, 'yield', session, ' ' .. ARGV[8])
         return { 'awaited', '', 0, 0 }
     end
     outcome = 'checkpoint'
 end
 if heir ~= '' and heir ~= me then notify(keys, heir, 'superseded', session, '') end
-writeSession(keys, session, me, '', state, time + age)
+writeSession(keys, session, value, me, '', address, state, time + age)
 return { outcome, state, 0, 0 }
