@@ -22,7 +22,7 @@ import Testing
                     + "key=limits.connections_max limit=connections times=1",
                 "notice limit reached: pusher:subscription_error; counts as a faulty message "
                     + "app=1 key=apps.N.members_max limit=members times=7",
-                "notice limit reached: the longest queues go, their readers are closed with 4100 "
+                "notice limit reached: the same for all apps (none: a quarter of the memory) "
                     + "key=limits.queued_bytes_total_max limit=queued_bytes_total times=1",
             ]
         )
