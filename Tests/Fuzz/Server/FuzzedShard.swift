@@ -165,6 +165,12 @@ final class FuzzedShard {
 
     func add(_ edit: FuzzedRedis.Edit) { redis?.add(edit) }
 
+    /// Lets everything be as it is from now on, for longer than any pause after a loss of Redis.
+    func calmDown() {
+        redis?.removeEdits()
+        for _ in 0..<10 { advance(5_000) }
+    }
+
     /// Runs turns until there is nothing to do.
     private func work() {
         var idleTurns = 0

@@ -19,8 +19,7 @@ enum ShardFuzzing {
             try operate(shard, &choices)
             count += 1
         }
-        // Beyond every pause after a loss of Redis.
-        for _ in 0..<10 { shard.advance(5_000) }
+        shard.calmDown()
         let status = try shard.request("GET", "/live", isSigned: false)
         try expect(status == 200, "/live: \(status.map(String.init) ?? "no answer")")
         try expect((try? shard.connect()) == true, "no greeting for the last client")
