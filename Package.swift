@@ -437,7 +437,7 @@ let package = Package(
             name: "ServerFuzzTargets",
             dependencies: [
                 "FuzzTargets", "FanfareServer", "Simulation", "RedisModel", "Redis", "RESP", "Net",
-                "Archive", "Broker", "Digests", "PusherProtocol", "WebSocket",
+                "Archive", "Broker", "Digests", "PusherProtocol", "SQLite", "WebSocket",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/Fuzz/Server",

@@ -46,7 +46,8 @@ package struct Spool: Sendable {
         try await Self.onThread { try writeFile(state) }
     }
 
-    private func writeFile(_ state: SpooledState) throws {
+    /// Writes a state on the calling thread, as ``write(_:)`` does.
+    package func writeFile(_ state: SpooledState) throws {
         remove(unfinished)
         makePrivateFile(at: unfinished)
         let connection = try SQLiteConnection(path: unfinished, busyTimeout: 0)
@@ -124,7 +125,8 @@ package struct Spool: Sendable {
         try await Self.onThread { try takeFile() }
     }
 
-    private func takeFile() throws -> SpooledState {
+    /// Reads and deletes the file on the calling thread, as ``take()`` does.
+    package func takeFile() throws -> SpooledState {
         remove(unfinished)
         let taken = path + ".taken"
         remove(taken)

@@ -127,6 +127,7 @@ import Testing
     func variablesOfOthersAreLeftAlone(name: String, value: String) throws {
         let configuration = try Configuration.load(file: nil, environment: [name: value])
         #expect(configuration == .development)
+        #expect(Configuration.warnings(of: [name: value]).isEmpty)
     }
 
     @Test(

@@ -1,6 +1,7 @@
 import HTTP1
-import HTTPServer
 import Testing
+
+@testable import HTTPServer
 
 @Suite("The end of connections", .timeLimit(.minutes(1))) struct ClosingTests {
     @Test(
@@ -167,6 +168,31 @@ import Testing
             #expect(last.connection == "close")
             #expect(last.keepAlive == nil)
             #expect(try used.receiveToEnd().isEmpty)
+        }
+    }
+
+    @Test(
+        "The announced time is shorter than the idle timeout",
+        arguments: [(75, 70), (30, 28), (10, 9), (2, 1), (1, 1)] as [(Int64, Int64)]
+    )
+    func announces(idle: Int64, announced: Int64) {
+        let timeouts = HTTPTimeouts(idle: .seconds(idle), grace: .seconds(5))
+        #expect(timeouts.announcedSeconds == announced)
+        #expect(HTTPTimeouts(idle: .seconds(idle)).announcedSeconds == nil)
+    }
+
+    @Test(
+        "A client that ends its side without an answer keeps its connection for the closing timeout"
+    )
+    func givesUpWithItsClient() async throws {
+        let timeouts = HTTPTimeouts(closing: .milliseconds(100), answer: .seconds(3_600))
+        try await withServer(timeouts: timeouts) { port in
+            let peer = try Peer(port: port)
+            try peer.send(get("/later?1"))
+            let other = try Peer(port: port)
+            try waitUntil("1", other, "/waiting")
+            peer.endSending()
+            #expect(try peer.receiveToEnd().isEmpty)
         }
     }
 

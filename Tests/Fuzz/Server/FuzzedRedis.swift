@@ -52,6 +52,9 @@ final class FuzzedRedis: RedisDialer {
 
     func add(_ edit: Edit) { edits.append(edit) }
 
+    /// Drops the changes that no reply has met.
+    func removeEdits() { edits = [] }
+
     func advance(to time: Int64) { send(model.advance(to: time).outputs) }
 
     func dial(_ server: DialedServer, shard: Int) throws(SystemError) -> FileDescriptor {

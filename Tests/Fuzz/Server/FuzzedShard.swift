@@ -12,9 +12,15 @@ import Simulation
 /// A broker of one shard with a client, which takes turns while it has work.
 final class FuzzedShard {
     private static let silence = Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() }
-    private static let startTime: Int64 = 1_700_000_000
+    static let startTime: Int64 = 1_700_000_000
 
-    private final class Clock {
+    /// Where messages are kept.
+    enum Store {
+        case memory, redis, file
+    }
+
+    private final class Clock: @unchecked Sendable {
+        // SAFETY: the whole shard has one thread.
         var milliseconds: Int64 = 0
         /// How far the wall clock has jumped, in seconds.
         var jump: Int64 = 0
@@ -22,8 +28,10 @@ final class FuzzedShard {
     }
 
     private let clock = Clock()
-    private let broker: SimulatedBroker
+    private let settings: (configuration: Configuration, cluster: ClusterSettings?)
+    private var broker: SimulatedBroker
     private let redis: FuzzedRedis?
+    let file: FuzzedFile?
     private var client: Pipe?
     private var received: [UInt8] = []
     private(set) var socketID = "1.1"
@@ -32,36 +40,62 @@ final class FuzzedShard {
 
     /// Creates a broker without a client.
     ///
-    /// - Parameter isClustered: Whether messages are kept by Redis.
+    /// - Parameter store: Where messages are kept; in a file, those of private channels are in memory.
     /// - Throws: The failed call.
-    init(isClustered: Bool) throws {
+    init(_ store: Store) throws {
+        settings = try Self.settings(store)
+        let clock = clock
+        redis = store == .redis ? FuzzedRedis(time: Self.startTime * 1_000) : nil
+        file =
+            try store == .file
+            ? FuzzedFile(clocks: {
+                ClockReading(calendar: clock.unixTime * 1_000, uptime: clock.milliseconds)
+            }) : nil
+        broker = try Self.broker(settings, clock, redis, file)
+        if redis != nil { broker.joinCluster() }
+        work()
+    }
+
+    private static func settings(
+        _ store: Store
+    ) throws -> (configuration: Configuration, cluster: ClusterSettings?) {
         var configuration = Configuration.development
         var rule = RecoveryConfiguration.Rule()
         rule.keep = .always
         rule.allowsRewind = true
         configuration.apps[0].recovery.rules = [rule]
+        if store == .file {
+            configuration.apps[0].recovery.rules[0].channelPrefix = "private-"
+            rule.store = .sqlite
+            configuration.apps[0].recovery.rules.append(rule)
+        }
         configuration.apps[0].recovery.messagesMax = 8
         configuration.apps[0].features.subscriptionCount = true
         configuration.apps[0].features.clientEvents = true
-        var cluster: ClusterSettings?
-        if isClustered {
-            configuration.cluster.engine = .redis
-            configuration.cluster.node = "node"
-            configuration.cluster.partitions = 1
-            configuration.cluster.redis.urls = ["redis://127.0.0.1:1"]
-            cluster = try ClusterSettings(
-                configuration.cluster,
-                port: nil,
-                shardCount: 1,
-                life: 1,
-                log: Self.silence
-            )
-        }
-        redis = isClustered ? FuzzedRedis(time: Self.startTime * 1_000) : nil
-        let clock = clock
+        guard store == .redis else { return (configuration, nil) }
+        configuration.cluster.engine = .redis
+        configuration.cluster.node = "node"
+        configuration.cluster.partitions = 1
+        configuration.cluster.redis.urls = ["redis://127.0.0.1:1"]
+        let cluster = try ClusterSettings(
+            configuration.cluster,
+            port: nil,
+            shardCount: 1,
+            life: 1,
+            log: silence
+        )
+        return (configuration, cluster)
+    }
+
+    private static func broker(
+        _ settings: (configuration: Configuration, cluster: ClusterSettings?),
+        _ clock: Clock,
+        _ redis: FuzzedRedis?,
+        _ file: FuzzedFile?
+    ) throws -> SimulatedBroker {
         var number: UInt64 = 0
-        broker = try SimulatedBroker(
-            configuration,
+        return try SimulatedBroker(
+            settings.configuration,
             clocks: [
                 LoopClock(
                     now: { MonotonicTime(nanoseconds: clock.milliseconds * 1_000_000) },
@@ -72,11 +106,45 @@ final class FuzzedShard {
                 number &+= 0x9E37_79B9_7F4A_7C15
                 return number
             },
-            cluster: cluster,
+            archive: file,
+            cluster: settings.cluster,
             dialer: redis
         )
-        if isClustered { broker.joinCluster() }
+    }
+
+    // MARK: - Runs with a file
+
+    /// Opens the file, and continues what is in it and in the spool.
+    func start() throws(Finding) {
+        guard let file else { return }
+        let (contents, spooled) = try file.open()
+        broker.restore(contents)
+        broker.restore(contents.sessions)
+        broker.restore(spooled)
+        broker.restore(spooled.sessions)
         work()
+    }
+
+    /// Ends the broker, changes what it has left, and starts another.
+    ///
+    /// - Parameters:
+    ///   - edits: The changes of the file and the spool.
+    ///   - isStopped: Whether it stops, and is not killed.
+    ///   - isFormer: Whether the next start finds a file of the version before.
+    func restart(_ edits: [FuzzedFile.Edit], isStopped: Bool, isFormer: Bool) throws(Finding) {
+        guard let file else { return }
+        client?.close()
+        client = nil
+        work()
+        file.close(keeping: isStopped ? (broker.storedSessions, broker.spooled) : nil)
+        if isFormer { file.makeFormer() }
+        file.edit(edits)
+        file.editSpool(edits)
+        do { broker = try Self.broker(settings, clock, redis, file) } catch {
+            throw Finding(description: "no broker: \(error)")
+        }
+        try start()
+        _ = try? connect()
     }
 
     // MARK: - Time
@@ -85,6 +153,7 @@ final class FuzzedShard {
     func advance(_ milliseconds: Int64) {
         clock.milliseconds += milliseconds
         redis?.advance(to: (Self.startTime * 1_000) + clock.milliseconds)
+        file?.expire()
         work()
     }
 
@@ -96,16 +165,26 @@ final class FuzzedShard {
 
     func add(_ edit: FuzzedRedis.Edit) { redis?.add(edit) }
 
+    /// Lets everything be as it is from now on, for longer than any pause after a loss of Redis.
+    func calmDown() {
+        redis?.removeEdits()
+        for _ in 0..<10 { advance(5_000) }
+    }
+
     /// Runs turns until there is nothing to do.
     private func work() {
         var idleTurns = 0
         for _ in 0..<200 where idleTurns < 3 {
             broker.turn(0)
             broker.deliver(.max, from: 0, to: 0)
-            let isServed = redis?.serve() ?? false
+            let isServed = redis?.serve() ?? serveFile()
             let isReceiving = receive()
             idleTurns = isServed || isReceiving || broker.hasWork ? 0 : idleTurns + 1
         }
+    }
+
+    private func serveFile() -> Bool {
+        file?.serve(at: clock.milliseconds) { broker.send($0, to: 0) } ?? false
     }
 
     // MARK: - The client

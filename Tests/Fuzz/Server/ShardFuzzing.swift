@@ -1,23 +1,25 @@
 import FuzzTargets
+import SQLite
 
-/// A whole shard, from its sockets on: the first byte chooses whether Redis keeps its messages, then each operation is a
-/// byte with its arguments.
+/// A whole shard, from its sockets on: the first byte chooses what keeps its messages, then each operation is a byte with
+/// its arguments.
 ///
-/// Messages of clients, requests of backends and replies of Redis have numbers and texts at their edges. Nothing ends the
-/// process, is answered with 500 or takes a second; at the end, the shard still answers, and serves a client.
+/// Messages of clients, requests of backends, replies of Redis and rows of the file have numbers and texts at their edges.
+/// Nothing ends the process, is answered with 500, takes a second or keeps a file from being opened; at the end, the shard
+/// still answers, and serves a client.
 enum ShardFuzzing {
     static func run(_ input: [UInt8]) throws(Finding) {
         var choices = Choices(input)
-        let isClustered = choices.bool()
-        guard let shard = try? FuzzedShard(isClustered: isClustered) else { return }
+        let store: FuzzedShard.Store = [.memory, .redis, .file, .redis][Int(choices.byte() & 3)]
+        guard let shard = try? FuzzedShard(store) else { return }
+        try shard.start()
         _ = try? shard.connect()
         var count = 0
         while !choices.isEmpty, count < 40 {
             try operate(shard, &choices)
             count += 1
         }
-        // Beyond every pause after a loss of Redis.
-        for _ in 0..<10 { shard.advance(5_000) }
+        shard.calmDown()
         let status = try shard.request("GET", "/live", isSigned: false)
         try expect(status == 200, "/live: \(status.map(String.init) ?? "no answer")")
         try expect((try? shard.connect()) == true, "no greeting for the last client")
@@ -58,6 +60,7 @@ enum ShardFuzzing {
             _ = try? shard.connect(Array(percentEncoded(target, keeping: "/?=").utf8))
         case 13: shard.advance(Int64(choices.byte()) * 100)
         case 14: shard.jump(choices.element(of: [-3_600, -1, 1, 60, 3_600, 1 << 31]))
+        case _ where shard.file != nil: try change(shard, &choices)
         default:
             let place = Int(choices.byte())
             let isNumber = choices.byte() & 3 != 0
@@ -66,6 +69,30 @@ enum ShardFuzzing {
                 ? Array(choices.element(of: EdgeValues.numbers).utf8)
                 : choices.element(of: EdgeValues.texts)
             shard.add(.init(skipped: place >> 4, place: place & 0x0F, bytes: bytes))
+        }
+    }
+
+    /// Changes rows of the file, while it is open or between two runs.
+    private static func change(_ shard: FuzzedShard, _ choices: inout Choices) throws(Finding) {
+        let flags = choices.byte()
+        var edits: [FuzzedFile.Edit] = []
+        for _ in 0...Int(flags >> 5) {
+            let (column, row) = (Int(choices.byte()), Int(choices.byte()))
+            var edit = FuzzedFile.Edit(column: column, row: row, value: .null)
+            let kind = choices.byte() & 7
+            if kind < 5 {
+                let text = choices.element(of: EdgeValues.numbers)
+                edit.value = Int64(text).map { .integer($0) } ?? .text(text)
+            } else if kind < 7 {
+                edit.value = .blob(choices.element(of: EdgeValues.texts))
+                edit.isText = kind == 5
+            }
+            edits.append(edit)
+        }
+        if flags & 1 == 0 {
+            shard.file?.edit(edits)
+        } else {
+            try shard.restart(edits, isStopped: flags & 2 != 0, isFormer: flags & 4 != 0)
         }
     }
 
