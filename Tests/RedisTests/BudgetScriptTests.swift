@@ -60,9 +60,10 @@ import Testing
         let store = try ClusterStore()
         try store.register()
         for time in 100..<300 {
-            _ = try store.publish(sized("x", time, lengthMax: 10), opens: true)
+            let text = "e - \(time) " + String(repeating: "x", count: time % 37)
+            _ = try store.publish(message(on: "x", lengthMax: 10, text), opens: true)
         }
-        #expect(try texts(store, "x").count <= 11)
+        #expect((10...11).contains(try texts(store, "x").count))
         #expect(try bytes(store) == size(store, "x"))
         _ = try store.publish(sized("y", 10), opens: true)
         try store.makeDue()
@@ -76,6 +77,26 @@ import Testing
         }
         #expect(try bytes(store) == 0)
         #expect(try store.call("HLEN", keys.kept).text == "2")
+    }
+
+    @Test("A stream is shortened in blocks, whose sizes are known exactly", arguments: [20, 100, 600])
+    func shortensStreams(lengthMax: Int) throws {
+        let store = try ClusterStore()
+        try store.register()
+        let field = keys.messages(ClusterStore.channel("x")).description
+        for start in stride(from: 0, to: lengthMax * 3, by: 10) {
+            let messages = (start..<start + 10).map { time in
+                let text = "e - \(time) " + String(repeating: "x", count: time * 7 % 400)
+                return message(on: "x", lengthMax: lengthMax, text)
+            }
+            _ = try store.publish(messages, opens: true)
+            let count = try texts(store, "x").count
+            #expect(count >= min(start + 10, lengthMax))
+            #expect(count <= lengthMax + min(lengthMax / 8, 64))
+            let size = try size(store, "x")
+            #expect(try bytes(store, field) == size)
+            #expect((size...max(size * 9 / 8, size + 2_048)).contains(try bytes(store, "1")))
+        }
     }
 
     @Test("The oldest keys of the app are forgotten, on whichever channel")

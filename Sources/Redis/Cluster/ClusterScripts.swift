@@ -135,10 +135,25 @@ public final class ClusterScripts: Sendable {
         )
         number = script("number", Lua.number_lua, allowsOutOfMemory: always)
         condemn = script("condemn", Lua.leader_lua, Lua.condemn_lua, allowsOutOfMemory: always)
-        let vacancies = Lua.kept_lua + Lua.vacant_lua
+        let vacancies = Lua.sizes_lua + Lua.kept_lua + Lua.vacant_lua
         let opening = vacancies + Lua.opening_lua
-        publish = script("publish", webhooks, Lua.kept_lua, Lua.retaining_lua, Lua.publish_lua)
-        open = script("open", webhooks, opening, Lua.retaining_lua, Lua.publish_lua, opens: true)
+        // What few messages need is a function, so that the calls of others do not make what is in it.
+        func keeping(_ parts: [UInt8]) -> [UInt8] {
+            Array("local function keeping()\n".utf8) + parts + Array("end\n".utf8)
+        }
+        publish = script(
+            "publish",
+            Lua.sizes_lua,
+            keeping(webhooks + Lua.kept_lua + Lua.retaining_lua),
+            Lua.publish_lua
+        )
+        open = script(
+            "open",
+            opening,
+            keeping(webhooks + Lua.retaining_lua),
+            Lua.publish_lua,
+            opens: true
+        )
         begin = script("begin", opening, Lua.begin_lua)
         purge = script("purge", opening, Lua.purge_lua, allowsOutOfMemory: always)
         positions = script("positions", Lua.positions_lua, allowsOutOfMemory: always)

@@ -3,11 +3,23 @@ extension ScriptRun {
     /// What a message counts beyond its text, in bytes.
     private static var overhead: Int { 32 }
 
-    /// What a call has appended: bytes by app, with the app's limit, and the limit of all.
-    struct Appended {
-        var apps: [ByteString: (bytes: Int64, max: Int64)] = [:]
+    /// By how much a call has changed what the streams of an app count, and the last limits.
+    struct Change {
+        var kept, app, limits: ByteString
         var bytes: Int64 = 0
-        var max: Int64 = 0
+    }
+
+    /// A sum that is above its limit.
+    struct Excess {
+        var kept, field, oldest: ByteString
+        var max: Int64
+    }
+
+    /// What a call of `publish` or `open` keeps track of.
+    struct Changes {
+        var last: Change?
+        var ofApps: [Excess] = []
+        var ofAll: [Excess] = []
     }
 
     // PREFIX:{TAG}:h:APP:CHANNEL
@@ -33,27 +45,75 @@ extension ScriptRun {
 
     /// What the bytes of a stream count for its app and for all.
     private func counted(_ bytes: Int64) -> Int64 {
-        bytes < 16_384 ? bytes : (bytes + 2_047) / 2_048 * 2_048
+        let step: Int64 =
+            switch bytes {
+            case ..<2_048: 1
+            case ..<4_096: 256
+            case ..<8_192: 512
+            case ..<16_384: 1_024
+            default: 2_048
+            }
+        return bytes < 2_048 ? bytes : (bytes + step - 1) / step * step
     }
 
-    /// Deducts bytes of messages that are removed from a stream.
-    mutating func release(_ kept: ByteString, _ messages: ByteString, _ removed: Int64) {
-        let app = app(of: messages)
+    /// Deducts bytes of messages that are removed from a stream; returns the change of what it counts.
+    private mutating func deduct(
+        _ kept: ByteString,
+        _ messages: ByteString,
+        _ removed: Int64
+    ) -> Int64 {
         let left = add(-removed, to: messages, of: kept)
         if left <= 0 {
             data[hash: kept][messages] = nil
+            data[hash: "\(kept):b"][messages] = nil
             data[sorted: "\(kept):o"][messages] = nil
-            data[sorted: "\(kept):o:\(app)"][messages] = nil
+            data[sorted: "\(kept):o:\(app(of: messages))"][messages] = nil
         }
-        let change = counted(max(left, 0)) - counted(left + removed)
-        guard change != 0 else { return }
-        _ = add(change, to: app, of: kept)
-        _ = add(change, to: "", of: kept)
+        return counted(max(left, 0)) - counted(left + removed)
+    }
+
+    /// Deducts the oldest messages of a stream, which are removed: their number, and their bytes.
+    mutating func release(
+        _ kept: ByteString,
+        _ messages: ByteString,
+        _ count: Int,
+        _ removed: Int64
+    ) {
+        let change = deduct(kept, messages, removed)
+        if change != 0 {
+            _ = add(change, to: app(of: messages), of: kept)
+            _ = add(change, to: "", of: kept)
+        }
+        guard var marks = marks(kept, messages) else { return }
+        marks[0] = (marks[0].count + Int64(count), marks[0].bytes + removed)
+        while marks.count > 1, marks[1].count <= marks[0].count { marks.remove(at: 1) }
+        set(marks, kept, messages)
+    }
+
+    /// The marks of a stream: what was removed, then up to some messages, oldest first.
+    private func marks(
+        _ kept: ByteString,
+        _ messages: ByteString
+    ) -> [(count: Int64, bytes: Int64)]? {
+        data[hash: "\(kept):b"][messages].map { text in
+            let numbers = text.parts(text.count, by: " ").dropLast().map { $0.integer ?? 0 }
+            return stride(from: 0, to: numbers.count, by: 2).map { (numbers[$0], numbers[$0 + 1]) }
+        }
+    }
+
+    private mutating func set(
+        _ marks: [(count: Int64, bytes: Int64)],
+        _ kept: ByteString,
+        _ messages: ByteString
+    ) {
+        data[hash: "\(kept):b"][messages] = marks.reduce("") { text, mark in
+            "\(text)\(mark.count) \(mark.bytes) "
+        }
     }
 
     mutating func releaseAll(_ kept: ByteString, _ messages: ByteString) {
         guard let bytes = data[hash: kept][messages]?.integer else { return }
-        release(kept, messages, bytes)
+        release(kept, messages, 0, bytes)
     }
 
     mutating func forgetStream(_ kept: ByteString, _ messages: ByteString) {
@@ -105,56 +165,81 @@ extension ScriptRun {
 
     // MARK: Messages
 
-    mutating func shorten(
+    /// Removes the oldest messages of a stream beyond a number, up to a mark, and marks the newest; returns the change of
+    /// what it counts.
+    private mutating func shorten(
         _ kept: ByteString,
         _ messages: ByteString,
-        _ serial: UInt64,
-        _ countMax: Int
-    ) {
-        let margin = max(1, min(countMax / 8, 64))
-        guard serial % UInt64(margin) == 0, let stream = data[stream: messages],
-            stream.count > countMax
-        else { return }
-        let oldest = stream.entries.prefix(min(stream.count - countMax, 512))
-        _ = data[stream: messages]?.trim(to: stream.count - oldest.count)
-        release(kept, messages, size(oldest))
+        _ total: Int64,
+        _ countMax: Int64
+    ) -> Int64 {
+        var marks = marks(kept, messages) ?? [(0, 0)]
+        let former = marks[0]
+        let newest = former.count + Int64(data[stream: messages]?.count ?? 0)
+        while marks.count > 1, newest - marks[1].count >= countMax { marks.removeFirst() }
+        let removed = marks[0]
+        set(marks + [(newest, former.bytes + total)], kept, messages)
+        guard removed.count != former.count else { return 0 }
+        _ = data[stream: messages]?.trim(to: Int(newest - removed.count))
+        return deduct(kept, messages, max(removed.bytes - former.bytes, 0))
     }
 
     mutating func retain(
         _ kept: ByteString,
         _ messages: ByteString,
         _ entry: ByteString,
+        _ serial: UInt64,
+        _ countMax: Int64,
         _ budgets: ByteString,
-        _ appended: inout [ByteString: Appended]
+        _ changes: inout Changes
     ) {
         let (bytes, app) = (Int64(entry.count + Self.overhead), app(of: messages))
         let total = add(bytes, to: messages, of: kept)
-        let change = counted(total) - counted(total - bytes)
-        guard change != 0 else { return }
+        var difference = counted(total) - counted(total - bytes)
         if total == bytes {
             data[sorted: "\(kept):o"][messages] = time
             data[sorted: "\(kept):o:\(app)"][messages] = time
         }
-        let limits = budgets.parts(3, by: " ").map { $0.integer ?? 0 }
-        var pool = appended[kept] ?? Appended()
-        pool.apps[app] = ((pool.apps[app]?.bytes ?? 0) + change, limits[0])
-        pool.bytes += change
-        pool.max = limits[1]
-        appended[kept] = pool
+        let places = countMax > 512 ? (countMax + 63) / 64 : 8
+        if Int64(serial) * places % countMax < places {
+            difference += shorten(kept, messages, total, countMax)
+        }
+        guard difference != 0 else { return }
+        if changes.last?.kept != kept || changes.last?.app != app {
+            addChange(&changes)
+            changes.last = Change(kept: kept, app: app, limits: budgets)
+        }
+        changes.last?.bytes += difference
+        changes.last?.limits = budgets
     }
 
-    /// Counts what was appended, and keeps the budgets; returns how many messages that has removed.
-    mutating func settleBudgets(_ appended: [ByteString: Appended]) -> (ofApps: Int, ofAll: Int) {
-        var removed = (ofApps: 0, ofAll: 0)
-        for (kept, pool) in appended {
-            for (app, added) in pool.apps { _ = add(added.bytes, to: app, of: kept) }
-            _ = add(pool.bytes, to: "", of: kept)
-            for (app, added) in pool.apps {
-                removed.ofApps += shrink(kept, app, "\(kept):o:\(app)", added.max)
-            }
-            removed.ofAll += shrink(kept, "", "\(kept):o", pool.max)
+    /// Adds the last change to the sums of the app and of all.
+    private mutating func addChange(_ changes: inout Changes) {
+        guard let change = changes.last, change.bytes != 0 else { return }
+        let kept = change.kept
+        let limits = change.limits.parts(3, by: " ").map { $0.integer ?? 0 }
+        if add(change.bytes, to: change.app, of: kept) > limits[0] {
+            changes.ofApps.append(
+                Excess(
+                    kept: kept,
+                    field: change.app,
+                    oldest: "\(kept):o:\(change.app)",
+                    max: limits[0]
+                )
+            )
         }
-        return removed
+        if add(change.bytes, to: "", of: kept) > limits[1] {
+            changes.ofAll.append(Excess(kept: kept, field: "", oldest: "\(kept):o", max: limits[1]))
+        }
+    }
+
+    /// Adds what has changed, and keeps the budgets; returns how many messages that has removed.
+    mutating func settle(_ changes: inout Changes) -> (ofApps: Int, ofAll: Int) {
+        addChange(&changes)
+        return (
+            changes.ofApps.reduce(0) { $0 + shrink($1.kept, $1.field, $1.oldest, $1.max) },
+            changes.ofAll.reduce(0) { $0 + shrink($1.kept, $1.field, $1.oldest, $1.max) }
+        )
     }
 
     private mutating func shrink(
@@ -180,7 +265,7 @@ extension ScriptRun {
                 data[sorted: "\(kept):o:\(app(of: messages))"][messages] = time
             } else {
                 _ = data[stream: messages]?.remove(entry.id)
-                release(kept, messages, size([entry]))
+                release(kept, messages, 1, size([entry]))
                 removed += 1
             }
         }

@@ -5,7 +5,7 @@ extension ScriptRun {
         var messages: ByteString
         var announcements: ByteString
         var stream: ByteString
-        var lengthMax: Int
+        var lengthMax: Int64
         var budgets: ByteString
         var entry: ByteString
         var idempotency: (key: ByteString, digest: ByteString, age: Int64, keysMax: Int64)?
@@ -25,7 +25,7 @@ extension ScriptRun {
             func argument() -> ByteString { arguments.popFirst() ?? "" }
             (messages, announcements) = (key(), key())
             let flags = argument()
-            (stream, lengthMax) = (argument(), Int(argument().integer ?? 0))
+            (stream, lengthMax) = (argument(), argument().integer ?? 0)
             (budgets, entry) = (argument(), argument())
             if flags.has("i") {
                 idempotency = (
@@ -50,7 +50,7 @@ extension ScriptRun {
     mutating func publish(opens: Bool) -> RESPValue {
         var (keys, arguments) = (keys[...], arguments[...])
         var outcomes: [RESPValue] = []
-        var appended: [ByteString: Appended] = [:]
+        var changes = Changes()
         var forgotten = 0
         while let count = arguments.popFirst()?.integer {
             let partition = Array(keys.prefix(5))
@@ -58,11 +58,11 @@ extension ScriptRun {
             for _ in 0..<count {
                 let message = Message(&keys, &arguments)
                 outcomes.append(
-                    publish(message, in: partition, opens: opens, &appended, &forgotten)
+                    publish(message, in: partition, opens: opens, &changes, &forgotten)
                 )
             }
         }
-        let removed = settleBudgets(appended)
+        let removed = settle(&changes)
         if removed.ofApps + removed.ofAll + forgotten + forgottenStreams + droppedEvents > 0 {
             outcomes.append(
                 .array([
@@ -78,7 +78,7 @@ extension ScriptRun {
         _ message: Message,
         in partition: [ByteString],
         opens: Bool,
-        _ appended: inout [ByteString: Appended],
+        _ changes: inout Changes,
         _ forgotten: inout Int
     ) -> RESPValue {
         let (counter, epoch, due, webhooks) = (
@@ -126,8 +126,15 @@ extension ScriptRun {
         if let stream {
             guard let place = append(message, in: stream) else { return .null }
             position = place
-            retain(kept, message.messages, message.entry, message.budgets, &appended)
-            shorten(kept, message.messages, place.serial, message.lengthMax)
+            retain(
+                kept,
+                message.messages,
+                message.entry,
+                place.serial,
+                message.lengthMax,
+                message.budgets,
+                &changes
+            )
         } else {
             _ = data.increment(counter, by: 1)
         }

@@ -64,6 +64,7 @@ extension ScriptRun {
             let stream = beginStream(keys, after: position.stream, "full", following: position)
             position = EntryStream.ID(stream, 0)
         } else if position.stream <= since(keys.epoch) {
+            if newest == nil { releaseAll(keys.kept, keys.messages) }
             let reason: ByteString = newest == nil ? "first" : "epoch"
             let isWhole = newest.map { $0.stream > base(keys.epoch) ?? .max } ?? false
             let stream = beginStream(
@@ -157,7 +158,7 @@ extension ScriptRun {
             return (words.count > 2 ? words[2].integer ?? 0 : 0) < time - age
         }
         for entry in old { _ = data[stream: messages]?.remove(entry.id) }
-        if !old.isEmpty { release(kept, messages, size(old)) }
+        if !old.isEmpty { release(kept, messages, old.count, size(old)) }
         let isVacant = data[hash: subscriptions].isEmpty
         if isVacant {
             let vacantSince = data[sorted: "\(kept):v:\(app(of: messages))"][messages]

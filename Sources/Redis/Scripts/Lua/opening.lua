@@ -41,6 +41,8 @@ local function openStream(keys, time, positionsMax)
     elseif stream and stream > sealed and isFull(stream, serial) then
         stream, serial = beginStream(keys, time, stream, 'full', digits(stream) .. '-' .. serial), '0'
     elseif not stream or stream <= sealed then
+        -- Its messages may have expired.
+        if not stream then releaseAll(keys.kept, keys.messages) end
         local base = tonumber(redis.call('HGET', keys.epoch, 'base'))
         local former = stream and base and stream > base and digits(stream) .. '-' .. serial
         stream, serial = beginStream(keys, time, stream, stream and 'epoch' or 'first', former), '0'

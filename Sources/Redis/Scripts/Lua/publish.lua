@@ -27,157 +27,183 @@
 -- If something else had to go, then the numbers of messages removed for the budgets of apps and of all, of keys, of streams, and
 -- of cached events.
 
-local keys, arguments = 0, 0
-
--- The keys of the present partition, and up to which ID its streams are sealed; read once.
-local counter, epoch, due, webhooks, kept, sealed
-
--- The idempotency keys that are forgotten before their time.
-local forgotten = 0
-
--- The time in ms, which few messages need.
-local time
-local function clock()
-    time = time or now()
-    return time
-end
-
--- Removes the newest entry as if its ID had never been given, so that the next message with it is refused too.
 --
--- Redis 7.2 and Valkey never set the last ID of a stream below that of a removed entry: the others are written anew.
-local function giveBack(messages, id)
-    local entries = redis.call('XRANGE', messages, '-', '(' .. id)
-    local lifetime = redis.call('PTTL', messages)
-    redis.call('DEL', messages)
-    for _, entry in ipairs(entries) do redis.call('XADD', messages, entry[1], unpack(entry[2])) end
-    if #entries > 0 and lifetime > 0 then redis.call('PEXPIRE', messages, digits(lifetime)) end
+-- What is a function, or is used in one, costs each call a tenth of a microsecond. So messages are published in a loop, and what
+-- few of them need is in `keeping` (see retaining.lua).
+
+-- Adds a change to what the streams of an app count. Returns the limits of the app and of all that are exceeded.
+local function add(pool, app, change, budgets)
+    if change == 0 then return end
+    local ofApp, ofAll = redis.call('HINCRBY', pool, app, change), redis.call('HINCRBY', pool, '', change)
+    local appMax, max = string.match(budgets, '^(%d+) (%d+)')
+    appMax, max = tonumber(appMax), tonumber(max)
+    return appMax > 0 and ofApp > appMax and appMax, max > 0 and ofAll > max and max
 end
 
--- Appends an entry to a stream, and returns its ID; false if that is not the channel's current stream.
-local function append(messages, stream, entry)
-    local id = redis.pcall('XADD', messages, 'NOMKSTREAM', stream .. '-*', 'd', entry)
-    if not id then return false end
-    if id.err then
-        -- A newer stream has begun.
-        if string.find(id.err, 'equal or smaller', 1, true) then return false end
-        return id
-    end
-    -- The stream is older than the caller's, which was lost, or full.
-    if string.sub(id, -2) == '-0' or #id > #stream + 16 and tonumber(string.sub(id, #stream + 2)) > MAX then
-        giveBack(messages, id)
-        return false
-    end
-    return id
-end
+local call = redis.call
 
--- The cached events that are removed before their time.
-local dropped = 0
+-- What few messages need, and the time in ms; nil until one does.
+local keeper, time
 
--- Keeps an event as the last of its channel. Beyond the limit, those of the app that expire first are removed.
-local function cache(events, expiries, miss, announcement, name, lifetime, countMax)
-    redis.call('HSET', events, name, announcement)
-    redis.call('ZADD', expiries, digits(clock() + lifetime * 1000), name)
-    redis.call('DEL', miss)
-    redis.call('EXPIRE', events, lifetime)
-    redis.call('EXPIRE', expiries, lifetime)
-    while redis.call('ZCARD', expiries) > countMax do
-        redis.call('HDEL', events, redis.call('ZPOPMIN', expiries)[1])
-        dropped = dropped + 1
-    end
-end
+-- By how much this call has changed what the streams of an app count, and the last budgets. Added with the last of its messages.
+local pool, app, change, limits
 
--- Publishes the next message.
-local function publish()
-    local messages, announcements = KEYS[keys + 1], KEYS[keys + 2]
-    local flags, stream, lengthMax, budgets, entry = unpack(ARGV, arguments + 1, arguments + 5)
-    keys, arguments = keys + 2, arguments + 5
-    local idempotency, digest, age, keysMax, cachedAt, cachedAs
-    if string.find(flags, 'i', 1, true) then
-        idempotency, digest, age, keysMax = KEYS[keys + 1], unpack(ARGV, arguments + 1, arguments + 3)
-        keys, arguments = keys + 1, arguments + 3
-    end
-    if string.find(flags, 'k', 1, true) then
-        cachedAt, cachedAs = keys, arguments
-        keys, arguments = keys + 3, arguments + 3
-    end
-    local channel, body
-    if string.find(flags, 'w', 1, true) then
-        channel, body = ARGV[arguments + 1], ARGV[arguments + 2]
-        arguments = arguments + 2
-    end
-    local expected
-    if string.find(flags, 'c', 1, true) then
-        expected, arguments = ARGV[arguments + 1], arguments + 1
-    end
-
-    if idempotency then
-        local earlier = redis.call('GET', idempotency)
-        if earlier then
-            local position, known = string.match(earlier, '^(%S+) (.*)$')
-            if known == digest then return { position } end
-            return redis.error_reply('CONFLICT the idempotency key belongs to another message')
-        end
-    end
-
-    local isNamed = true
-    if OPENS then
-        stream, isNamed = digits((openStream({
-            epoch = epoch, messages = messages, announcements = announcements, due = due, kept = kept,
-        }, clock(), tonumber(string.match(budgets, '%d+$'))))), false
-    elseif stream == '-' then
-        sealed = sealed or since(epoch)
-        local current = newest(messages, sealed)
-        if not current then
-            stream = ''
-        else
-            if current <= sealed or current > MAX then return false end
-            stream, isNamed = digits(current), false
-        end
-    elseif stream ~= '' then
-        sealed = sealed or since(epoch)
-        if tonumber(stream) <= sealed then return false end
-    end
-
-    if expected then
-        local current, last = newest(messages, sealed or since(epoch))
-        local present = current and digits(current) .. '-' .. last or '-'
-        if present ~= expected then return { present, 0 } end
-    end
-
-    local position, serial = '-', '0'
-    if stream == '' then
-        redis.call('INCR', counter)
-    else
-        local id = append(messages, stream, entry)
-        if not id or type(id) == 'table' then return id end
-        position, serial = id, string.sub(id, #stream + 2)
-        retain(kept, messages, entry, clock, budgets)
-        shorten(kept, messages, tonumber(serial), tonumber(lengthMax))
-    end
-    local announcement = serial .. ' ' .. entry
-    if cachedAt then
-        cache(KEYS[cachedAt + 1], KEYS[cachedAt + 2], KEYS[cachedAt + 3], announcement,
-            ARGV[cachedAs + 1], tonumber(ARGV[cachedAs + 2]), tonumber(ARGV[cachedAs + 3]))
-    end
-    if idempotency then
-        forgotten = forgotten + remember(kept .. ':k:' .. appOf(messages), idempotency,
-            position .. ' ' .. digest, age, clock(), tonumber(keysMax))
-    end
-    redis.call(PUBLISH, announcements, announcement)
-    if channel then record(epoch, webhooks, 'client', clock(), channel, body) end
-    return isNamed and tonumber(serial) or position
-end
+-- What was removed for the limits of idempotency keys and of cached events.
+local forgotten, dropped = 0, 0
 
 local outcomes = {}
+local keys, arguments = 0, 0
 while arguments < #ARGV do
-    counter, epoch, due, webhooks, kept = unpack(KEYS, keys + 1, keys + 5)
-    sealed = nil
+    local counter, epoch, due, webhooks, kept = unpack(KEYS, keys + 1, keys + 5)
+    -- Up to which ID the streams of the partition are sealed; read once.
+    local sealed
     local count = tonumber(ARGV[arguments + 1])
     keys, arguments = keys + 5, arguments + 1
-    for _ = 1, count do outcomes[#outcomes + 1] = publish() end
+    for _ = 1, count do
+        local messages, announcements = KEYS[keys + 1], KEYS[keys + 2]
+        local flags, stream = ARGV[arguments + 1], ARGV[arguments + 2]
+        local countMax, budgets, entry = tonumber(ARGV[arguments + 3]), ARGV[arguments + 4], ARGV[arguments + 5]
+        keys, arguments = keys + 2, arguments + 5
+        local idempotency, digest, age, keysMax, cachedAt, cachedAs, channel, body, expected
+        if flags ~= '' then
+            if string.find(flags, 'i', 1, true) then
+                idempotency, digest, age, keysMax = KEYS[keys + 1], unpack(ARGV, arguments + 1, arguments + 3)
+                keys, arguments = keys + 1, arguments + 3
+            end
+            if string.find(flags, 'k', 1, true) then
+                cachedAt, cachedAs = keys, arguments
+                keys, arguments = keys + 3, arguments + 3
+            end
+            if string.find(flags, 'w', 1, true) then
+                channel, body = ARGV[arguments + 1], ARGV[arguments + 2]
+                arguments = arguments + 2
+            end
+            if string.find(flags, 'c', 1, true) then
+                expected, arguments = ARGV[arguments + 1], arguments + 1
+            end
+            keeper, time = keeper or keeping(), time or now()
+        end
+
+        -- Publishes the message, unless it breaks off with another outcome.
+        local outcome = false
+        repeat
+            if idempotency then
+                local earlier = call('GET', idempotency)
+                if earlier then
+                    local position, known = string.match(earlier, '^(%S+) (.*)$')
+                    outcome = known == digest and { position }
+                        or redis.error_reply('CONFLICT the idempotency key belongs to another message')
+                    break
+                end
+            end
+
+            local isNamed = true
+            if OPENS then
+                time = time or now()
+                stream, isNamed = digits((openStream({
+                    epoch = epoch, messages = messages, announcements = announcements, due = due, kept = kept,
+                }, time, tonumber(string.match(budgets, '%d+$'))))), false
+            elseif stream == '-' then
+                sealed = sealed or since(epoch)
+                local current = newest(messages, sealed)
+                if not current then
+                    stream = ''
+                else
+                    if current <= sealed or current > MAX then break end
+                    stream, isNamed = digits(current), false
+                end
+            elseif stream ~= '' then
+                sealed = sealed or since(epoch)
+                if tonumber(stream) <= sealed then break end
+            end
+
+            if expected then
+                local current, last = newest(messages, sealed or since(epoch))
+                local present = current and digits(current) .. '-' .. last or '-'
+                if present ~= expected then
+                    outcome = { present, 0 }
+                    break
+                end
+            end
+
+            local position, serial, place = '-', '0', 0
+            if stream == '' then
+                call('INCR', counter)
+            else
+                position = redis.pcall('XADD', messages, 'NOMKSTREAM', stream .. '-*', 'd', entry)
+                if not position then break end
+                if position.err then
+                    -- A newer stream has begun, or it is not possible.
+                    if not string.find(position.err, 'equal or smaller', 1, true) then outcome = position end
+                    break
+                end
+                serial = string.sub(position, #stream + 2)
+                place = tonumber(serial)
+                -- The stream is older than the caller's, which was lost, or full.
+                if place == 0 or place > MAX then
+                    keeper = keeper or keeping()
+                    keeper.giveBack(messages, position)
+                    break
+                end
+
+                local bytes = #entry + OVERHEAD
+                local total = call('HINCRBY', kept, messages, bytes)
+                local former = total - bytes
+                -- The difference of what is counted, faster for the steps of long streams.
+                local difference = former > 16384 and bytes + (former - 1) % 2048 - (total - 1) % 2048
+                    or counted(total) - counted(former)
+                if former == 0 then
+                    keeper, time = keeper or keeping(), time or now()
+                    keeper.begin(kept, messages, time)
+                end
+                -- A stream is shortened once in an eighth of its most messages, 64 at most: at the same places in each sequence of
+                -- as many, so that it is shortened to that number exactly.
+                local places = countMax > 512 and (countMax + 63 - (countMax - 1) % 64) / 64 or 8
+                if place * places % countMax < places then
+                    keeper = keeper or keeping()
+                    difference = difference + keeper.shorten(kept, messages, total, countMax)
+                end
+                if difference ~= 0 then
+                    local ofApp = appOf(messages)
+                    if pool ~= kept or app ~= ofApp then
+                        if pool then
+                            keeper = keeper or keeping()
+                            keeper.exceed(pool, app, add(pool, app, change, limits))
+                        end
+                        pool, app, change = kept, ofApp, 0
+                    end
+                    change, limits = change + difference, budgets
+                end
+            end
+
+            local announcement = serial .. ' ' .. entry
+            if cachedAt then
+                dropped = dropped + keeper.cache(KEYS[cachedAt + 1], KEYS[cachedAt + 2], KEYS[cachedAt + 3],
+                    announcement, ARGV[cachedAs + 1], tonumber(ARGV[cachedAs + 2]), time, tonumber(ARGV[cachedAs + 3]))
+            end
+            if idempotency then
+                forgotten = forgotten + keeper.remember(kept, messages, idempotency, position .. ' ' .. digest, age, time,
+                    tonumber(keysMax))
+            end
+            call(PUBLISH, announcements, announcement)
+            if channel then keeper.record(epoch, webhooks, 'client', time, channel, body) end
+            outcome = isNamed and place or position
+        until true
+        outcomes[#outcomes + 1] = outcome
+    end
 end
-local ofApps, ofAll = settleBudgets()
-if ofApps + ofAll + forgotten + forgottenStreams + dropped > 0 then
-    outcomes[#outcomes + 1] = { ofApps, ofAll, forgotten, forgottenStreams, dropped }
+
+local ofApps, ofAll = 0, 0
+if pool then
+    local appMax, max = add(pool, app, change, limits)
+    if appMax or max then
+        keeper = keeper or keeping()
+        keeper.exceed(pool, app, appMax, max)
+    end
+end
+if keeper then ofApps, ofAll = keeper.settle() end
+local streams = OPENS and forgottenStreams or 0
+if ofApps + ofAll + forgotten + streams + dropped > 0 then
+    outcomes[#outcomes + 1] = { ofApps, ofAll, forgotten, streams, dropped }
 end
 return outcomes

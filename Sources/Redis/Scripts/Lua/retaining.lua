@@ -1,94 +1,78 @@
--- The removal of what is beyond the budgets, for `publish` and `open`.
+-- What few messages need, for `publish` and `open`: a function `keeping` returns it, so that the other calls do not make it.
+-- The budgets of what is kept, idempotency keys, cached events, and entries that are given back.
 
--- Removes the oldest messages of a stream beyond a number. That is looked at once in as many messages as an eighth of the
--- number, 64 at most; so many more may stay.
-local function shorten(kept, messages, serial, countMax)
-    if serial % math.max(1, math.min(math.floor(countMax / 8), 64)) ~= 0 then return end
-    local count = redis.call('XLEN', messages)
-    if count <= countMax then return end
-    local oldest = redis.call('XRANGE', messages, '-', '+', 'COUNT', math.min(count - countMax, 512))
-    redis.call('XTRIM', messages, 'MAXLEN', count - #oldest)
-    release(kept, messages, size(oldest))
+-- Begins to count a stream, with its first message.
+local function begin(kept, messages, time)
+    redis.call('ZADD', kept .. ':o', digits(time), messages)
+    redis.call('ZADD', kept .. ':o:' .. appOf(messages), digits(time), messages)
 end
 
--- What this call has added to the counts of apps, and the last budgets, by pool.
-local appended = {}
-
--- Counts a message that was appended.
-local function retain(kept, messages, entry, clock, budgets)
-    local bytes = #entry + OVERHEAD
-    local total = redis.call('HINCRBY', kept, messages, bytes)
-    local change = counted(total) - counted(total - bytes)
-    if change == 0 then return end
-    local app = appOf(messages)
-    if total == bytes then
-        redis.call('ZADD', kept .. ':o', digits(clock()), messages)
-        redis.call('ZADD', kept .. ':o:' .. app, digits(clock()), messages)
+-- Removes the oldest messages of a stream of `total` bytes beyond a number, up to a mark, and marks the newest message. Returns
+-- the change of what the stream counts for its app and for all.
+local function shorten(kept, messages, total, countMax)
+    local marks = redis.call('HGET', kept .. ':b', messages) or '0 0 '
+    local removed, bytes, rest = string.match(marks, '^(%d+) (%d+) (.*)$')
+    local newest = removed + redis.call('XLEN', messages)
+    local last, lastBytes = removed, bytes
+    while true do
+        local place, ofBytes, later = string.match(rest, '^(%d+) (%d+) (.*)$')
+        if not place or newest - place < countMax then break end
+        last, lastBytes, rest = place, ofBytes, later
     end
-    local pool = appended[kept]
-    if not pool then
-        pool = { bytes = 0, apps = {}, budgets = {} }
-        appended[kept] = pool
-    end
-    pool.bytes, pool.last = pool.bytes + change, budgets
-    pool.apps[app], pool.budgets[app] = (pool.apps[app] or 0) + change, budgets
+    redis.call('HSET', kept .. ':b', messages,
+        last .. ' ' .. lastBytes .. ' ' .. rest .. digits(newest) .. ' ' .. digits(bytes + total) .. ' ')
+    if last == removed then return 0 end
+    redis.call('XTRIM', messages, 'MAXLEN', digits(newest - last))
+    return deduct(kept, messages, math.max(lastBytes - bytes, 0))
 end
 
--- Counts what this call has appended, and keeps the budgets. Returns the numbers of messages removed for those of the apps
--- and for that of all. Functions within it are not made by the calls that have appended nothing that counts.
-local function settleBudgets()
-    if not next(appended) then return 0, 0 end
+-- The sums that are above their limits.
+local ofApps, ofAll = {}, {}
 
-    -- Removes the oldest messages, until a field of `kept` is not above its limit. Returns how many.
-    local function shrink(kept, field, oldest, max)
-        local removed = 0
-        -- Bounded for a limit that was lowered: the next calls continue.
-        for _ = 1, 1024 do
-            if tonumber(redis.call('HGET', kept, field)) <= max then break end
-            local first = redis.call('ZRANGE', oldest, 0, 0, 'WITHSCORES')
-            local messages = first[1]
-            if not messages then break end
-            local entry = redis.call('XRANGE', messages, '-', '+', 'COUNT', 1)[1]
-            if not entry then
-                releaseAll(kept, messages)
+-- Records which limits of an app and of all are exceeded, if they are.
+local function exceed(kept, app, appMax, max)
+    if appMax then ofApps[#ofApps + 1] = { kept, app, kept .. ':o:' .. app, appMax } end
+    if max then ofAll[#ofAll + 1] = { kept, '', kept .. ':o', max } end
+end
+
+-- Removes the oldest messages, until a sum is not above its limit. Returns how many.
+local function shrink(kept, field, oldest, max)
+    local removed = 0
+    -- Bounded for a limit that was lowered: the next calls continue.
+    for _ = 1, 1024 do
+        if tonumber(redis.call('HGET', kept, field)) <= max then break end
+        local first = redis.call('ZRANGE', oldest, 0, 0, 'WITHSCORES')
+        local messages = first[1]
+        if not messages then break end
+        local entry = redis.call('XRANGE', messages, '-', '+', 'COUNT', 1)[1]
+        if not entry then
+            releaseAll(kept, messages)
+        else
+            local time = string.match(entry[2][2], '^%S+ %S+ (%d+)')
+            if tonumber(time or 0) > tonumber(first[2]) then
+                redis.call('ZADD', kept .. ':o', time, messages)
+                redis.call('ZADD', kept .. ':o:' .. appOf(messages), time, messages)
             else
-                local time = string.match(entry[2][2], '^%S+ %S+ (%d+)')
-                if tonumber(time or 0) > tonumber(first[2]) then
-                    redis.call('ZADD', kept .. ':o', time, messages)
-                    redis.call('ZADD', kept .. ':o:' .. appOf(messages), time, messages)
-                else
-                    redis.call('XDEL', messages, entry[1])
-                    release(kept, messages, size({ entry }))
-                    removed = removed + 1
-                end
+                redis.call('XDEL', messages, entry[1])
+                release(kept, messages, 1, size({ entry }))
+                removed = removed + 1
             end
         end
-        return removed
     end
+    return removed
+end
 
-    local ofApps, ofAll = 0, 0
-    for kept, pool in pairs(appended) do
-        local totals = {}
-        for app, bytes in pairs(pool.apps) do
-            totals[app] = redis.call('HINCRBY', kept, app, bytes)
-        end
-        local all = redis.call('HINCRBY', kept, '', pool.bytes)
-        for app, total in pairs(totals) do
-            local max = tonumber(string.match(pool.budgets[app], '^%d+'))
-            if max > 0 and total > max then
-                ofApps = ofApps + shrink(kept, app, kept .. ':o:' .. app, max)
-            end
-        end
-        local max = tonumber(string.match(pool.last, '^%d+ (%d+)'))
-        if max > 0 and all > max then
-            ofAll = ofAll + shrink(kept, '', kept .. ':o', max)
-        end
-    end
-    return ofApps, ofAll
+-- Removes what is above the limits. Returns the numbers of messages removed for those of the apps and for that of all.
+local function settle()
+    local removedOfApps, removedOfAll = 0, 0
+    for _, sum in ipairs(ofApps) do removedOfApps = removedOfApps + shrink(unpack(sum)) end
+    for _, sum in ipairs(ofAll) do removedOfAll = removedOfAll + shrink(unpack(sum)) end
+    return removedOfApps, removedOfAll
 end
 
 -- Remembers an idempotency key. Beyond the limit, the oldest keys of the app are forgotten. Returns how many.
-local function remember(remembered, key, value, age, time, countMax)
+local function remember(kept, messages, key, value, age, time, countMax)
+    local remembered = kept .. ':k:' .. appOf(messages)
     redis.call('SET', key, value, 'EX', age)
     redis.call('ZREMRANGEBYSCORE', remembered, '-inf', digits(time - age * 1000))
     redis.call('ZADD', remembered, digits(time), key)
@@ -97,3 +81,34 @@ local function remember(remembered, key, value, age, time, countMax)
     for _ = 1, excess do redis.call('DEL', redis.call('ZPOPMIN', remembered)[1]) end
     return math.max(excess, 0)
 end
+
+-- Keeps an event as the last of its channel. Beyond the limit, those of the app that expire first are removed. Returns how many.
+local function cache(events, expiries, miss, announcement, name, lifetime, time, countMax)
+    redis.call('HSET', events, name, announcement)
+    redis.call('ZADD', expiries, digits(time + lifetime * 1000), name)
+    redis.call('DEL', miss)
+    redis.call('EXPIRE', events, lifetime)
+    redis.call('EXPIRE', expiries, lifetime)
+    local dropped = 0
+    while redis.call('ZCARD', expiries) > countMax do
+        redis.call('HDEL', events, redis.call('ZPOPMIN', expiries)[1])
+        dropped = dropped + 1
+    end
+    return dropped
+end
+
+-- Removes the newest entry as if its ID had never been given, so that the next message with it is refused too.
+--
+-- Redis 7.2 and Valkey never set the last ID of a stream below that of a removed entry: the others are written anew.
+local function giveBack(messages, id)
+    local entries = redis.call('XRANGE', messages, '-', '(' .. id)
+    local lifetime = redis.call('PTTL', messages)
+    redis.call('DEL', messages)
+    for _, entry in ipairs(entries) do redis.call('XADD', messages, entry[1], unpack(entry[2])) end
+    if #entries > 0 and lifetime > 0 then redis.call('PEXPIRE', messages, digits(lifetime)) end
+end
+
+return {
+    begin = begin, shorten = shorten, exceed = exceed, settle = settle, remember = remember, cache = cache, record = record,
+    giveBack = giveBack,
+}

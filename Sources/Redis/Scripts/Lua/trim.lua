@@ -26,7 +26,7 @@ for _, entry in ipairs(entries) do
     removed = removed + redis.call('XDEL', messages, entry[1])
     bytes = bytes + size({ entry })
 end
-if removed > 0 then release(kept, messages, bytes) end
+if removed > 0 then release(kept, messages, removed, bytes) end
 local isVacant = redis.call('EXISTS', subscriptions) == 0
 if isVacant then
     local vacantSince = redis.call('ZSCORE', kept .. ':v:' .. appOf(messages), messages)

@@ -1,5 +1,8 @@
 -- The streams of channels without subscriptions, for the scripts that end subscriptions or begin streams (see kept.lua).
 
+-- The streams that this call has forgotten for the limit of channels without subscriptions.
+local forgottenStreams = 0
+
 -- Removes a stream, whose next one gets a greater ID.
 local function forgetStream(kept, messages)
     releaseAll(kept, messages)
