@@ -732,7 +732,7 @@ let package = Package(
             dependencies: [
                 "fanfare", "CommandSupport", "TestProgram", "FanfareServer", "FanfareClient",
                 "FanfareEncryption", "Webhooks", "Net", "HTTP1", "HTTPServer", "PusherProtocol",
-                "TestRedis",
+                "TestRedis", "Archive", "Broker",
             ],
             swiftSettings: strict
         ),

@@ -5,7 +5,7 @@ extension ArchiveFile {
     /// The searches of each pass, which must not look through all streams: each has its index.
     enum Searches {
         static let expired =
-            "SELECT id FROM streams WHERE expiry_ms <= ? ORDER BY expiry_ms LIMIT 1"
+            "SELECT id FROM streams WHERE expiry_ms < ? ORDER BY expiry_ms LIMIT 1"
         static let excessive =
             "SELECT id FROM streams WHERE \(ArchiveSchema.isExcessive) LIMIT 1"
         static let oldest =
@@ -19,6 +19,13 @@ extension ArchiveFile {
     /// The same for messages that a budget deletes before their time.
     private static var forcedMax: Int64 { 100 }
 
+    /// Deletes a portion of what is too old or too much.
+    ///
+    /// A message is too old when it is older than its stream's age, as in memory: one of exactly that age is kept.
+    ///
+    /// - Parameter now: The time.
+    /// - Returns: Whether there may be more.
+    /// - Throws: A ``SQLiteError``.
     package func removeExpired(at now: Int64) throws -> Bool {
         var count = 0
         try connection.transaction {
@@ -98,7 +105,7 @@ extension ArchiveFile {
             let (serial, time) = (found.integer(at: 0) ?? 0, found.integer(at: 1) ?? 0)
             guard next == nil else { return }
             let isDue =
-                isForced || time <= now &- stream.age || stream.bytes > stream.bytesMax
+                isForced || time < now &- stream.age || stream.bytes > stream.bytesMax
                 || stream.last &- serial >= stream.messagesMax
             guard isDue, count < countMax else {
                 next = (serial, time)

@@ -38,9 +38,21 @@ final class ArchiveMark {
         guard descriptor >= 0 else {
             throw .failed("\(path) cannot be opened: \(String(cString: strerror(errno)))")
         }
-        var bytes = [UInt8](repeating: 0, count: Self.length + 1)
+        former = Self.content(of: descriptor)
+    }
+
+    /// Reads the mark at a path; `nil` for none, and for a damaged one.
+    static func content(at path: String) -> Content? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { _ = close(descriptor) }
+        return content(of: descriptor)
+    }
+
+    private static func content(of descriptor: Int32) -> Content? {
+        var bytes = [UInt8](repeating: 0, count: length + 1)
         let count = pread(descriptor, &bytes, bytes.count, 0)
-        former = count == Self.length ? Self.parse(Array(bytes.prefix(Self.length))) : nil
+        return count == length ? parse(Array(bytes.prefix(length))) : nil
     }
 
     deinit { _ = close(descriptor) }

@@ -15,17 +15,28 @@ extension HTTPSite {
     /// least a second. So connections that send nothing block new ones for no longer than that, and active ones are not
     /// closed; meanwhile new connections wait in the kernel's backlog. Only if there are none of these, requests are given
     /// up that have waited for their answers for a second, oldest first: what they wait for must not make the server deaf.
+    ///
+    /// A used connection may carry another request until its announced time is over, and a request that is on its way when
+    /// the connection is aborted is lost. Such a connection is evicted only if the site has no other ones, and one at a
+    /// time. That needs fewer than eight in all: near the limit each answer ends its connection (``endsConnections``).
     public func hasCapacity() -> Bool {
         while connectionCount >= connectionsMax, draining.abortOldest() {
             responder.connectionEvicted()
         }
         guard connectionCount >= connectionsMax else { return true }
         let latest = reactor.now.advanced(by: .zero - Self.graceTime)
-        var candidates = waitingConnections().filter { $0.since <= latest }
+        let waiting = waitingConnections()
+        let others = waiting.filter { !$0.connection.isWithinAnnouncedTime }
+        var candidates = others.filter { $0.since <= latest }
+        var countMax = Self.evictedCountMax
         if candidates.isEmpty { candidates = unansweredConnections().filter { $0.since <= latest } }
+        if candidates.isEmpty, others.isEmpty, waiting.count == connectionList.count {
+            candidates = waiting.filter { $0.since <= latest }
+            countMax = 1
+        }
         guard !candidates.isEmpty else { return false }
         candidates.sort { $0.since < $1.since }
-        for (connection, _) in candidates.prefix(Self.evictedCountMax) {
+        for (connection, _) in candidates.prefix(countMax) {
             connection.evict()
             responder.connectionEvicted()
         }
@@ -41,11 +52,22 @@ extension HTTPConnection {
         guard let stream else { return nil }
         guard !stream.isClosing else { return deadline }
         switch wait {
+        case .idle where isKept:
+            return deadline.advanced(by: .zero - site.timeouts.idle - site.timeouts.grace)
         case .idle, .head, .body, .queue:
             return deadline.advanced(by: .zero - limit(of: wait))
         case .nothing:
             return stream.isOpen && !hasClientEnded ? nil : deadline
         }
+    }
+
+    /// Whether the client has been told that it may send another request still: the time that `Keep-Alive` has announced is
+    /// not over.
+    fileprivate var isWithinAnnouncedTime: Bool {
+        guard isIdleAfterAnswer, !hasClientEnded, let seconds = site.timeouts.announcedSeconds,
+            let waitingSince
+        else { return false }
+        return site.reactor.now < waitingSince.advanced(by: .seconds(seconds))
     }
 
     /// Closes the connection: silently between two requests, as HTTP allows (RFC 9112 §9.5), or with 503 during one.

@@ -36,12 +36,7 @@ extension Dispatcher {
     private func load(_ queue: WebhookQueue) async throws {
         let known = Set(waiting.map(\.id))
         let (stored, others, damagedCount) = try await queue.deliveries(except: known)
-        if damagedCount > 0 {
-            log.error(
-                "webhooks are lost: their rows in the file are damaged",
-                metadata: path.merging(["count": "\(damagedCount)"]) { $1 }
-            )
-        }
+        recordDamaged(damagedCount)
         advanceID(beyond: try await queue.lastID())
         self.queue = queue
         if settings.path != nil {
@@ -107,14 +102,16 @@ extension Dispatcher {
             try await apply(changes, to: queue)
             recordFileState(isFailing: false)
             guard isRunning else { return }
-            let letters = try await queue.replays(countMax: Self.replayCountMax)
+            let (letters, damaged) = try await queue.replays(countMax: Self.replayCountMax)
+            recordDamaged(damaged.count)
+            for id in damaged { pendingWrites.replay(id) }
             guard isRunning else { return }
             for letter in letters {
                 pendingWrites.replay(letter.id)
                 enqueue(letter.events, on: letter.channels, for: letter.endpoint)
             }
             // There may be more.
-            if letters.count == Self.replayCountMax { nextSave = clock.uptime }
+            if letters.count + damaged.count == Self.replayCountMax { nextSave = clock.uptime }
         } catch {
             nextSave = clock.uptime + Self.failurePause
             recordFileState(isFailing: true, "\(error)")
@@ -165,6 +162,16 @@ extension Dispatcher {
         } else {
             log.info("the webhook file can be used again", metadata: path)
         }
+    }
+
+    /// Records that webhooks, or dead letters to be replayed, are lost.
+    private func recordDamaged(_ count: Int) {
+        guard count > 0 else { return }
+        tally.update { $0.damaged += count }
+        log.error(
+            "webhooks are lost: their rows in the file are damaged",
+            metadata: path.merging(["count": "\(count)"]) { $1 }
+        )
     }
 
     private var path: Logger.Metadata { ["path": "\(settings.path ?? "memory")"] }

@@ -10,6 +10,8 @@ public struct WebhookCounters: Sendable, Equatable {
     public var dropped = 0
     /// Webhooks that became dead letters.
     public var dead = 0
+    /// Webhooks and dead letters whose rows in the file were damaged, and are deleted.
+    public var damaged = 0
     /// Webhooks queued now, those in flight included.
     public var queued = 0
     /// Those of them that no other queue keeps; see ``QueuedEvent``.

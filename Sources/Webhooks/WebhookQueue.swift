@@ -231,15 +231,26 @@ extension WebhookQueue {
     }
 
     /// Reads the dead letters marked for replay, oldest first.
-    func replays(countMax: Int) async throws -> [DeadLetter] {
+    ///
+    /// - Parameter countMax: The maximum number, the damaged ones included.
+    /// - Returns: The dead letters, and the IDs of damaged ones, which have to be deleted.
+    /// - Throws: A ``SQLiteError``.
+    func replays(countMax: Int) async throws -> (letters: [DeadLetter], damaged: [Int64]) {
         try await Self.onDiskThread { [database] in
+            var (letters, damaged) = ([DeadLetter](), [Int64]())
             try database.access { connection in
-                try DeadLetter.all(
+                try connection.forEachRow(
                     "SELECT * FROM dead_letters WHERE is_replayed ORDER BY id LIMIT ?",
-                    [.integer(Int64(countMax))],
-                    in: connection
-                )
+                    [.integer(Int64(countMax))]
+                ) { row in
+                    if let letter = DeadLetter(row) {
+                        letters.append(letter)
+                    } else {
+                        damaged.append(row.integer("id"))
+                    }
+                }
             }
+            return (letters, damaged)
         }
     }
 }

@@ -17,6 +17,8 @@ struct Check: AsyncParsableCommand {
             unsafe there: a policy that evicts, no persistence, no replica, or a clock that is off. \
             What a node would refuse to start with is a fault, as a server that cannot be asked.
 
+            A clock that was set since the files of recovery were written is a warning, with both times.
+
             Of each certificate it prints the names and the days that are left. One that has expired \
             is a fault here, though a broker starts with it.
 
@@ -47,7 +49,9 @@ struct Check: AsyncParsableCommand {
         }
         for line in ConfigurationSummary.lines(of: configuration) { Console.print("  \(line)") }
         let expired = configuration.expiredCertificates()
-        let warnings = configuration.warnings().filter { !expired.contains($0) }
+        let warnings =
+            configuration.warnings().filter { !expired.contains($0) }
+            + configuration.clockWarnings()
         if !expired.isEmpty || !warnings.isEmpty { Console.print("") }
         for fault in expired { Console.print("  fault    \(fault)") }
         for warning in warnings { Console.print("  warning  \(warning)") }

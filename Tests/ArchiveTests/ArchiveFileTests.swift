@@ -133,9 +133,9 @@ import Testing
                 + (1...9).map { message($0, of: 2, at: 5_000) }
                 + (1...9).map { message($0, of: 3, at: 5_000, length: 19) }
         )
-        #expect(try file.removeExpired(at: 10_000))
+        #expect(try file.removeExpired(at: 10_001))
         #expect(try file.serials().count == 700)
-        try file.removeAllExpired(at: 10_000)
+        try file.removeAllExpired(at: 10_001)
         #expect(try file.serials() == Array(1_101...1_200))
         #expect(try file.serials(of: 2) == [7, 8, 9])
         #expect(try file.serials(of: 3) == [5, 6, 7, 8, 9])
@@ -147,6 +147,11 @@ import Testing
         #expect(try file.serials() == [1_201])
         try file.removeAllExpired(at: 400_000)
         #expect(try file.serials() == [1_201])
+        // Memory keeps a message of exactly its age, too.
+        try file.removeAllExpired(at: 410_000)
+        #expect(try file.serials() == [1_201])
+        try file.removeAllExpired(at: 410_001)
+        #expect(try file.serials() == [])
     }
 
     @Test func theOldestMessagesOfAllGoWhenTheFileIsFull() throws {

@@ -1,3 +1,5 @@
+import Archive
+import Broker
 import Foundation
 import Net
 import TestProgram
@@ -172,6 +174,45 @@ import Testing
         ] { #expect(result.output.contains(text), "\(result.output)") }
         let beside = try await Program.run(["check", "--config", file])
         #expect(beside.output.contains("there is no console at /"), "\(beside.output)")
+    }
+
+    @Test(
+        "A clock that was set since the files were written is a warning with both times",
+        arguments: [(3_600_000, "behind"), (-3_600_000, "ahead"), (0, nil)] as [(Int64, String?)]
+    )
+    func clocks(step: Int64, direction: String?) async throws {
+        let directory = try TemporaryDirectory()
+        let (file, database) = (directory.path("fanfare.yaml"), directory.path("history.sqlite"))
+        let spool = directory.path("spool")
+        let written = ClockReading(
+            calendar: ClockReading.now.calendar + step,
+            uptime: ClockReading.now.uptime
+        )
+        try """
+        apps: [{id: 1, key: app-key, secret: app-secret}]
+        recovery: {database: \(database), spool: \(spool)}
+        """.write(toFile: file, atomically: true, encoding: .utf8)
+        // Without the files there is nothing to warn of, and none is made.
+        let before = try await Program.run(["check", "--config", file])
+        #expect(!before.output.contains("warning"), "\(before.output)")
+        #expect(!FileManager.default.fileExists(atPath: spool))
+        do {
+            var settings = ArchiveFile.Settings(path: database)
+            settings.clocks = { written }
+            _ = try ArchiveFile(settings)
+        }
+        try await Spool(path: spool, clocks: { written }).write(SpooledState())
+        let result = try await Program.run(["check", "--config", file])
+        #expect(result.code == 0, "\(result.errors)")
+        for key in ["database", "spool"] {
+            let text = "warning  recovery.\(key) shows that the clock is \(direction ?? "")"
+            #expect(result.output.contains(text) == (direction != nil), "\(result.output)")
+        }
+        guard direction != nil else { return }
+        // The hour and the minute at which the files were written.
+        let time = Date(timeIntervalSince1970: Double(written.calendar) / 1_000)
+            .formatted(.iso8601).prefix(16)
+        #expect(result.output.contains("by the file it is \(time)"), "\(result.output)")
     }
 
     @Test(

@@ -277,6 +277,48 @@ import Testing
         }
     }
 
+    @Test("A full site evicts no used connection within its announced time, if there are others")
+    func keptConnectionsStay() async throws {
+        let timeouts = HTTPTimeouts(idle: .seconds(60), grace: .milliseconds(1))
+        try await withServer(timeouts: timeouts, connectionsMax: 16) { port in
+            let kept = try (0..<14).map { _ in
+                let peer = try Peer(port: port)
+                try peer.send(get("/a"))
+                #expect(try peer.response().keepAlive == "timeout=56")
+                return peer
+            }
+            // They have waited for longer than these.
+            let silent = try (0..<2).map { _ in try Peer(port: port) }
+            let peer = try Peer(port: port)
+            try peer.send(get("/b"))
+            #expect(try peer.response().text == "GET /b")
+            for peer in silent { #expect(try peer.receiveToEnd().isEmpty) }
+            for peer in kept {
+                try peer.send(get("/c"))
+                #expect(try peer.response().text == "GET /c")
+            }
+        }
+    }
+
+    @Test("A site that has used connections alone evicts the one that has waited the longest")
+    func usedConnectionsGiveWay() async throws {
+        let timeouts = HTTPTimeouts(idle: .seconds(60), grace: .milliseconds(1))
+        try await withServer(timeouts: timeouts, connectionsMax: 4) { port in
+            let kept = try (0..<4).map { _ in
+                let peer = try Peer(port: port)
+                try peer.send(get("/a"))
+                #expect(try peer.response().text == "GET /a")
+                return peer
+            }
+            let peer = try Peer(port: port)
+            try peer.send(get("/b"))
+            #expect(try peer.response().text == "GET /b")
+            #expect(try kept[0].receiveToEnd().isEmpty)
+            try kept[3].send(get("/c"))
+            #expect(try kept[3].response().text == "GET /c")
+        }
+    }
+
     // MARK: Ends that a client can expect
 
     @Test("When connections are few, an answer ends its connection, so that none has to be evicted")

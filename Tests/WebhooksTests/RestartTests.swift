@@ -88,13 +88,14 @@ import Testing
         }
         database.close()
         let second = try await stage(clock: first.clock)
-        try await second.waitForCounters { $0.delivered == 1 }
+        try await second.waitForCounters { $0.delivered == 1 && $0.damaged == 1 }
         await second.stop()
         #expect(second.transport.requests == [first.transport.requests[0]])
         #expect(try queue().deliveryCount() == 0)
     }
 
-    @Test("A damaged dead letter is not listed, nor replayed") func damagedLetter() async throws {
+    @Test("A damaged dead letter is not listed, nor replayed, and is deleted")
+    func damagedLetter() async throws {
         let first = try await stage { _, _ in .answered(status: 410) }
         await first.report(.channelOccupied(channel("a")))
         try await first.waitForCounters { $0.dead == 1 }
@@ -107,9 +108,10 @@ import Testing
         #expect(try queue().deadLetters().isEmpty)
         let second = try await stage(clock: first.clock)
         await second.report(.channelOccupied(channel("b")))
-        try await second.waitForCounters { $0.delivered == 1 }
+        try await second.waitForCounters { $0.delivered == 1 && $0.damaged == 1 }
         await second.stop()
         #expect(second.transport.requests.count == 1)
+        #expect(try queue().deadLetterCount() == 0)
     }
 
     @Test func whatIsTooOldAtTheStartIsADeadLetter() async throws {

@@ -101,10 +101,10 @@ import Testing
         try await addDeadLetters(1...3, in: queue)
         #expect(try queue.replay(2))
         #expect(try !queue.replay(99))
-        #expect(try await queue.replays(countMax: 9).map(\.id) == [2])
+        #expect(try await queue.replays(countMax: 9).letters.map(\.id) == [2])
         #expect(try queue.deadLetters().map(\.isReplayed) == [false, true, false])
         #expect(try queue.replayAll() == 2)
-        #expect(try await queue.replays(countMax: 2).map(\.id) == [1, 2])
+        #expect(try await queue.replays(countMax: 2).letters.map(\.id) == [1, 2])
     }
 
     @Test func deletesDeadLetters() async throws {
@@ -146,7 +146,7 @@ import Testing
         let commandLine = try WebhookQueue(reading: path)
         try await addDeadLetters(1...1, in: broker)
         #expect(try commandLine.replayAll() == 1)
-        #expect(try await broker.replays(countMax: 9).map(\.id) == [1])
+        #expect(try await broker.replays(countMax: 9).letters.map(\.id) == [1])
     }
 
     @Test func reportsAFileThatIsNoDatabase() throws {

@@ -206,7 +206,7 @@ def test_each_metric_is_in_the_dashboard(metrics):
         "fanfare_cluster_webhooks_dropped_total", "fanfare_cluster_divergences_total",
         "fanfare_cluster_caught_up_messages_total", "fanfare_cluster_gaps_reported_total",
         "fanfare_cluster_refused_replies_total", "fanfare_store_damaged_rows_total", "fanfare_store_misplaced",
-        "fanfare_clock_steps_total",
+        "fanfare_clock_steps_total", "fanfare_webhooks_damaged_total",
     }
     shown = {name for _, text in expressions() for name in re.findall(r"fanfare_\w+", text)}
     assert metrics - shown - rare == set()

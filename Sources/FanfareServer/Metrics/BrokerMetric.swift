@@ -33,6 +33,7 @@ enum BrokerMetric: String, CaseIterable {
     case webhooksDelivered = "fanfare_webhooks_delivered_total"
     case webhookAttemptsFailed = "fanfare_webhook_attempts_failed_total"
     case webhooksDead = "fanfare_webhooks_dead_total"
+    case webhooksDamaged = "fanfare_webhooks_damaged_total"
     case clusterConnections = "fanfare_cluster_connections"
     case clusterAttachedChannels = "fanfare_cluster_attached_channels"
     case clusterWaitingBytes = "fanfare_cluster_waiting_bytes"
@@ -92,6 +93,8 @@ enum BrokerMetric: String, CaseIterable {
         case .webhooksDelivered: "Webhooks that an endpoint has accepted."
         case .webhookAttemptsFailed: "Requests to an endpoint that have failed."
         case .webhooksDead: "Webhooks given up; fanfare webhooks lists them."
+        case .webhooksDamaged:
+            "Webhooks and dead letters whose rows in the file were damaged, and are deleted."
         case .clusterConnections: "Connections to Redis."
         case .clusterAttachedChannels: "Channels that the node follows in Redis."
         case .clusterWaitingBytes: "Bytes of events that wait for Redis."

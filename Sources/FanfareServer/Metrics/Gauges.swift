@@ -122,6 +122,7 @@ actor Gauges {
             to: webhooks.failedAttempts
         )
         count(.webhooksDead, from: &lastWebhooks.dead, to: webhooks.dead)
+        count(.webhooksDamaged, from: &lastWebhooks.damaged, to: webhooks.damaged)
     }
 
     private func update(_ archive: Archive.Reading) {
