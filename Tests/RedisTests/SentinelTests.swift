@@ -167,7 +167,10 @@ import Testing
         driver.run { watch.primary == primary(2, in: 1) }
         // One that lies behind does not lead back.
         let expected = [primary(1), nil, primary(2, in: 1)]
-        #expect(follower.named == expected || follower.named == [expected[0], expected[2]])
+        #expect(
+            follower.named == expected || follower.named == [expected[0], expected[2]],
+            "\(follower.named)"
+        )
         watch.stop()
     }
 }
