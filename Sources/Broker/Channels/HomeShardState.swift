@@ -7,6 +7,11 @@ public import PusherProtocol
 public struct HomeShardState: ~Copyable, Sendable {
     /// Whether cache misses are reported; if not, none is remembered.
     public var reportsCacheMisses = false
+    /// Whether the streams are copies of those that a store has, which counts the channels that it forgets itself.
+    public var areStreamsCopies: Bool {
+        get { streams.areCopies }
+        set { streams.areCopies = newValue }
+    }
     /// The number of members above which a presence channel is large: its notices may be delayed.
     public let smallPresenceChannelMax: Int
     /// The number of shards, which divide each app's limit of cached events among themselves.

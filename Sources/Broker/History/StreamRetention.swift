@@ -90,6 +90,7 @@ extension Streams {
             forgetLongestVacant(of: app, isBlank: true)
                 || forgetLongestVacant(of: app, isBlank: false)
         else { return nil }
+        guard !areCopies else { return nil }
         counts.count(.positions)
         return .recoveryPositions
     }

@@ -36,6 +36,9 @@ public struct Streams: ~Copyable, Sendable {
     /// The numbers of forgotten streams that the archive has not been told of.
     var forgottenRows: [Int64] = []
 
+    /// Whether the streams are copies of those that a store has, which counts the channels that it forgets itself.
+    var areCopies = false
+
     /// The limit that forgot a stream for a new one; `nil` after it was taken.
     private var insertionLimit: Limit?
 

@@ -50,6 +50,7 @@ final class ChannelService: TimerTarget {
             replayBytesMax: context.settings.streamLimits.queuedBytesMax / 4
         )
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
+        state.areStreamsCopies = context.settings.cluster != nil
         commits = context.archive.map {
             CommitQueue(
                 $0,
