@@ -115,6 +115,8 @@ final class FuzzedShard {
     // MARK: - Runs with a file
 
     /// Opens the file, and continues what is in it and in the spool.
+    ///
+    /// - Throws: The finding that it cannot be opened.
     func start() throws(Finding) {
         guard let file else { return }
         let (contents, spooled) = try file.open()
@@ -131,6 +133,7 @@ final class FuzzedShard {
     ///   - edits: The changes of the file and the spool.
     ///   - isStopped: Whether it stops, and is not killed.
     ///   - isFormer: Whether the next start finds a file of the version before.
+    /// - Throws: The finding that the file cannot be opened.
     func restart(_ edits: [FuzzedFile.Edit], isStopped: Bool, isFormer: Bool) throws(Finding) {
         guard let file else { return }
         client?.close()
