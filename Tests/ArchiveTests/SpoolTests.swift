@@ -22,7 +22,7 @@ import Testing
             )
         }
         let id = StreamID(bits: 5)
-        let expiry = Clock.unixMilliseconds + 60_000
+        let expiry = Clock.unixMilliseconds + 600_000
         return SpooledState(
             streams: [
                 SpooledStream(address("news"), id, lastSerial: 5, messages: messages),
