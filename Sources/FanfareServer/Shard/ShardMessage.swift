@@ -91,10 +91,19 @@ package struct SubscriptionRequest: Sendable {
     package var socketID: SocketID
     /// The number of the request in the session.
     var number: UInt32
+    /// A digest of the client's address; 0 if it is not known.
+    ///
+    /// Beside the other number of its size, so that a message takes no padding.
+    var origin: UInt32 = 0
     /// The read of the archive whose messages the grant has; its memory counts until they are queued.
     var read: ArchiveRead?
-    /// A digest of the client's address; 0 if it is not known.
-    var origin: UInt32 = 0
+
+    package init(shard: Int, socketID: SocketID, number: UInt32, origin: UInt32 = 0) {
+        self.shard = shard
+        self.socketID = socketID
+        self.number = number
+        self.origin = origin
+    }
 }
 
 /// A message between shards about users.
