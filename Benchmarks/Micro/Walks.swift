@@ -1,29 +1,52 @@
 import ArgumentParser
+import Broker
+import Glibc
+import PusherProtocol
 import Simulation
 
-/// The longest turn of a node with many channels, by what happens.
+/// What others wait for on a node with many channels, by what happens.
 struct Walks: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Measure the turns of a cluster's node with many channels, by what happens.",
+        abstract: "Measure what events wait for on a cluster's node with many channels.",
         discussion: """
-            Prints the CPU time of the longest turn and of 99 % of them: events wait for no longer. Redis is a model in \\
-            the same process, whose time does not count.
+            Prints, by what happens, the CPU time of the longest turn, of 99 % of the time spent in turns, and of 99 % of \
+            the events of another channel: from the turn that reads a trigger to the one that sends it to a client. An \
+            event that begins in a long turn counts once for each of its milliseconds. Redis is a model in the same \
+            process, whose time does not count. Then prints the costs of a stream whose messages exclude their senders.
             """
     )
 
-    @Option(help: "The number of channels.")
+    @Option(help: "The number of channels, and of the clients on one channel.")
     var channels = 100_000
 
     func run() throws {
+        print(padded("\(channels) channels", to: 36) + "   longest  turns' p99  events' p99, ms")
+        try manyChannels()
+        try oneChannel()
+        print(padded("\(channels) messages of a stream", to: 36) + "    median, ns")
+        for excludes in [false, true] {
+            let cost = Measurement(try Self.ring(channels, excludes: excludes), samples: 15).median
+            print(
+                padded(excludes ? "each excludes its sender" : "none excludes anybody", to: 36)
+                    + padded(rounded(cost), to: 14, left: true)
+            )
+        }
+    }
+
+    private func manyChannels() throws {
         let node = try CrowdedNode()
-        print(padded("\(channels) channels", to: 34) + "  longest, ms      p99, ms")
+        try node.subscribe(to: 0..<100)
+        try report("quiet: 100 channels, 20 s", of: node) { try pass(20_000, node) }
         try report("subscriptions", of: node) {
-            for start in stride(from: 0, to: channels, by: 5_000) {
+            for start in stride(from: 100, to: channels, by: 5_000) {
                 try node.subscribe(to: start..<min(start + 5_000, channels))
             }
         }
-        try report("nothing, 20 s", of: node) { try pass(20_000, node) }
-        try report("a list of all channels", of: node) { try node.list() }
+        try report("nothing else, 20 s", of: node) { try pass(20_000, node) }
+        try report("1,000 scrapes", of: node) { try node.scrape(1_000) }
+        try report("20 lists of all channels", of: node) {
+            for _ in 0..<20 { try node.list() }
+        }
         try report("Redis is lost, and back", of: node) {
             node.loseRedis()
             try pass(5_000, node)
@@ -34,6 +57,14 @@ struct Walks: ParsableCommand {
         }
     }
 
+    private func oneChannel() throws {
+        let node = try CrowdedNode(shardCount: 2)
+        try report("clients wait for one channel", of: node) { try node.crowd(channels) }
+        try report("they withdraw", of: node) { try node.withdraw(channels) }
+        try node.crowd(channels)
+        try report("they are subscribed", of: node) { try node.admit(channels) }
+    }
+
     private func pass(_ milliseconds: Int, _ node: CrowdedNode) throws {
         for _ in 0..<milliseconds { try node.step() }
     }
@@ -41,12 +72,49 @@ struct Walks: ParsableCommand {
     private func report(_ name: String, of node: CrowdedNode, _ body: () throws -> Void) throws {
         node.beginMeasurement()
         try body()
-        let turns = node.turns.sorted()
-        let figures = [turns[turns.count - 1], turns[turns.count * 99 / 100]]
-        print(
-            padded(name, to: 34)
-                + figures.map { padded("\(($0 * 100).rounded() / 100)", to: 13, left: true) }
-                .joined()
+        let turns = node.turns.map { (milliseconds: $0, weight: max(1, $0)) }
+        let figures = [
+            node.turns.max(), Self.percentile99(turns), Self.percentile99(node.eventTimes),
+        ]
+        .map { $0.map { "\(($0 * 1_000).rounded() / 1_000)" } ?? "–" }
+        print(padded(name, to: 36) + figures.map { padded($0, to: 12, left: true) }.joined())
+    }
+
+    /// The time that 99 % do not exceed; `nil` for none.
+    private static func percentile99(
+        _ times: [(milliseconds: Double, weight: Double)]
+    ) -> Double? {
+        var rest = times.reduce(0) { $0 + $1.weight } / 100
+        for time in times.sorted(by: { $0.milliseconds > $1.milliseconds }) {
+            rest -= time.weight
+            if rest < 0 { return time.milliseconds }
+        }
+        return nil
+    }
+
+    /// Keeping a message in a full stream.
+    private static func ring(_ count: Int, excludes: Bool) throws -> Subject {
+        var settings = RecoverySettings()
+        settings.isEnabled = true
+        settings.rules = [RecoveryRule(messagesMax: count, bytesMax: .max / 2)]
+        let app = App(
+            id: AppID("1"),
+            key: "key",
+            secret: AppSecret("secret"),
+            recovery: settings
         )
+        var state = HomeShardState()
+        let address = ChannelAddress(app: app.id, name: try ChannelName("c"))
+        guard let stream = state.openStream(address, app, isVacant: false, at: 0) else {
+            fail("the channel keeps nothing")
+        }
+        var number: UInt64 = 0
+        let keep = {
+            number += 1
+            let sender = SocketID(1, number)
+            _ = state.keep([0], except: excludes ? sender : nil, in: stream, at: 0)
+        }
+        for _ in 0...count { keep() }
+        return Subject(name: "ring", operation: "a message is kept", body: keep)
     }
 }

@@ -12,13 +12,13 @@ package struct CalendarStep: Sendable, Equatable {
     /// The time that it says.
     package let actual: Int64
 
-    /// Finds the step since the last transaction of an archive.
+    /// Finds the step since the last transaction of an archive; `nil` without a step of more than a second, or without a
+    /// mark that can be read.
     ///
     /// - Parameters:
     ///   - path: The archive's file.
     ///   - bootID: The start of this machine.
     ///   - now: The present readings.
-    /// - Returns: `nil` without a step of more than a second, or without a mark that can be read.
     package init?(
         ofArchiveAt path: String,
         bootID: String = BootID.current,
@@ -29,13 +29,13 @@ package struct CalendarStep: Sendable, Equatable {
         self.init(since: mark.reading, isSameBoot: mark.boot == boot && boot != 0, now)
     }
 
-    /// Finds the step since a spool was written.
+    /// Finds the step since a spool was written; `nil` without a step of more than a second, or without a spool that can
+    /// be read.
     ///
     /// - Parameters:
     ///   - path: The spool's file.
     ///   - bootID: The start of this machine.
     ///   - now: The present readings.
-    /// - Returns: `nil` without a step of more than a second, or without a spool that can be read.
     package init?(
         ofSpoolAt path: String,
         bootID: String = BootID.current,

@@ -14,16 +14,7 @@ extension ClusterHome {
 
     /// Called when the connection is lost: nothing is received any more.
     func fallBehind(in store: ClusterStore) {
-        for index in store.partitions {
-            for remote in partitions[index].channels {
-                remote.fellBehind(at: partitions[index].counter)
-                remote.isSubscribed = false
-                remote.attaching = nil
-                setCountedSubscriptions(0, of: remote)
-                remote.catchingUpCost = 0
-                remote.queuedIn = nil
-            }
-        }
+        for index in store.partitions { loseChannels(of: index) }
         store.attachmentQueue = Queue()
         (store.behind, store.unvisited, store.refused, store.catchingUpCost) = ([], [], [], 0)
     }

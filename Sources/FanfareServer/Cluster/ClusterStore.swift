@@ -100,7 +100,7 @@ final class ClusterStore {
 
     /// The purpose of a timer.
     enum Alarm: Int {
-        case connect, heartbeat, patience, isolation, closing
+        case connect, heartbeat, patience, isolation, closing, comparison
     }
 
     /// Creates a store that is not connected yet.
@@ -217,6 +217,7 @@ extension ClusterStore: TimerTarget {
         case .patience: refuseWaiting()
         case .isolation: becomeIsolated()
         case .closing: closeClients()
+        case .comparison: if isOpen { home.compareDue(in: self) }
         }
     }
 }

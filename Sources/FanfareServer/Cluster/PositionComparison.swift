@@ -9,6 +9,8 @@ struct PositionComparison {
     var portion = 0
     /// The number of channels left until the next heartbeat.
     var left = 0
+    /// The number of channels left of the present portion.
+    var due = 0
     /// The partition, by its place among those of the store, and the next channel there.
     var (partition, channel) = (0, 0)
 }
@@ -27,10 +29,21 @@ extension ClusterHome {
         store.comparison.portion = (store.comparison.left + count - 1) / count
     }
 
-    /// Compares the next channels of a store; called with each portion of heartbeats.
+    /// The most channels that are compared in one turn.
+    private static var comparedMax: Int { 64 }
+
+    /// Begins to compare the next channels of a store; called with each portion of heartbeats.
     func compareNext(in store: ClusterStore) {
-        var rest = min(store.comparison.left, store.comparison.portion)
-        store.comparison.left -= rest
+        store.comparison.due = min(store.comparison.left, store.comparison.portion)
+        store.comparison.left -= store.comparison.due
+        compareDue(in: store)
+    }
+
+    /// Compares the next channels of the present portion, as many as one turn may.
+    func compareDue(in store: ClusterStore) {
+        var rest = min(store.comparison.due, Self.comparedMax)
+        store.comparison.due -= rest
+        if store.comparison.due > 0 { store.startTimer(.comparison, after: Self.nextTurn) }
         // Each partition once at most.
         for _ in store.partitions.indices where rest > 0 {
             if store.comparison.partition >= store.partitions.count {

@@ -167,6 +167,22 @@ extension ClusterHome {
         let former = exchange(&remote.countedSubscriptions, with: count)
         attachedCount += (count > 0 ? 1 : 0) - (former > 0 ? 1 : 0)
     }
+
+    /// Called when the connection is lost: nothing is received any more on the channels of a partition.
+    ///
+    /// A turn does it for all channels of a store, so each costs as little as possible.
+    func loseChannels(of index: Int) {
+        let counter = partitions[index].counter
+        for remote in partitions[index].channels {
+            remote.fellBehind(at: counter)
+            remote.isSubscribed = false
+            remote.attaching = nil
+            if remote.countedSubscriptions > 0 { attachedCount -= 1 }
+            remote.countedSubscriptions = 0
+            remote.catchingUpCost = 0
+            remote.queuedIn = nil
+        }
+    }
 }
 
 extension ChannelPosition {

@@ -18,7 +18,7 @@ struct LimitRule {
     }
 
     /// Whether the limit is one of each app.
-    var isOfApp: Bool { key.hasPrefix("apps.N.") }
+    var isOfApp: Bool { key.utf8.starts(with: "apps.N.".utf8) }
 
     fileprivate static func process(_ key: String, _ consequence: String) -> LimitRule {
         LimitRule("limits." + key, consequence)

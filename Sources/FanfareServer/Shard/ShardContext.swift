@@ -113,7 +113,7 @@ package final class ShardContext {
     /// The home shard of a channel.
     ///
     /// In a cluster that of the channel's partition, since each shard registers and follows whole partitions.
-    func home(of address: ChannelAddress) -> Int {
+    package func home(of address: ChannelAddress) -> Int {
         guard let cluster = settings.cluster else { return address.home(among: shardCount) }
         return address.home(among: cluster.partitionCount) % shardCount
     }
@@ -221,7 +221,7 @@ extension ShardContext {
 }
 
 /// The gauges of one shard, and its counters since the start.
-struct ShardReading: Sendable {
+package struct ShardReading: Sendable {
     /// Clients.
     var connections = 0
     /// Connections that are in their handshake, or carry HTTP alone.

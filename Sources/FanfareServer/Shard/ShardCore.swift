@@ -232,7 +232,7 @@ package final class ShardCore: TimerTarget {
     // MARK: - Metrics
 
     /// The gauges and counters of the shard.
-    var reading: ShardReading {
+    package var reading: ShardReading {
         ShardReading(
             connections: connections.count,
             channels: channels.table.occupiedCount,

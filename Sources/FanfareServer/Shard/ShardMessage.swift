@@ -99,7 +99,7 @@ package struct SubscriptionRequest: Sendable {
     /// The connection's shard.
     var shard: Int { Int(shardIndex) }
 
-    init(shard: Int, socketID: SocketID, number: UInt32, addressDigest: UInt32 = 0) {
+    package init(shard: Int, socketID: SocketID, number: UInt32, addressDigest: UInt32 = 0) {
         self.socketID = socketID
         self.number = number
         self.addressDigest = addressDigest

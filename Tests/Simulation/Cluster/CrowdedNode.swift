@@ -1,13 +1,17 @@
+import Broker
+import Digests
 import FanfareServer
 import Glibc
 import HTTPServer
 import Net
+import PusherProtocol
 import Redis
 import RedisModel
 
-/// A node with many channels and its Redis, with a simulated clock: the CPU time of each turn of its shard is recorded.
+/// A node with many channels or clients and its Redis, with a simulated clock: the CPU time of each turn of its shard is
+/// recorded, and of the events of a bystander.
 ///
-/// Events wait for the turn before, so the longest turn is what they wait for at worst.
+/// With two shards the second one is a mailbox: its clients cost neither sockets nor time, and ask for one channel.
 package final class CrowdedNode {
     private static let app = (id: "1", key: "key", secret: "secret")
     private static let epoch: Int64 = 1_700_000_000_000
@@ -21,13 +25,25 @@ package final class CrowdedNode {
     private let limits: StreamLimits
     private var clients: [Pipe] = []
     private var backends: [Pipe] = []
+    private let mailbox: Mailbox<ShardMessage>
+    private let secondMailbox: Mailbox<ShardMessage>
+    private var bystander: Bystander?
+    /// Whether Redis executes commands.
+    package var isRedisAnswering = true
+    /// The number of grants to the clients of the second shard.
+    package private(set) var grantedCount = 0
+    private var lastClient: UInt64 = 0
     /// The CPU times of the turns, in milliseconds.
     package private(set) var turns: [Double] = []
 
-    /// Starts a node with 256 partitions on one shard.
+    /// The times of the bystander's events, in milliseconds, and how many each stands for.
+    package var eventTimes: [(milliseconds: Double, weight: Double)] { bystander?.times ?? [] }
+
+    /// Starts a node with 256 partitions.
     ///
+    /// - Parameter shardCount: The number of its shards; only the first one runs.
     /// - Throws: The failed call.
-    package init() throws {
+    package init(shardCount: Int = 1) throws {
         var configuration = Configuration()
         var app = AppConfiguration(id: Self.app.id, key: Self.app.key, secret: Self.app.secret)
         app.recovery.isEnabled = true
@@ -49,7 +65,8 @@ package final class CrowdedNode {
         )
         let settings = ServerSettings(configuration, cluster: cluster)
         let loop = try EventLoop(name: "loop")
-        let mailbox = Mailbox<ShardMessage>(wakes: loop)
+        mailbox = Mailbox(wakes: loop)
+        secondMailbox = Mailbox(wakes: loop)
         let clock = LoopClock(
             now: { MonotonicTime(nanoseconds: Int64(environment.milliseconds) * 1_000_000) },
             unixTime: { Self.epoch / 1_000 + Int64(environment.milliseconds / 1_000) }
@@ -58,7 +75,11 @@ package final class CrowdedNode {
             reactor: try Reactor(loop: loop, clock: clock),
             settings: settings,
             registry: AppRegistry(configuration.apps),
-            links: ShardLinks(of: 0, speakingInto: [mailbox], hearing: mailbox)
+            links: ShardLinks(
+                of: 0,
+                speakingInto: shardCount == 1 ? [mailbox] : [mailbox, secondMailbox],
+                hearing: mailbox
+            )
         )
         context.dialer = NodeDialer(1, redis, [], environment)
         core = ShardCore(context)
@@ -67,6 +88,7 @@ package final class CrowdedNode {
         core.watchLiveness()
         core.joinCluster()
         for _ in 0..<10_000 where cluster.numberIfReady(shardCount: 1) == nil { try step() }
+        try startBystander()
     }
 
     deinit { core.shutDown() }
@@ -87,27 +109,36 @@ package final class CrowdedNode {
     package func step() throws {
         environment.milliseconds += 1
         try redis.advance(to: Self.epoch + Int64(environment.milliseconds))
-        for link in redis.links {
+        for link in redis.links where isRedisAnswering {
             _ = try link.receive(.max)
-            for command in link.commands.prefix(Self.commandsMax) {
-                guard case .redis(let process, _, _) = link.end else { continue }
-                try redis.execute(command, at: process, of: link)
-                _ = link.send(.max)
-            }
-            link.commands.removeFirst(min(Self.commandsMax, link.commands.count))
             _ = link.send(.max)
+            var count = 0
+            while count < min(Self.commandsMax, link.commands.count), !link.isBehind,
+                case .redis(let process, _, _) = link.end
+            {
+                try redis.execute(link.commands[count], at: process, of: link)
+                _ = link.send(.max)
+                count += 1
+            }
+            link.commands.removeFirst(min(count, link.commands.count))
             link.closeIfEnded()
         }
         redis.primary.model.forgetWrites(before: redis.primary.model.writeCount)
         for pipe in clients + backends { _ = pipe.push(.max) }
+        try bystander?.send { signed("POST", $0, $1) }
         let start = Self.cpuTime
         core.turn(waitingAtMost: .zero)
         turns.append(Self.cpuTime - start)
+        bystander?.turnEnded(after: turns[turns.count - 1])
         for pipe in clients + backends { while !pipe.read(.max).isEmpty {} }
+        for case .granted in secondMailbox.drain() { grantedCount += 1 }
     }
 
-    /// Forgets the times of the turns before.
-    package func beginMeasurement() { turns = [] }
+    /// Forgets the times of the turns and events before.
+    package func beginMeasurement() {
+        turns = []
+        bystander?.beginMeasurement()
+    }
 
     private static var cpuTime: Double {
         var time = timespec()
@@ -117,23 +148,57 @@ package final class CrowdedNode {
 
     // MARK: - What happens
 
-    /// Connects a client that subscribes to channels, and waits until it has.
-    package func subscribe(to channels: Range<Int>) throws {
+    private func connectClient() throws -> Pipe {
         let client = try connect()
-        clients.append(client)
         let request = """
             GET /app/\(Self.app.key)?protocol=7 HTTP/1.1\r\nHost: localhost\r\n\
             Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
             Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n
             """
         client.enqueue(Array(request.utf8))
+        return client
+    }
+
+    private func startBystander() throws {
+        let channel = try firstName("bystander")
+        let client = try connectClient()
+        clients = [client]
         for _ in 0..<10 { try step() }
-        for channel in channels {
-            client.enqueue(
-                Self.frame(#"{"event":"pusher:subscribe","data":{"channel":"c\#(channel)"}}"#)
+        // With its position it is not closed after a gap.
+        client.enqueue(
+            Self.frame(
+                #"{"event":"pusher:subscribe","data":{"channel":"\#(channel)","position":{}}}"#
             )
-        }
+        )
         try settle()
+        clients = []
+        bystander = try Bystander(on: channel, client: client) { [unowned self] in try connect() }
+    }
+
+    /// The first name with a number whose home is the first shard.
+    private func firstName(_ prefix: String) throws -> String {
+        for number in 0... {
+            let address = try address("\(prefix)-\(number)")
+            if core.context.home(of: address) == 0 { return address.name.text }
+        }
+        return prefix
+    }
+
+    private func address(_ name: String) throws -> ChannelAddress {
+        ChannelAddress(app: AppID(Self.app.id), name: try ChannelName(name))
+    }
+
+    /// Connects a client that subscribes to channels, and waits until it has.
+    package func subscribe(to channels: Range<Int>) throws {
+        let client = try connectClient()
+        clients.append(client)
+        for _ in 0..<10 { try step() }
+        for channel in channels { client.enqueue(Self.subscription(to: "c\(channel)")) }
+        try settle()
+    }
+
+    private static func subscription(to channel: String) -> [UInt8] {
+        frame(#"{"event":"pusher:subscribe","data":{"channel":"\#(channel)"}}"#)
     }
 
     /// A masked text frame, whose mask changes nothing.
@@ -165,14 +230,78 @@ package final class CrowdedNode {
     /// Lists all channels.
     package func list() throws {
         let backend = try connect()
-        backends.append(backend)
-        let parameters =
-            "auth_key=\(Self.app.key)&auth_timestamp=\(Self.epoch / 1_000 + Int64(environment.milliseconds / 1_000))&auth_version=1.0"
-        let path = "/apps/\(Self.app.id)/channels"
-        let signature = sign("GET\n\(path)\n\(parameters)", with: Self.app.secret)
-        let request =
-            "GET \(path)?\(parameters)&auth_signature=\(signature) HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        backend.enqueue(Array(request.utf8))
+        backends = [backend]
+        backend.enqueue(Array(signed("GET", "/channels").utf8))
+        try settle()
+    }
+
+    /// Reads the gauges and counters, as a scrape does, after each turn.
+    package func scrape(_ count: Int) throws {
+        for _ in 0..<count {
+            try step()
+            let start = Self.cpuTime
+            _ = core.reading
+            let time = Self.cpuTime - start
+            turns.append(time)
+            bystander?.turnEnded(after: time)
+        }
+    }
+
+    private func signed(_ method: String, _ path: String, _ body: String = "") -> String {
+        let time = Self.epoch / 1_000 + Int64(environment.milliseconds / 1_000)
+        var query = "auth_key=\(Self.app.key)&auth_timestamp=\(time)&auth_version=1.0"
+        if !body.isEmpty {
+            query += "&body_md5=\(Hex.encode(Digest.md5(Array(body.utf8).span)))"
+        }
+        let path = "/apps/\(Self.app.id)\(path)"
+        let signature = sign("\(method)\n\(path)\n\(query)", with: Self.app.secret)
+        return """
+            \(method) \(path)?\(query)&auth_signature=\(signature) HTTP/1.1\r\nHost: localhost\r\n\
+            Content-Length: \(body.utf8.count)\r\n\r\n\(body)
+            """
+    }
+
+    // MARK: - One channel
+
+    /// The most requests of the second shard in a turn.
+    private static let requestsMax = 256
+
+    /// Lets clients of the second shard subscribe to one channel while Redis does not answer, so that they wait.
+    ///
+    /// - Parameter count: The number of clients.
+    /// - Throws: The failed call, or what Redis cannot read.
+    package func crowd(_ count: Int) throws {
+        try settle()
+        isRedisAnswering = false
+        bystander?.isPublishing = false
+        let address = try address(try firstName("crowded"))
+        for number in 1...count {
+            let id = SocketID(1, lastClient + UInt64(number))
+            mailbox.post(
+                .subscribe(address, SubscriptionRequest(shard: 1, socketID: id, number: 1))
+            )
+            if number % Self.requestsMax == 0 || number == count { try step() }
+        }
+        lastClient += UInt64(count)
+    }
+
+    /// Lets the last clients of the second shard withdraw their subscriptions.
+    package func withdraw(_ count: Int) throws {
+        let address = try address(try firstName("crowded"))
+        for number in 1...count {
+            let id = SocketID(1, lastClient - UInt64(count - number))
+            mailbox.post(.unsubscribe(address, shard: 1, id))
+            if number % Self.requestsMax == 0 || number == count { try step() }
+        }
+    }
+
+    /// Lets Redis answer, until all clients that wait are subscribed.
+    package func admit(_ count: Int) throws {
+        isRedisAnswering = true
+        bystander?.isPublishing = true
+        let all = grantedCount + count
+        for _ in 0..<1_000_000 where grantedCount < all { try step() }
+        // The events that were sent meanwhile.
         try settle()
     }
 }

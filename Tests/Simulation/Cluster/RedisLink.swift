@@ -39,6 +39,9 @@ final class RedisLink {
 
     var isOpen: Bool { pipe.isOpen }
 
+    /// Whether the node has not taken all replies.
+    var isBehind: Bool { pipe.waitingCount > 0 }
+
     /// Reads up to `limit` bytes of commands; returns their number.
     func receive(_ limit: Int) throws -> Int {
         guard !isDeaf, isOpen else { return 0 }
