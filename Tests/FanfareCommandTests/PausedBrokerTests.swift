@@ -122,7 +122,7 @@ private final class PollingClients {
         DescriptorLimit.raise()
         let directory = try TemporaryDirectory()
         let file = directory.path("fanfare.yaml")
-        try Data("clients: {activity_timeout: 1, pong_timeout: 3}\n".utf8)
+        try Data("clients: {activity_timeout: 1, pong_timeout: 8}\n".utf8)
             .write(to: URL(filePath: file))
         let broker = try await RunningBroker(["--loops", "1", "--config", file])
         let port = try #require(UInt16(broker.url().split(separator: ":").last ?? ""))
@@ -134,7 +134,7 @@ private final class PollingClients {
         broker.program.signal(SIGSTOP)
         clients.answer(except: silentCount)
         // The pause is longer than the pong timeout.
-        try await Task.sleep(for: .seconds(5))
+        try await Task.sleep(for: .seconds(10))
         broker.program.signal(SIGCONT)
         let isOver = read(clients) {
             clients.answer(except: silentCount)

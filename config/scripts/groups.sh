@@ -1,10 +1,10 @@
 # The Swift tests that run in separate groups; read by test.sh and sanitize.sh.
 
-# Beside a thousand others, tests with short timeouts would wait for a core instead of the broker, and tests that attack
+# Beside a thousand others, tests with short timeouts, or with readers that must keep up, would wait for a core instead of the broker, and tests that attack
 # or flood a broker would delay the rest.
-readonly timed='LivenessConformanceTests|AuthorizationDeadlinesTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests'
+readonly timed='FanfareServerTests\.OverloadTests|LivenessConformanceTests|AuthorizationDeadlinesTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests'
 readonly limits='(Admission|Archive|Cluster|Inbound|Length|Quantity|Queue|Rate|Recovery|Store|Time|Webhook)Limit'
-readonly hostile="FanfareServerTests\\.(Hostile|ControlFrame|HalfOpen|Overload|Slow|Crowd|$limits)Tests"
+readonly hostile="FanfareServerTests\\.(Hostile|ControlFrame|HalfOpen|Slow|Crowd|$limits)Tests"
 # These start programs, the first two with Foundation's Process, which has crashed beside the descriptors and signals of other
 # tests; and they take a core each, so that all at once would exceed their time limits.
 readonly programs='FanfareCommandTests\.' benches='FanfareBenchTests\.|AppleStubsTests' servers='RedisTests\.'
