@@ -1,7 +1,7 @@
 # The Swift tests that run in separate groups; read by test.sh and sanitize.sh.
 
-# Beside a thousand others, tests with short timeouts, or with readers that must keep up, would wait for a core instead of the broker, and tests that attack
-# or flood a broker would delay the rest.
+# Beside a thousand others, tests with short timeouts, or with readers that must keep up, would wait for a core instead of the
+# broker, and tests that attack or flood a broker would delay the rest.
 readonly timed='FanfareServerTests\.OverloadTests|LivenessConformanceTests|AuthorizationDeadlinesTests|CacheChannelTests|StoppingTests|WatchlistTests|WebhookLifeTests'
 readonly limits='(Admission|Archive|Cluster|Inbound|Length|Quantity|Queue|Rate|Recovery|Store|Time|Webhook)Limit'
 readonly hostile="FanfareServerTests\\.(Hostile|ControlFrame|HalfOpen|Slow|Crowd|$limits)Tests"
