@@ -79,7 +79,10 @@ import Testing
         #expect(try store.call("HLEN", keys.kept).text == "2")
     }
 
-    @Test("A stream is shortened in blocks, whose sizes are known exactly", arguments: [20, 100, 600])
+    @Test(
+        "A stream is shortened in blocks, whose sizes are known exactly",
+        arguments: [20, 100, 600]
+    )
     func shortensStreams(lengthMax: Int) throws {
         let store = try ClusterStore()
         try store.register()

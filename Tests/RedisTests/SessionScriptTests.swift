@@ -189,7 +189,9 @@ import Testing
         let length = sessions.filter { $0.contains("\n") }.map(\.utf8.count).reduce(0, +)
         #expect(try store.call("HGET", keys.sessions("1"), "#").text == "\(length)")
         try store.call("ZADD", keys.sessionExpiries("1"), "1", "1:t1", "1", "1:t3")
-        #expect(try claim(on: ClusterSession(app: "1", token: "u"), "3.1", in: store).outcome == .new)
+        #expect(
+            try claim(on: ClusterSession(app: "1", token: "u"), "3.1", in: store).outcome == .new
+        )
         #expect(try store.call("HEXISTS", keys.sessions("1"), "#2") == .integer(0))
     }
 }

@@ -209,7 +209,8 @@ public struct HomeShardState: ~Copyable, Sendable {
     mutating func channelBecameOccupied(_ stream: Int) { streams.becameOccupied(stream) }
 
     /// Whether a client may begin a channel's stream; see ``Streams/mayOpen(_:_:from:)``.
-    public func mayOpen(_ address: ChannelAddress, of app: App, from addressDigest: UInt32) -> Bool {
+    public func mayOpen(_ address: ChannelAddress, of app: App, from addressDigest: UInt32) -> Bool
+    {
         streams.mayOpen(address, app.recovery, from: addressDigest)
     }
 

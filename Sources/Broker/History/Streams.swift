@@ -142,7 +142,9 @@ public struct Streams: ~Copyable, Sendable {
         let index = freeIndices.popLast() ?? streams.count
         if index == streams.count { streams.append(stream) } else { streams[index] = stream }
         indices.insert(index) { streams[$0].address }
-        if isVacant, let limit = becameVacant(index, at: now, isNew: true) { insertionLimit = limit }
+        if isVacant, let limit = becameVacant(index, at: now, isNew: true) {
+            insertionLimit = limit
+        }
         return index
     }
 

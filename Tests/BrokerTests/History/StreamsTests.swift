@@ -495,7 +495,9 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
             let name = try? ChannelName(channel)
             guard let name else { return nil }
             let address = ChannelAddress(app: AppID("1"), name: name)
-            guard shard.streams.mayOpen(address, shard.settings, from: addressDigest) else { return nil }
+            guard shard.streams.mayOpen(address, shard.settings, from: addressDigest) else {
+                return nil
+            }
             let stream = shard.open(channel)
             shard.streams.becameOccupied(stream)
             shard.streams.countOpened(stream, from: addressDigest)
