@@ -121,7 +121,8 @@ extension ClusterWorld {
         try interruptPrimary()
         try promote(replica)
         redis.addReplica()
-        switch random.number(3) {
+        let kind = random.number(3)
+        switch variant?.needsDemotion == true ? 1 : kind {
         case 0:
             reach(.fault("failover"))
             redis.stop(former)

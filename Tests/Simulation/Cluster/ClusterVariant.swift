@@ -70,6 +70,9 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether it is a bug only if a former primary becomes a replica, and its connections stay.
+    var needsDemotion: Bool { self == .demotedPublish }
+
     /// The invariants, at least one of which must be violated.
     package var breaks: Set<Invariant> {
         switch self {
