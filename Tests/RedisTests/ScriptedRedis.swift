@@ -19,13 +19,26 @@ final class ScriptedRedis {
         var now = MonotonicTime(nanoseconds: 1_000_000_000)
     }
 
-    init(_ settings: RedisSettings = .init()) throws {
-        let clock = Clock()
+    /// Connects to a scripted server.
+    ///
+    /// - Parameters:
+    ///   - settings: The settings of the connection.
+    ///   - other: A server with the same reactor and clock; nil for none.
+    ///   - delegate: The connection's delegate, not retained; nil for ``owner``.
+    /// - Throws: The system's error.
+    init(
+        _ settings: RedisSettings = .init(),
+        beside other: ScriptedRedis? = nil,
+        delegate: (any RedisConnectionDelegate)? = nil
+    ) throws {
+        let clock = other?.clock ?? Clock()
         self.clock = clock
-        reactor = try Reactor(
-            loop: EventLoop(name: "test"),
-            clock: LoopClock(now: { clock.now }, unixTime: { 0 })
-        )
+        reactor =
+            try other?.reactor
+            ?? Reactor(
+                loop: EventLoop(name: "test"),
+                clock: LoopClock(now: { clock.now }, unixTime: { 0 })
+            )
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         _ = socketpair(AF_UNIX, kind, 0, &ends)
@@ -35,7 +48,7 @@ final class ScriptedRedis {
             FileDescriptor(ends[0], from: "socketpair"),
             settings: settings,
             on: reactor,
-            delegate: owner
+            delegate: delegate ?? owner
         )
     }
 

@@ -1,5 +1,6 @@
 import Net
 import RESP
+import RedisModel
 import TestRedis
 import Testing
 
@@ -60,14 +61,14 @@ import Testing
     }
 }
 
-@Suite("Real Sentinels") struct SentinelWatchTests {
-    private final class Follower: SentinelWatchDelegate {
-        var named: [SentinelPrimary?] = []
-        func sentinels(_ watch: SentinelWatch, name primary: SentinelPrimary?) {
-            named.append(primary)
-        }
+private final class Follower: SentinelWatchDelegate {
+    var named: [SentinelPrimary?] = []
+    func sentinels(_ watch: SentinelWatch, name primary: SentinelPrimary?) {
+        named.append(primary)
     }
+}
 
+@Suite("Real Sentinels") struct SentinelWatchTests {
     private func primary(_ port: UInt16, in epoch: Int64 = 0) -> SentinelPrimary {
         .init(location: .host("127.0.0.1", port: port), configurationEpoch: epoch)
     }
@@ -172,5 +173,90 @@ import Testing
             "\(follower.named)"
         )
         watch.stop()
+    }
+}
+
+@Suite("Scripted Sentinel") struct ScriptedSentinelTests {
+    /// A model behind a connection, which executes as many commands as the test asks for.
+    private final class Sentinel {
+        private var model = ModelSentinel(run: String(repeating: "a", count: 40), startedAt: 0)
+        private let link: Int
+        private let redis: ScriptedRedis
+        /// The commands that were received and not executed.
+        private(set) var commands: [String] = []
+
+        init(_ redis: ScriptedRedis) {
+            self.redis = redis
+            model.monitor("main", .init(host: "10.0.0.1", port: 6_379))
+            link = model.connect()
+        }
+
+        /// Reads what the watch has sent.
+        func receive() { commands += redis.commands() }
+
+        func execute(_ count: Int) {
+            for command in commands.prefix(count) {
+                let words = command.split(separator: " ").map { ByteString(String($0)) }
+                send(model.execute(words, of: link, at: 0))
+            }
+            commands.removeFirst(min(count, commands.count))
+        }
+
+        /// Answers until the watch asks nothing more.
+        func executeAll() {
+            receive()
+            while !commands.isEmpty {
+                execute(.max)
+                receive()
+            }
+        }
+
+        func switchPrimary(to host: String, in epoch: Int) {
+            send(model.switchPrimary("main", to: .init(host: host, port: 6_379), epoch: epoch))
+        }
+
+        private func send(_ outputs: [ModelSentinel.Output]) {
+            var bytes: [UInt8] = []
+            for output in outputs { output.value.encode(to: &bytes) }
+            redis.send(bytes)
+        }
+    }
+
+    @Test("An announcement during a question is followed at once", arguments: 0...2)
+    func announcementDuringQuestion(executedBefore count: Int) throws {
+        let driver = try ScriptedRedis()
+        let follower = Follower()
+        var servers: [ScriptedRedis] = []
+        let settings = SentinelWatch.Settings(
+            name: "main",
+            sentinels: [try RedisURL("redis://10.0.0.9:26379")]
+        )
+        let watch = SentinelWatch(settings, on: driver.reactor, delegate: follower) { _, peer in
+            do {
+                servers.append(
+                    try ScriptedRedis(settings.connection, beside: driver, delegate: peer)
+                )
+            } catch {
+                preconditionFailure("\(error)")
+            }
+            return servers[servers.count - 1].connection
+        }
+        defer { watch.stop() }
+        let sentinel = Sentinel(try #require(servers.first))
+        sentinel.executeAll()
+        #expect(watch.primary == primary("10.0.0.1", in: 0))
+        // The reactor's timers are some milliseconds coarse.
+        driver.wait(settings.interval + .milliseconds(20))
+        sentinel.receive()
+        try #require(sentinel.commands.count == 2)
+        sentinel.execute(count)
+        sentinel.switchPrimary(to: "10.0.0.2", in: 1)
+        sentinel.executeAll()
+        // The former primary's address does not go with the epoch of the announced one.
+        #expect(follower.named == [primary("10.0.0.1", in: 0), primary("10.0.0.2", in: 1)])
+    }
+
+    private func primary(_ host: String, in epoch: Int64) -> SentinelPrimary {
+        .init(location: .host(host, port: 6_379), configurationEpoch: epoch)
     }
 }

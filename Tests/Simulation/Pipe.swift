@@ -36,6 +36,12 @@ package final class Pipe {
 
     package var isOpen: Bool { descriptor >= 0 }
 
+    /// Whether the broker has closed its end, though bytes that it has sent before may be unread.
+    package var isClosedByBroker: Bool {
+        var state = pollfd(fd: descriptor, events: 0, revents: 0)
+        return !isOpen || poll(&state, 1, 0) > 0 && Int32(state.revents) & Int32(POLLHUP) != 0
+    }
+
     /// The number of unsent bytes.
     var waitingCount: Int { outgoing.count - sentCount }
 

@@ -211,7 +211,10 @@ private final class SentinelPeer: RedisConnectionDelegate {
     }
 
     func received(push: borrowing RESPView, on connection: RedisConnection) {
-        if push[0].equals("message") { ask() }
+        guard push[0].equals("message") else { return }
+        // Of a question that was answered in part, the address is the former one, and the epoch will be the new one.
+        if question?.location != nil { question = nil }
+        ask()
     }
 
     func closed(_ connection: RedisConnection, _ fault: RedisFault, unanswered: Range<CallID>) {

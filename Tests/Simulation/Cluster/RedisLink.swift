@@ -39,6 +39,9 @@ final class RedisLink {
 
     var isOpen: Bool { pipe.isOpen }
 
+    /// Whether the node has closed the connection, which the server notices only when it has read everything before.
+    var isLeft: Bool { pipe.isClosedByBroker }
+
     /// Whether the node has not taken all replies.
     var isBehind: Bool { pipe.waitingCount > 0 }
 
