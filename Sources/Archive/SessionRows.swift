@@ -28,8 +28,8 @@ struct SessionRows {
 
     /// The record of a session, within the budget of all.
     ///
-    /// A record that finds no room has no cursors: a client that comes back is told of a gap, and nobody else is. Small
-    /// ones always find room: sessions with many channels refuse none with few.
+    /// A record that finds no room has no cursors: its client gets a gap when it reconnects. Small ones always find room,
+    /// so that sessions with many channels refuse none with few.
     private func record(
         of session: StoredSession,
         _ room: Int,

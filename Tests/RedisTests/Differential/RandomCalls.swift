@@ -330,35 +330,21 @@ struct RandomCalls {
         let sessions = data[hash: ByteString(keys.sessions(session.app).description)]
         let owner = sessions["\(session.app):\(session.token)"]?.parts(2, by: "\n")[0]
         let words = owner?.description.split(separator: " ") ?? []
-        guard isTrue(90), words.count == 3 else {
-            let connection = ClusterSession.Connection(
-                socketID: socket,
-                openedAt: Int64(number(0..<3))
-            )
-            return calls.park(
-                session,
-                of: connection,
-                state,
-                age: 600_000,
-                parking,
-                byteCountMax: byteCountMax,
-                addressDigest: digest
-            )
-        }
+        let isByOwner = isTrue(90) && words.count == 3
         let connection = ClusterSession.Connection(
-            socketID: String(words[1]),
-            openedAt: Int64(words[2]) ?? 0
+            socketID: isByOwner ? String(words[1]) : socket,
+            openedAt: isByOwner ? Int64(words[2]) ?? 0 : Int64(number(0..<3))
         )
-        return PartitionCalls(node: String(words[0]), keys: keys, scripts: scripts)
-            .park(
-                session,
-                of: connection,
-                state,
-                age: 600_000,
-                parking,
-                byteCountMax: byteCountMax,
-                addressDigest: digest
-            )
+        let node = isByOwner ? String(words[0]) : calls.node
+        return PartitionCalls(node: node, keys: keys, scripts: scripts).park(
+            session,
+            of: connection,
+            state,
+            age: 600_000,
+            parking,
+            byteCountMax: byteCountMax,
+            addressDigest: digest
+        )
     }
 
     private mutating func leader(_ calls: PartitionCalls, _ data: Keyspace) -> Call {

@@ -21,14 +21,12 @@ local me = node .. ' ' .. socket .. ' ' .. ARGV[7]
 local expiry = now() + age
 local byteCountMax, address = tonumber(ARGV[8]), ARGV[9]
 local value = redis.call('HGET', keys.sessions, session)
+local owner, heir, formerAddress
+if value then owner, heir, formerAddress = readSession(value) end
 
 -- Whether the session may have its state.
 local function fits()
-    local former, _, _, formerAddress = 0
-    if value then
-        former = #value
-        _, _, formerAddress = readSession(value)
-    end
+    local former = value and #value or 0
     local sum = lengthOf(keys, '') - former + #state
     if sum > byteCountMax then return false end
     if address == '' or sum <= byteCountMax / 2 then return true end
@@ -41,7 +39,6 @@ if not value then
     writeSession(keys, session, false, how == 'park' and '-' or me, '', address, isWhole and state or '', expiry)
     return isWhole and 3 or 4
 end
-local owner, heir, formerAddress = readSession(value)
 if how == 'share' then
     if readConnection(owner) then notify(keys, owner, 'shared', session, '') end
     if heir ~= '' then notify(keys, heir, 'shared', session, '') end
