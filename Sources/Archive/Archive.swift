@@ -410,7 +410,7 @@ package final class Archive: MessageArchive {
             writer.releaseFrames()
             // Requests that have arrived meanwhile come first.
             let size = (try? file.usedByteCount()) ?? 0
-            if (try? file.exceedsBudget()) == true { settings.limitMet(.databaseBytes) }
+            if file.exceedsBudget(size) { settings.limitMet(.databaseBytes) }
             let hasMore = removeExpired(from: file, writer)
             confined.nextExpiry = hasMore ? now : now + settings.expiryPause
             tally.withLock { $0.fileBytes = size }

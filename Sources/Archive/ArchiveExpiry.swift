@@ -67,8 +67,11 @@ extension ArchiveFile {
     }
 
     /// Whether the messages exceed ``Settings/byteCountMax``.
-    package func exceedsBudget() throws -> Bool {
-        try usedByteCount() - sessionByteCount > settings.byteCountMax
+    func exceedsBudget() throws -> Bool { exceedsBudget(try usedByteCount()) }
+
+    /// Whether the messages exceed ``Settings/byteCountMax`` if so many bytes are used.
+    func exceedsBudget(_ usedByteCount: Int) -> Bool {
+        usedByteCount - sessionByteCount > settings.byteCountMax
     }
 
     /// The size of the pages in use, in bytes.
