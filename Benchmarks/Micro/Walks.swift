@@ -43,17 +43,18 @@ struct Walks: ParsableCommand {
             }
         }
         try report("nothing else, 20 s", of: node) { try pass(20_000, node) }
-        try report("1,000 scrapes", of: node) { try node.scrape(1_000) }
-        try report("20 lists of all channels", of: node) {
-            for _ in 0..<20 { try node.list() }
+        try report("a scrape each turn, 1,000", of: node) { try node.scrape(1_000) }
+        try report("a scrape each 100 turns, 200", of: node) { try node.scrape(200, each: 100) }
+        try report("5 lists of all channels", of: node) {
+            for _ in 0..<5 { try node.list() }
         }
         try report("Redis is lost, and back", of: node) {
             node.loseRedis()
-            try pass(5_000, node)
-        }
-        try report("all clients leave, 15 s", of: node) {
-            node.closeClients()
             try pass(15_000, node)
+        }
+        try report("all clients leave, 40 s", of: node) {
+            node.closeClients()
+            try pass(40_000, node)
         }
     }
 

@@ -60,6 +60,12 @@ public struct Subscriptions {
         }
     }
 
+    /// Removes any subscription, and returns its channel; `nil` if there is none.
+    public mutating func popFirst() -> ChannelName? {
+        guard let first = first.take() else { return others.popFirst()?.key }
+        return first.channel
+    }
+
     /// Removes the subscription to `channel`; false if there is none.
     mutating func remove(_ channel: ChannelName) -> Bool {
         if let first, first.channel == channel {

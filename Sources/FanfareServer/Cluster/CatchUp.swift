@@ -9,6 +9,8 @@ import Redis
 extension ClusterHome {
     /// How many channels find out at a time what they have missed; one with many members, which are read, counts for several.
     private static var catchingUpCostMax: Int { 256 }
+    /// The most channels that begin with that in one turn.
+    static var catchUpsPerTurn: Int { 12 }
     /// The number of members that count for one channel more.
     private static var membersPerCost: Int { 64 }
 
@@ -52,12 +54,22 @@ extension ClusterHome {
 
     /// Sends the next calls for channels that have to find out what they have missed, each for as many as possible.
     func catchUpNext(in store: ClusterStore) {
-        let calledMax = Self.catchingUpCostMax - ClusterScripts.messageCountMax
-        while store.isOpen, store.catchingUpCost <= calledMax {
+        while store.catchUpsLeft > 0, mayCatchUp(in: store) {
             let channels = nextBehind(in: store)
             guard !channels.isEmpty else { return }
+            store.catchUpsLeft -= channels.count
             sendAttach(channels)
         }
+    }
+
+    private func mayCatchUp(in store: ClusterStore) -> Bool {
+        store.isOpen
+            && store.catchingUpCost <= Self.catchingUpCostMax - ClusterScripts.messageCountMax
+    }
+
+    /// Whether the next turn can send calls for channels that have to find out what they have missed.
+    func hasCatchUps(in store: ClusterStore) -> Bool {
+        mayCatchUp(in: store) && !(store.behind.isEmpty && store.unvisited.isEmpty)
     }
 
     /// Removes and returns the next channels that one call can have; none if there are no more.
@@ -66,7 +78,8 @@ extension ClusterHome {
     ) -> [(remote: RemoteChannel, interests: PartitionCalls.Interests)] {
         var channels: [(remote: RemoteChannel, interests: PartitionCalls.Interests)] = []
         while store.behind.isEmpty, visitNextPartition(in: store) {}
-        while channels.count < ClusterScripts.messageCountMax, let remote = store.behind.last {
+        let countMax = min(ClusterScripts.messageCountMax, store.catchUpsLeft)
+        while channels.count < countMax, let remote = store.behind.last {
             let isPresence = remote.address.name.kind.isPresence
             if let first = channels.first?.remote {
                 guard remote.partition == first.partition, !isPresence else { break }

@@ -39,24 +39,23 @@ extension ClusterHome {
     /// Attaches the node to a channel whose subscriptions wait, unless a call is on its way that serves them too.
     func attach(_ remote: RemoteChannel) {
         // A channel that is behind finds out first what it has missed.
-        guard store(of: remote).isOpen, !remote.isBehind, remote.attaching == nil else { return }
+        guard store(of: remote).isOpen, !remote.isBehind, remote.attaching == nil,
+            !remote.isInGrants
+        else { return }
         guard !queuesChange(of: remote) else { return }
         sendAttach(remote, interestsOfWaiting(on: remote))
     }
 
-    /// Queues a channel that is to be attached or detached, if Redis has as many such calls as it may.
+    /// Queues a channel that is to be attached or detached, if Redis has as many such calls as it may, or the turn has sent them.
     ///
     /// A client may subscribe to thousands of channels at once, and leave them: events of others do not wait for all of them.
     ///
     /// - Returns: Whether it is queued.
     func queuesChange(of remote: RemoteChannel) -> Bool {
         let store = store(of: remote)
-        guard
-            !store.attachmentQueue.isEmpty
-                || store.unansweredAttachmentCount >= ClusterStore.attachmentsMax
-        else { return false }
-        if remote.queuedIn !== store {
-            remote.queuedIn = store
+        guard !store.attachmentQueue.isEmpty || !store.mayChangeAttachment else { return false }
+        if !remote.isQueued {
+            remote.isQueued = true
             store.attachmentQueue.append(remote)
         }
         return true
@@ -64,11 +63,9 @@ extension ClusterHome {
 
     /// Attaches the node to the next channels of the queue, or detaches it, as their subscriptions are by now.
     func changeNextAttachments(in store: ClusterStore) {
-        while store.isOpen, store.unansweredAttachmentCount < ClusterStore.attachmentsMax,
-            let remote = store.attachmentQueue.first
-        {
+        while store.isOpen, store.mayChangeAttachment, let remote = store.attachmentQueue.first {
             store.attachmentQueue.removeFirst()
-            remote.queuedIn = nil
+            remote.isQueued = false
             guard remotes[remote.address] === remote, self.store(of: remote) === store,
                 !remote.isBehind, remote.attaching == nil
             else { continue }

@@ -11,8 +11,8 @@ extension ClusterHome {
     private static var countInterval: Duration { .seconds(1) }
     /// The time for which a channel without subscribers is followed.
     private static var vacancyTime: Duration { .seconds(10) }
-    /// The most channels that are counted, or left, in one turn.
-    static var departuresMax: Int { 256 }
+    /// The most channels that are counted, or left, in one turn: events wait at Redis for the calls of no more.
+    static var departuresMax: Int { 8 }
 
     /// Called when a subscription was granted, or refused.
     func subscribed(at address: ChannelAddress) {
@@ -104,12 +104,12 @@ extension ClusterHome {
         let now = context.reactor.now
         var left: [RemoteChannel] = []
         for _ in 0..<Self.departuresMax {
-            guard let (remote, since) = vacant.first,
-                since.duration(to: now) >= Self.vacancyTime
+            guard let (next, since) = vacant.first, since.duration(to: now) >= Self.vacancyTime
             else { break }
+            vacant[0].remote = nil
             vacant.removeFirst()
-            guard remotes[remote.address] === remote, remote.vacantSince == since else { continue }
-            guard remote.attaching == nil, remote.queuedIn == nil,
+            guard let remote = next, remotes[remote.address] === remote, remote.vacantSince == since else { continue }
+            guard remote.attaching == nil, !remote.isQueued,
                 subscriptionCount(of: remote) == 0
             else {
                 // A subscription waits for Redis, and may be given up; or Redis is to be told of the end of the last.
@@ -120,12 +120,12 @@ extension ClusterHome {
             left.append(remote)
         }
         for remote in left { forget(remote) }
-        let subscribed = Dictionary(grouping: left.filter(\.isSubscribed), by: \.partition)
+        // One command for all partitions of a store; in a Redis Cluster each has its own slot.
+        let subscribed = Dictionary(grouping: left.filter(\.isSubscribed)) { remote in
+            slots == nil ? store(of: remote).partitions[0] : remote.partition
+        }
         for (partition, remotes) in subscribed {
-            for start in stride(from: 0, to: remotes.count, by: 256) {
-                let portion = remotes[start..<min(start + 256, remotes.count)]
-                unsubscribe(from: portion.map(\.topic), in: partition)
-            }
+            unsubscribe(from: remotes.map(\.topic), in: partition)
         }
         guard let next = vacant.first else { return }
         let rest = Self.vacancyTime - next.since.duration(to: now)

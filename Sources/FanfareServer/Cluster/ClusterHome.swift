@@ -110,13 +110,19 @@ final class ClusterHome: SharedHome {
     /// The stores that have them.
     var stores: [ClusterStore] = []
     /// The channels with subscribers on this node, and those that have had some until a moment ago.
-    var remotes: [ChannelAddress: RemoteChannel] = [:]
+    var remotes = SegmentedDictionary<ChannelAddress, RemoteChannel>()
     /// The same by the names of their pub/sub channels.
-    var topics: [String: RemoteChannel] = [:]
+    var topics = SegmentedDictionary<String, RemoteChannel>()
     /// The number of channels to which the node is attached.
     var attachedCount = 0
     /// The channels without subscribers, in the order in which they have lost the last one; some have one again.
-    var vacant = Queue<(remote: RemoteChannel, since: MonotonicTime)>()
+    ///
+    /// What has left the queue stays in its memory for a while, and is `nil`: else thousands would be released at once.
+    var vacant = Queue<(remote: RemoteChannel?, since: MonotonicTime)>()
+    /// The channels whose waiting subscriptions are granted in portions, without another answer of Redis.
+    var granting = Queue<RemoteChannel>()
+    /// What is compared with what Redis has of this node.
+    var reconciliation = Reconciliation()
     /// The channel and the connection of each read of messages that are no longer in memory, by its number.
     var replays: [UInt64: (RemoteChannel, SocketID)] = [:]
     var lastReplay: UInt64 = 0
@@ -124,7 +130,8 @@ final class ClusterHome: SharedHome {
     var uncounted: Set<ChannelAddress> = []
     /// The queries of backends that Redis has not answered.
     var queries: [ObjectIdentifier: ClusterQuery] = [:]
-    var lists: [ObjectIdentifier: ClusterListing] = [:]
+    /// The lists that are not complete; Redis is asked for the first one.
+    var lists: [ClusterListing] = []
     /// The users with connections or watchers on this node, by the names of their pub/sub channels.
     var users: [String: FollowedUser] = [:]
     /// The partitions of whose users Redis is to be told again, each with the time of ``follow(_:behind:)``.
@@ -251,7 +258,8 @@ final class ClusterHome: SharedHome {
         slots?.stop()
         slots = nil
         for store in stores { store.shutDown() }
-        (queries, lists) = ([:], [:])
+        (queries, lists) = ([:], [])
+        (granting, reconciliation) = (Queue(), Reconciliation())
         sessions.removeAll()
     }
 
@@ -275,7 +283,7 @@ final class ClusterHome: SharedHome {
         startTimer(.settling, after: .zero)
         resumeSessions(in: store, partition: index)
         for query in queries.values where query.isWaiting { ask(query) }
-        for listing in lists.values where listing.isWaiting { ask(listing) }
+        if let listing = lists.first, listing.isWaiting { ask(listing) }
     }
 
     /// Called when the connection to a store is lost.
@@ -310,6 +318,7 @@ final class ClusterHome: SharedHome {
             query.isWaiting = true
         case .list(let listing, let attempt) where attempt == listing.attempt:
             listing.isWaiting = true
+        case .items: reconciliation.store = nil
         default: break
         }
     }
@@ -407,13 +416,19 @@ extension ClusterHome {
     /// The gauges and counters.
     var reading: ClusterReading {
         let roundTrip = stores.compactMap { $0.connection?.lastRoundTrip }.max() ?? .zero
+        var (leaderships, waitingWebhooks) = (0, 0)
+        // In place: to copy 256 partitions takes longer than all the rest.
+        for index in partitions.indices where partitions[index].leadership != nil {
+            leaderships += 1
+            waitingWebhooks += partitions[index].leadership?.waitingCount ?? 0
+        }
         return ClusterReading(
             connections: stores.count(where: \.isOpen),
             attachedChannels: attachedCount,
             waitingBytes: stores.reduce(0) { $0 + $1.waitingByteCount },
             roundTripMicroseconds: Int(roundTrip / .microseconds(1)),
-            leaderships: partitions.count { $0.leadership != nil },
-            waitingWebhooks: partitions.reduce(0) { $0 + ($1.leadership?.waitingCount ?? 0) },
+            leaderships: leaderships,
+            waitingWebhooks: waitingWebhooks,
             counts: counts
         )
     }

@@ -7,20 +7,39 @@ import Redis
 /// A portion of an app's occupied channels whose home is this shard, which Redis has for all nodes.
 final class ClusterListing {
     let range: ChannelRange
+    /// The limits of names.
+    private let limits: ProtocolLimits
     let finish: (ChannelPortion) -> Void
-    /// The names of all partitions, in no particular order.
-    var names: [String] = []
+    /// Of the names that are read, the first ones up to ``end``, sorted: a page at most.
+    private(set) var names: [ChannelName] = []
+    /// The number of names that are read.
+    private(set) var readCount = 0
     /// The name up to which all names are known; `nil` if no partition has more.
-    var end: String?
+    private var end: String?
+    /// The partition that is asked next.
+    fileprivate var nextPartition = 0
     /// The number of unanswered calls.
-    var missing = 0
+    fileprivate(set) var unansweredCount = 0
     /// The number of times that Redis was asked; replies to earlier ones do not count.
-    var attempt = 0
+    private(set) var attempt = 0
     /// Whether it is to be asked again, when there is a connection.
     var isWaiting = false
+    /// The channels whose counts are read.
+    fileprivate var entries: [ChannelPortion.Entry] = []
 
-    init(_ range: ChannelRange, _ finish: @escaping (ChannelPortion) -> Void) {
-        (self.range, self.finish) = (range, finish)
+    init(
+        _ range: ChannelRange,
+        limits: ProtocolLimits = ProtocolLimits(),
+        _ finish: @escaping (ChannelPortion) -> Void
+    ) {
+        (self.range, self.limits, self.finish) = (range, limits, finish)
+    }
+
+    /// Forgets what was read.
+    fileprivate func begin() {
+        (names, readCount, end) = ([], 0, nil)
+        (nextPartition, unansweredCount) = (0, 0)
+        attempt += 1
     }
 
     /// The number of names to ask a partition for.
@@ -33,21 +52,37 @@ final class ClusterListing {
         min(range.limit, max(8, 2 * range.limit / max(count, 1)))
     }
 
-    /// Adds the names of a partition, sorted.
+    /// Adds the names of a partition, which are sorted.
     func append(_ more: [String], hasMore: Bool) {
-        names += more
-        guard hasMore, let last = more.last else { return }
-        end = min(last, end ?? last)
+        readCount += more.count
+        if hasMore, let last = more.last, end.map({ last < $0 }) ?? true {
+            end = last
+            names.removeLast(names.count - place(of: last, from: 0))
+        }
+        var place = 0
+        for text in more {
+            if let end, text > end { break }
+            if names.count == range.limit, let last = names.last, text > last.text { break }
+            // The app may allow shorter names than before.
+            guard let name = try? ChannelName(text, limits: limits) else { continue }
+            place = self.place(of: text, from: place)
+            if names.count == range.limit { names.removeLast() }
+            names.insert(name, at: place)
+        }
     }
 
-    /// The names that are certainly the next ones, sorted.
-    var next: [String] {
-        let known = names.filter { name in end.map { name <= $0 } ?? true }
-        return Array(known.sorted().prefix(range.limit))
+    /// The number of names up to one.
+    private func place(of text: String, from start: Int) -> Int {
+        var (lower, upper) = (start, names.count)
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            if names[middle].text > text { upper = middle } else { lower = middle + 1 }
+        }
+        return lower
     }
 
     /// Whether there are no other names.
-    var isComplete: Bool { end == nil && names.count <= range.limit }
+    var isComplete: Bool { end == nil && readCount <= range.limit }
 
     /// The lowest name, in the form of `ZRANGEBYLEX`.
     ///
@@ -62,72 +97,112 @@ final class ClusterListing {
     var last: String { range.prefix.isEmpty ? "+" : "[\(range.prefix)\u{7F}" }
 }
 
-// Lists of occupied channels.
+// Lists of occupied channels: one at a time is read from Redis, some partitions each turn.
 extension ClusterHome {
+    /// The most partitions that a turn asks for names.
+    static var listedPerTurn: Int { 4 }
+    /// The most unanswered calls for names: an event waits at Redis for no more of them.
+    static var listedMax: Int { 32 }
+    /// The most channels whose counts are read at a time.
+    private static var countedMax: Int { 16 }
+
     /// Lists occupied channels, when Redis has answered.
     func list(_ range: ChannelRange, _ finish: @escaping (ChannelPortion) -> Void) {
-        let listing = ClusterListing(range, finish)
-        lists[ObjectIdentifier(listing)] = listing
+        let limits = context.registry.apps[range.app]?.limits.texts ?? ProtocolLimits()
+        lists.append(ClusterListing(range, limits: limits, finish))
+        if lists.count == 1 { askForFirstList() }
+    }
+
+    /// Begins with the first list.
+    private func askForFirstList() {
+        guard let listing = lists.first else { return }
         ask(listing)
         if listing.isWaiting, stores.contains(where: \.isOutOfPatience) { refuseWaitingQueries() }
     }
 
-    /// Asks Redis, also again behind a loss of the connection.
+    /// Asks Redis from the first partition on, also again after a loss of the connection.
     func ask(_ listing: ClusterListing) {
-        listing.isWaiting = !partitions.allSatisfy(\.store.isOpen)
+        listing.isWaiting = !stores.allSatisfy { $0.isOpen || $0.partitions.isEmpty }
         guard !listing.isWaiting else { return }
-        (listing.names, listing.missing, listing.end) = ([], 0, nil)
-        listing.attempt += 1
-        let purpose = Call.list(listing, attempt: listing.attempt)
-        for (index, partition) in partitions.enumerated() {
-            let key = partition.calls.keys.occupied(listing.range.app.text)
-            let limit = ["LIMIT", "0", "\(listing.limit(ofPartitionsAmong: partitions.count))"]
-            let command = ["ZRANGEBYLEX", "\(key)", listing.first, listing.last] + limit
-            let isSent = read(command, in: index, as: purpose)
-            if isSent { listing.missing += 1 } else { listing.isWaiting = true }
-        }
+        listing.begin()
         if partitions.isEmpty { finish(listing) }
     }
 
-    func receive(_ reply: borrowing RESPView, for listing: ClusterListing, attempt: Int) {
-        guard attempt == listing.attempt else { return }
-        guard RedisError(reply) == nil else {
-            guard lists.removeValue(forKey: ObjectIdentifier(listing)) != nil else { return }
-            return listing.finish(.unreadable)
+    /// Whether the next turn can ask for names.
+    var hasNextList: Bool {
+        guard let listing = lists.first, !listing.isWaiting else { return false }
+        return listing.unansweredCount < Self.listedMax && listing.nextPartition < partitions.count
+    }
+
+    /// Asks the next partitions for the names of the first list.
+    func askNextList() {
+        for _ in 0..<Self.listedPerTurn {
+            guard hasNextList, let listing = lists.first else { return }
+            let index = listing.nextPartition
+            let key = partitions[index].calls.keys.occupied(listing.range.app.text)
+            let limit = ["LIMIT", "0", "\(listing.limit(ofPartitionsAmong: partitions.count))"]
+            let command = ["ZRANGEBYLEX", "\(key)", listing.first, listing.last] + limit
+            guard read(command, in: index, as: .list(listing, attempt: listing.attempt)) else {
+                return listing.isWaiting = true
+            }
+            listing.unansweredCount += 1
+            listing.nextPartition += 1
         }
-        listing.missing -= 1
+    }
+
+    func receive(_ reply: borrowing RESPView, for listing: ClusterListing, attempt: Int) {
+        guard attempt == listing.attempt, listing === lists.first else { return }
+        guard RedisError(reply) == nil else { return end(listing, with: .unreadable) }
+        listing.unansweredCount -= 1
         var names: [String] = []
         reply.forEach { names.append($0.text) }
         let limit = listing.limit(ofPartitionsAmong: partitions.count)
         listing.append(names, hasMore: names.count >= limit)
-        if listing.missing == 0, !listing.isWaiting { finish(listing) }
+        guard listing.unansweredCount == 0, listing.nextPartition == partitions.count,
+            !listing.isWaiting
+        else { return }
+        finish(listing)
     }
 
     private func finish(_ listing: ClusterListing) {
-        guard lists.removeValue(forKey: ObjectIdentifier(listing)) != nil else { return }
-        let range = listing.range
-        let next = listing.next
-        let limits = context.registry.apps[range.app]?.limits.texts ?? ProtocolLimits()
-        let names = next.compactMap { try? ChannelName($0, limits: limits) }
-        let isComplete = listing.isComplete
-        let occupiedCount = listing.names.count
-        func portion(_ entries: [ChannelPortion.Entry]) -> ChannelPortion {
-            ChannelPortion(entries: entries, isComplete: isComplete, occupiedCount: occupiedCount)
-        }
-        guard !range.info.isEmpty else {
-            return listing.finish(portion(names.map { ChannelPortion.Entry(name: $0) }))
-        }
-        let addresses = names.map { ChannelAddress(app: range.app, name: $0) }
-        answer(.counts(addresses)) { answer in
-            guard case .success(let counts) = answer else { return listing.finish(.unreadable) }
-            let entries = counts.map { count in
+        guard listing.range.info.isEmpty else { return countNext(of: listing) }
+        end(listing, with: listing.names.map { ChannelPortion.Entry(name: $0) })
+    }
+
+    /// Reads the counts of the next channels.
+    private func countNext(of listing: ClusterListing) {
+        let names = listing.names.dropFirst(listing.entries.count).prefix(Self.countedMax)
+        guard !names.isEmpty else { return end(listing, with: listing.entries) }
+        let app = listing.range.app
+        answer(.counts(names.map { ChannelAddress(app: app, name: $0) })) { [self] answer in
+            guard case .success(let counts) = answer else {
+                return end(listing, with: .unreadable)
+            }
+            listing.entries += counts.map { count in
                 ChannelPortion.Entry(
                     name: count.name,
                     subscriptionCount: count.subscriptionCount,
                     userCount: count.userCount
                 )
             }
-            listing.finish(portion(entries))
+            countNext(of: listing)
         }
+    }
+
+    private func end(_ listing: ClusterListing, with entries: [ChannelPortion.Entry]) {
+        let portion = ChannelPortion(
+            entries: entries,
+            isComplete: listing.isComplete,
+            occupiedCount: listing.readCount
+        )
+        end(listing, with: portion)
+    }
+
+    /// Answers a list, and begins with the next one.
+    private func end(_ listing: ClusterListing, with portion: ChannelPortion) {
+        guard listing === lists.first else { return }
+        lists.removeFirst()
+        listing.finish(portion)
+        askForFirstList()
     }
 }

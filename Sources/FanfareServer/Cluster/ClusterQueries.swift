@@ -67,11 +67,10 @@ extension ClusterHome {
             guard queries.removeValue(forKey: ObjectIdentifier(query)) != nil else { continue }
             query.finish(.failure(.isUnreadable))
         }
-        for listing in lists.values
-        where listing.isWaiting && partitions.indices.contains(where: isOutOfPatience) {
-            guard lists.removeValue(forKey: ObjectIdentifier(listing)) != nil else { continue }
-            listing.finish(.unreadable)
-        }
+        // The first one waits for the store, and the others for the first.
+        guard lists.first?.isWaiting == true, partitions.indices.contains(where: isOutOfPatience)
+        else { return }
+        for listing in exchange(&lists, with: []) { listing.finish(.unreadable) }
     }
 
     private func isOutOfPatience(_ partition: Int) -> Bool {

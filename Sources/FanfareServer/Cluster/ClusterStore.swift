@@ -36,6 +36,10 @@ final class ClusterStore {
     static var attachmentsMax: Int { 32 }
     /// The number of unanswered calls of `attach` and `detach`.
     private(set) var unansweredAttachmentCount = 0
+    /// The most calls of `attach` and `detach` that one turn sends for the subscriptions of clients.
+    private static var attachmentsPerTurn: Int { 2 }
+    /// The number of them that this turn may still send; negative if it has sent others.
+    private var attachmentsLeft = attachmentsPerTurn
     /// The channels to which the node is attached, or from which it is detached, after the answers to other calls.
     var attachmentQueue = Queue<RemoteChannel>()
     /// Of a store that stands for the way of one partition between two others.
@@ -58,6 +62,8 @@ final class ClusterStore {
     var refused: Set<Int> = []
     /// What the channels count for that are finding out; see ``ClusterHome/catchingUpCostMax``.
     var catchingUpCost = 0
+    /// The number of channels that may still begin to find out in this turn.
+    var catchUpsLeft = ClusterHome.catchUpsPerTurn
     /// Which channels are compared with Redis next.
     var comparison = PositionComparison()
     var connection: RedisConnection?
@@ -148,7 +154,10 @@ final class ClusterStore {
                 calls[id] = Unanswered(purpose: purpose, partition: partition, isRead: isRead)
             }
             if purpose?.endsBatch == true { unansweredBatchCount += 1 }
-            if purpose?.changesAttachment == true { unansweredAttachmentCount += 1 }
+            if purpose?.changesAttachment == true {
+                unansweredAttachmentCount += 1
+                attachmentsLeft -= 1
+            }
             return true
         } catch {
             // Redis is far behind, or gone: another connection begins with what is known by then.
@@ -179,6 +188,22 @@ final class ClusterStore {
         (unansweredBatchCount, unansweredAttachmentCount) = (0, 0)
         return exchange(&calls, with: [:]).sorted { $0.key < $1.key }.map(\.value.purpose)
             + reads.removeAll()
+    }
+
+    /// Whether one more call of `attach` or `detach` may be sent in this turn.
+    var mayChangeAttachment: Bool {
+        unansweredAttachmentCount < Self.attachmentsMax && attachmentsLeft > 0
+    }
+
+    /// Whether the next turn can attach the node to channels of the queue, or detach it.
+    var hasAttachments: Bool {
+        isOpen && !attachmentQueue.isEmpty && unansweredAttachmentCount < Self.attachmentsMax
+    }
+
+    /// Permits the calls of one more turn.
+    func beginTurn() {
+        attachmentsLeft = Self.attachmentsPerTurn
+        catchUpsLeft = ClusterHome.catchUpsPerTurn
     }
 
     /// Whether a call on a partition is unanswered.

@@ -1,5 +1,6 @@
 import Broker
 import Net
+import Primitives
 import PusherProtocol
 import Redis
 
@@ -104,8 +105,10 @@ extension ClusterHome {
         return position.stream > partitions[remote.partition].epoch?.since ?? .max
     }
 
-    /// The most subscriptions of a channel that one answer grants: the others wait for the next one, and events for no more.
-    static var grantedMax: Int { 256 }
+    /// The most waiting subscriptions that a turn grants: the others wait for the next one, and events for no more.
+    static var grantedMax: Int { 16 }
+    /// The most that an answer grants if each of them needs an answer.
+    private static var answeredMax: Int { 64 }
 
     /// Grants the first subscriptions that wait for the node to be attached.
     ///
@@ -114,7 +117,9 @@ extension ClusterHome {
     ///   - answered: What Redis has just read.
     func grantWaiting(on remote: RemoteChannel, _ answered: PartitionCalls.Interests) {
         var granted: [PendingSubscription] = []
-        for subscription in remote.waiting.first(Self.grantedMax) {
+        // The cached event is part of the answer, and may be another one a turn later.
+        let countMax = answered.contains(.cachedEvent) ? Self.answeredMax : Self.grantedMax
+        for subscription in remote.waiting.first(countMax) {
             var needed = interests(of: subscription, on: remote)
             if knowsStream(of: subscription, on: remote) { needed.remove(.stream) }
             guard needed.isSubset(of: answered) else { continue }
@@ -124,13 +129,37 @@ extension ClusterHome {
         grant(granted, on: remote)
         deliverEarly(on: remote)
         if !remote.waiting.isEmpty {
-            attach(remote)
             // The count is announced once to all of them.
-            guard granted.count < Self.grantedMax else { return }
+            guard granted.count < countMax else { return grantLater(on: remote) }
+            attach(remote)
         }
         // Redis has announced it ahead of the grants, or while the node was behind.
         tellTotal(remote)
         countChanged(at: remote.address)
+    }
+
+    /// Grants the others in the next turns: the node receives everything that is published, so no other answer is needed.
+    private func grantLater(on remote: RemoteChannel) {
+        guard !remote.isInGrants else { return }
+        remote.isInGrants = true
+        granting.append(remote)
+    }
+
+    /// Grants the next portion of the subscriptions that wait on one channel.
+    func grantNext() {
+        guard !granting.isEmpty else { return }
+        let remote = granting.removeFirst()
+        remote.isInGrants = false
+        // Those of a store that counts as lost wait for the ends of their connections.
+        guard remotes[remote.address] === remote, !remote.waiting.isEmpty,
+            store(of: remote).isolation != .closed
+        else { return }
+        if remote.isCurrent, remote.countedSubscriptions > 0 {
+            grantWaiting(on: remote, [])
+        } else {
+            // After a loss the channel finds out first what it has missed.
+            attach(remote)
+        }
     }
 
     /// Grants subscriptions, for which Redis has just answered.

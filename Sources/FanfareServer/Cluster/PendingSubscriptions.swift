@@ -24,7 +24,9 @@ struct PendingSubscription {
 /// Each is found by its connection and by its user in constant time: while Redis is away, 100,000 clients may wait on one
 /// channel, and each that leaves withdraws its own.
 struct PendingSubscriptions {
-    private var entries: [SocketID: (ordinal: UInt64, subscription: PendingSubscription)] = [:]
+    private var entries = SegmentedDictionary<
+        SocketID, (ordinal: UInt64, subscription: PendingSubscription)
+    >()
     /// The connections in their order; those whose subscriptions were removed stay for a while.
     private var order = Queue<(ordinal: UInt64, id: SocketID)>()
     private var connections: [UserID: Set<SocketID>] = [:]
@@ -83,7 +85,7 @@ struct PendingSubscriptions {
 
     /// Removes all subscriptions, in their order.
     mutating func removeAll() -> [PendingSubscription] {
-        defer { (entries, order, connections) = ([:], Queue(), [:]) }
+        defer { (entries, order, connections) = (SegmentedDictionary(), Queue(), [:]) }
         return Array(present)
     }
 

@@ -66,6 +66,7 @@ package final class ShardCore: TimerTarget {
         listings.advance()
         deliveries.advance()
         channels.advanceLeaves()
+        cluster?.advance()
         channels.sendWaitingRequests()
         channels.confirmations.askBehindGrants()
         channels.dispatchCommits()
@@ -93,7 +94,7 @@ package final class ShardCore: TimerTarget {
     /// Whether there is work that is done in portions, one each turn.
     package var hasWork: Bool {
         listings.areReady || deliveries.areReady || channels.leavingCount > 0
-            || channels.throttle.isReady
+            || channels.throttle.isReady || cluster?.hasWork == true
     }
 
     /// The maximum number of sends that another shard's thread makes for this one.

@@ -25,9 +25,10 @@ import Testing
                 let read = names.drop { $0 <= range.cursor }.prefix(part)
                 listing.append(Array(read), hasMore: read.count == part)
             }
-            readMax = max(readMax, listing.names.count)
+            readMax = max(readMax, listing.readCount)
             isComplete = listing.isComplete
-            let next = listing.next
+            let next = listing.names.map(\.text)
+            #expect(next == next.sorted() && next.count <= limit)
             guard isComplete || !next.isEmpty else { return (listed, readMax) }
             listed += next
         }

@@ -4,6 +4,7 @@ import Net
 import Primitives
 import PusherProtocol
 import Redis
+import Simulation
 import Testing
 
 @testable import FanfareServer
@@ -69,7 +70,7 @@ import Testing
         cluster.setCountedSubscriptions(1, of: remote)
     }
 
-    @Test("An answer grants so many subscriptions of a channel, in their order")
+    @Test("An answer grants a portion of a channel's subscriptions, and each turn another, in order")
     func grants() throws {
         let remote = try subscribe(0, to: 1)
         for client in 1..<1_000 { try subscribe(client, to: 1) }
@@ -79,8 +80,29 @@ import Testing
         cluster.grantWaiting(on: remote, [])
         #expect(channel() == portion && remote.waiting.count == 1_000 - portion)
         #expect(remote.waiting.first(1)[0].request.socketID == SocketID(UInt64(portion), 1))
-        for _ in 0..<3 { cluster.grantWaiting(on: remote, []) }
-        #expect(channel() == 1_000 && remote.waiting.isEmpty)
+        // One that comes meanwhile is behind them.
+        try subscribe(1_000, to: 1)
+        var (turns, granted) = (0, portion)
+        while !remote.waiting.isEmpty, turns < 1_000 {
+            pass(.milliseconds(1))
+            let total = try #require(channel())
+            #expect(total > granted && total <= granted + portion)
+            (turns, granted) = (turns + 1, total)
+        }
+        #expect(granted == 1_001 && !remote.isInGrants && cluster.granting.isEmpty)
+    }
+
+    @Test("After a loss the next turn grants nothing")
+    func grantsAfterLoss() throws {
+        let remote = try subscribe(0, to: 1)
+        for client in 1..<100 { try subscribe(client, to: 1) }
+        becomeCurrent(remote)
+        cluster.grantWaiting(on: remote, [])
+        #expect(cluster.hasWork)
+        cluster.fallBehind(in: store)
+        pass(.milliseconds(1))
+        #expect(remote.waiting.count == 100 - ClusterHome.grantedMax)
+        #expect(!remote.isInGrants && !cluster.hasWork)
     }
 
     @Test("Channels without subscribers are forgotten in portions, and others not at all")
@@ -96,12 +118,65 @@ import Testing
         #expect(cluster.remotes.count == 1_000)
         pass(.seconds(2))
         #expect(cluster.remotes.count >= 1_000 - ClusterHome.departuresMax)
-        for _ in 0..<10 { pass(.milliseconds(10)) }
+        for _ in 0..<150 { pass(.milliseconds(10)) }
         #expect(cluster.remotes.count == 1 && cluster.topics.count == 1)
         #expect(cluster.partitions.reduce(0) { $0 + $1.channels.count } == 1)
         #expect(cluster.withdraw(SocketID(2, 1), from: try address(7)))
         for _ in 0..<3 { pass(.seconds(11)) }
         #expect(cluster.remotes.isEmpty)
+    }
+
+    @Test("A channel that is forgotten is released at once, not with thousands of others")
+    func release() throws {
+        for number in 0..<100 { becomeCurrent(try subscribe(1, to: number)) }
+        for number in 0..<100 {
+            #expect(cluster.withdraw(SocketID(1, 1), from: try address(number)))
+        }
+        weak let first = cluster.remotes[try address(0)]
+        pass(.seconds(11))
+        pass(.milliseconds(2))
+        #expect(cluster.remotes.count > 50)
+        #expect(cluster.remotes[try address(0)] == nil && first == nil)
+    }
+
+    @Test("What Redis has of the node is compared in portions")
+    func reconciling() throws {
+        try subscribe(1, to: 7)
+        cluster.reconciliation.items = (0..<1_000).map { "ignored \($0)" }
+        #expect(cluster.hasWork)
+        pass(.milliseconds(1))
+        #expect(cluster.reconciliation.items.count == 1_000 - ClusterHome.reconciledMax)
+        for _ in 0..<50 { pass(.milliseconds(1)) }
+        #expect(cluster.reconciliation.items.isEmpty && !cluster.hasWork)
+    }
+
+    @Test("One list at a time asks few partitions each turn, and waits for the answers to so many")
+    func lists() throws {
+        store.isOpen = true
+        var finished = 0
+        for _ in 0..<2 {
+            let range = ChannelRange(
+                app: AppID(Configuration.development.apps[0].id),
+                prefix: "",
+                cursor: "",
+                info: [],
+                limit: 512
+            )
+            cluster.list(range) { _ in finished += 1 }
+        }
+        #expect(cluster.hasWork)
+        pass(.milliseconds(1))
+        #expect(cluster.lists[0].unansweredCount == ClusterHome.listedPerTurn)
+        for _ in 0..<20 { pass(.milliseconds(1)) }
+        #expect(cluster.lists[0].unansweredCount == ClusterHome.listedMax)
+        #expect(cluster.lists[1].unansweredCount == 0 && !cluster.hasWork && finished == 0)
+        // Redis is lost, and for too long: none is left waiting.
+        store.isOpen = false
+        cluster.giveUp(.list(cluster.lists[0], attempt: cluster.lists[0].attempt))
+        store.downSince = clock.now
+        pass(.seconds(30))
+        cluster.refuseWaitingQueries()
+        #expect(cluster.lists.isEmpty && finished == 2)
     }
 
     @Test("The channels that the node is attached to are counted as they change")
@@ -124,7 +199,8 @@ import Testing
         cluster.fallBehind(in: store)
         store.isOpen = true
         cluster.catchUpAll(in: store)
-        let begun = cluster.remotes.values.count { $0.catchingUpCost > 0 }
+        let all = cluster.partitions.flatMap(\.channels)
+        let begun = all.count { $0.catchingUpCost > 0 }
         #expect(begun <= 256 && begun > 0)
         #expect(store.behind.count + begun <= 300)
         #expect(store.unvisited.count > 200)
@@ -162,6 +238,27 @@ import Testing
         #expect(store.isolation == .none && store.status.lastFault == nil)
     }
 
+    // An event waits at Redis for what is sent ahead of it. Lists sent 256 commands in a turn, subscriptions 64.
+    @Test("No turn sends Redis many commands, whatever happens to many channels")
+    func commands() throws {
+        let node = try CrowdedNode()
+        try node.subscribe(to: 0..<10)
+        func most(_ body: () throws -> Void) rethrows -> Int {
+            node.beginMeasurement()
+            try body()
+            return node.commandCounts.max() ?? 0
+        }
+        let quiet = try most { for _ in 0..<1_100 { try node.step() } }
+        #expect(try most { try node.subscribe(to: 10..<400) } <= quiet + 16)
+        #expect(try most { try node.list() } <= quiet + 16)
+        #expect(
+            try most {
+                node.closeClients()
+                try node.settle()
+            } <= quiet + 16
+        )
+    }
+
     @Test("Channels are attached in their order, and what was left meanwhile is not attached")
     func attachmentQueue() throws {
         let first = try subscribe(1, to: 0)
@@ -171,13 +268,13 @@ import Testing
         for number in 1..<100 { try subscribe(1, to: number) }
         let remotes = try (1..<100).map { try #require(cluster.remotes[try address($0)]) }
         #expect(store.attachmentQueue.count == 100)
-        #expect(remotes.allSatisfy { $0.queuedIn === store && $0.attaching == nil })
+        #expect(remotes.allSatisfy { $0.isQueued && $0.attaching == nil })
         try subscribe(2, to: 5)
         #expect(store.attachmentQueue.count == 100)
         _ = cluster.withdraw(SocketID(1, 1), from: try address(7))
         #expect(store.attachmentQueue.count == 100)
         // The connection is lost: after the next one they are attached by another way.
         cluster.fallBehind(in: store)
-        #expect(store.attachmentQueue.isEmpty && remotes.allSatisfy { $0.queuedIn == nil })
+        #expect(store.attachmentQueue.isEmpty && remotes.allSatisfy { !$0.isQueued })
     }
 }

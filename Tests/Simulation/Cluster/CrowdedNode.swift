@@ -35,6 +35,8 @@ package final class CrowdedNode {
     private var lastClient: UInt64 = 0
     /// The CPU times of the turns, in milliseconds.
     package private(set) var turns: [Double] = []
+    /// The number of commands that each turn has sent to Redis.
+    package private(set) var commandCounts: [Int] = []
 
     /// The times of the bystander's events, in milliseconds, and how many each stands for.
     package var eventTimes: [(milliseconds: Double, weight: Double)] { bystander?.times ?? [] }
@@ -109,8 +111,11 @@ package final class CrowdedNode {
     package func step() throws {
         environment.milliseconds += 1
         try redis.advance(to: Self.epoch + Int64(environment.milliseconds))
+        var commandCount = 0
         for link in redis.links where isRedisAnswering {
-            _ = try link.receive(.max)
+            let former = link.commands.count
+            while try link.receive(.max) > 0 {}
+            commandCount += link.commands.count - former
             _ = link.send(.max)
             var count = 0
             while count < min(Self.commandsMax, link.commands.count), !link.isBehind,
@@ -123,6 +128,7 @@ package final class CrowdedNode {
             link.commands.removeFirst(min(count, link.commands.count))
             link.closeIfEnded()
         }
+        commandCounts.append(commandCount)
         redis.primary.model.forgetWrites(before: redis.primary.model.writeCount)
         for pipe in clients + backends { _ = pipe.push(.max) }
         try bystander?.send { signed("POST", $0, $1) }
@@ -136,7 +142,7 @@ package final class CrowdedNode {
 
     /// Forgets the times of the turns and events before.
     package func beginMeasurement() {
-        turns = []
+        (turns, commandCounts) = ([], [])
         bystander?.beginMeasurement()
     }
 
@@ -212,7 +218,7 @@ package final class CrowdedNode {
         while quiet < 20 {
             try step()
             let isBusy =
-                redis.links.contains { !$0.commands.isEmpty }
+                core.hasWork || redis.links.contains { !$0.commands.isEmpty }
                 || clients.contains { $0.waitingCount > 0 }
             quiet = isBusy ? 0 : quiet + 1
         }
@@ -235,10 +241,10 @@ package final class CrowdedNode {
         try settle()
     }
 
-    /// Reads the gauges and counters, as a scrape does, after each turn.
-    package func scrape(_ count: Int) throws {
+    /// Reads the gauges and counters, as a scrape does, after each so many turns.
+    package func scrape(_ count: Int, each turnCount: Int = 1) throws {
         for _ in 0..<count {
-            try step()
+            for _ in 0..<turnCount { try step() }
             let start = Self.cpuTime
             _ = core.reading
             let time = Self.cpuTime - start

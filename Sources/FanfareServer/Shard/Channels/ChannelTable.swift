@@ -65,7 +65,7 @@ struct ChannelTable {
 private final class AppChannels {
     let app: AppID
     /// Exclusive access is not checked, since every event uses it: a lookup only calls names.
-    @exclusivity(unchecked) private(set) var channels: [ChannelName: Channel] = [:]
+    @exclusivity(unchecked) private(set) var channels = SegmentedDictionary<ChannelName, Channel>()
     var occupiedNames = SortedNames()
 
     init(of app: AppID) { self.app = app }

@@ -15,7 +15,7 @@ package struct LeaveQueue {
         /// The number of channels that are processed in one turn.
         let portionMax: Int
 
-        package init(atOnceMax: Int = 32, portionMax: Int = 64) {
+        package init(atOnceMax: Int = 32, portionMax: Int = 8) {
             self.atOnceMax = atOnceMax
             self.portionMax = portionMax
         }
@@ -25,7 +25,8 @@ package struct LeaveQueue {
         let stream: Stream
         let socketID: SocketID
         let app: AppID
-        var channels: Subscriptions.Iterator
+        /// Each channel is removed when it is left: the memory of thousands is not released at once.
+        var channels: Subscriptions
     }
 
     let settings: Settings
@@ -52,7 +53,7 @@ package struct LeaveQueue {
                 stream: stream,
                 socketID: socketID,
                 app: app,
-                channels: channels.makeIterator()
+                channels: channels
             )
         )
     }
@@ -60,7 +61,7 @@ package struct LeaveQueue {
     /// Removes and returns the next channel to leave; connections are processed one after the other.
     mutating func popNext() -> (ChannelAddress, Stream, SocketID)? {
         while first < entries.count {
-            if let name = entries[first].channels.next() {
+            if let name = entries[first].channels.popFirst() {
                 let entry = entries[first]
                 return (ChannelAddress(app: entry.app, name: name), entry.stream, entry.socketID)
             }

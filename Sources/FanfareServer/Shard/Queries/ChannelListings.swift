@@ -8,8 +8,10 @@ import PusherProtocol
 /// Both take time in proportion to the number of channels, so each turn does one portion: events wait for no more than
 /// one. Lists take turns.
 final class ChannelListings {
-    /// The maximum number of channels that a turn reads from the tables, and that it merges into answers.
+    /// The maximum number of channels that a turn reads from the tables.
     static var portionMax: Int { 512 }
+    /// The maximum number of channels that a turn merges into answers, which takes longer.
+    private static var mergedMax: Int { 128 }
     /// The maximum number of lists that are assembled at the same time; others wait, which bounds the memory of
     /// answers.
     private static var openMax: Int { 8 }
@@ -92,7 +94,7 @@ final class ChannelListings {
             rest -= portion.entries.count + 16
             answer(request, portion)
         }
-        rest = Self.portionMax
+        rest = Self.mergedMax
         while rest > 0, !ready.isEmpty {
             let id = ready.removeFirst()
             guard let listing = open[id] else { continue }

@@ -1,0 +1,88 @@
+import Broker
+import PusherProtocol
+
+/// A dictionary that becomes many small ones as it grows, none of which takes long to grow further.
+///
+/// A dictionary moves all of its elements when it grows: with 100,000 channels that takes tens of milliseconds, in which no
+/// event is sent.
+struct SegmentedDictionary<Key: SegmentedKey, Value> {
+    /// The number of segments; a power of two.
+    private static var segmentCount: Int { 256 }
+    /// The number of elements from which on there are segments.
+    private static var wholeMax: Int { 512 }
+
+    /// All elements, as long as they are few.
+    private var whole: [Key: Value] = [:]
+    /// Empty while the elements are few: most apps have few channels.
+    private var segments: [[Key: Value]] = []
+    /// The number of elements.
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    subscript(key: Key) -> Value? {
+        get { segments.isEmpty ? whole[key] : segments[Self.segment(of: key)][key] }
+        set {
+            if let newValue { updateValue(newValue, forKey: key) } else { removeValue(forKey: key) }
+        }
+    }
+
+    private mutating func updateValue(_ value: Value, forKey key: Key) {
+        if segments.isEmpty, count == Self.wholeMax { divide() }
+        let former =
+            segments.isEmpty
+            ? whole.updateValue(value, forKey: key)
+            : segments[Self.segment(of: key)].updateValue(value, forKey: key)
+        if former == nil { count += 1 }
+    }
+
+    @discardableResult
+    mutating func removeValue(forKey key: Key) -> Value? {
+        let former =
+            segments.isEmpty
+            ? whole.removeValue(forKey: key)
+            : segments[Self.segment(of: key)].removeValue(forKey: key)
+        if former != nil { count -= 1 }
+        return former
+    }
+
+    private mutating func divide() {
+        segments = Array(repeating: [:], count: Self.segmentCount)
+        for (key, value) in whole { segments[Self.segment(of: key)][key] = value }
+        whole = [:]
+    }
+
+    private static func segment(of key: Key) -> Int {
+        let hash = key.segmentHash
+        return Int(truncatingIfNeeded: hash ^ hash >> 32) & (segmentCount - 1)
+    }
+}
+
+/// A key of a ``SegmentedDictionary``.
+protocol SegmentedKey: Hashable {
+    /// A hash that costs little.
+    ///
+    /// Keys that are chosen to have the same one share a segment, which is as slow to grow as one dictionary would be.
+    var segmentHash: UInt64 { get }
+}
+
+extension String: SegmentedKey {
+    /// FNV-1a.
+    var segmentHash: UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        return hash
+    }
+}
+
+extension ChannelName: SegmentedKey {
+    var segmentHash: UInt64 { text.segmentHash }
+}
+
+extension ChannelAddress: SegmentedKey {
+    var segmentHash: UInt64 { name.segmentHash }
+}
+
+extension SocketID: SegmentedKey {
+    var segmentHash: UInt64 { first &+ second }
+}
