@@ -42,26 +42,23 @@ extension ClusterHome {
         guard store(of: remote).isOpen, !remote.isBehind, remote.attaching == nil,
             !remote.isInGrants
         else { return }
-        guard !queuesChange(of: remote) else { return }
-        sendAttach(remote, interestsOfWaiting(on: remote))
+        changeAttachment(of: remote)
     }
 
-    /// Queues a channel that is to be attached or detached, if Redis has as many such calls as it may, or the turn has sent them.
+    /// Attaches the node to a channel, or detaches it: now, or in a later turn if Redis has as many such calls as it may.
     ///
     /// A client may subscribe to thousands of channels at once, and leave them: events of others do not wait for all of them.
-    ///
-    /// - Returns: Whether it is queued.
-    func queuesChange(of remote: RemoteChannel) -> Bool {
+    func changeAttachment(of remote: RemoteChannel) {
         let store = store(of: remote)
-        guard !store.attachmentQueue.isEmpty || !store.mayChangeAttachment else { return false }
-        if !remote.isQueued {
+        guard store.attachmentQueue.isEmpty, store.mayChangeAttachment else {
+            guard !remote.isQueued else { return }
             remote.isQueued = true
-            store.attachmentQueue.append(remote)
+            return store.attachmentQueue.append(remote)
         }
-        return true
+        sendAttachmentChange(of: remote)
     }
 
-    /// Attaches the node to the next channels of the queue, or detaches it, as their subscriptions are by now.
+    /// Sends the changes of the next channels of the queue.
     func changeNextAttachments(in store: ClusterStore) {
         while store.isOpen, store.mayChangeAttachment, let remote = store.attachmentQueue.first {
             store.attachmentQueue.removeFirst()
@@ -69,11 +66,16 @@ extension ClusterHome {
             guard remotes[remote.address] === remote, self.store(of: remote) === store,
                 !remote.isBehind, remote.attaching == nil
             else { continue }
-            if subscriptionCount(of: remote) == 0 {
-                endAttachment(to: remote)
-            } else if !remote.waiting.isEmpty {
-                sendAttach(remote, interestsOfWaiting(on: remote))
-            }
+            sendAttachmentChange(of: remote)
+        }
+    }
+
+    /// Attaches the node to a channel, or detaches it, as its subscriptions are by now.
+    private func sendAttachmentChange(of remote: RemoteChannel) {
+        if subscriptionCount(of: remote) == 0 {
+            endAttachment(to: remote)
+        } else if !remote.waiting.isEmpty {
+            sendAttach(remote, interestsOfWaiting(on: remote))
         }
     }
 

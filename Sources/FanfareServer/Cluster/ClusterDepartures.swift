@@ -64,7 +64,7 @@ extension ClusterHome {
     }
 
     private func detach(_ remote: RemoteChannel) {
-        if remote.countedSubscriptions > 0, !queuesChange(of: remote) { endAttachment(to: remote) }
+        if remote.countedSubscriptions > 0 { changeAttachment(of: remote) }
         guard remote.vacantSince == nil else { return }
         let now = context.reactor.now
         remote.vacantSince = now
@@ -108,7 +108,9 @@ extension ClusterHome {
             else { break }
             vacant[0].remote = nil
             vacant.removeFirst()
-            guard let remote = next, remotes[remote.address] === remote, remote.vacantSince == since else { continue }
+            guard let remote = next, remotes[remote.address] === remote,
+                remote.vacantSince == since
+            else { continue }
             guard remote.attaching == nil, !remote.isQueued,
                 subscriptionCount(of: remote) == 0
             else {

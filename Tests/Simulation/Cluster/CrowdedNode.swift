@@ -50,6 +50,8 @@ package final class CrowdedNode {
         var app = AppConfiguration(id: Self.app.id, key: Self.app.key, secret: Self.app.secret)
         app.recovery.isEnabled = true
         configuration.apps = [app]
+        // The clients answer no pings.
+        configuration.activityTimeout = 3_600
         configuration.cluster.engine = .redis
         configuration.cluster.node = "node"
         configuration.cluster.redis.urls = ["redis://127.0.0.1:1"]
