@@ -7,11 +7,13 @@ public import Webhooks
 extension BrokerServer {
     /// Starts the loops and listens.
     ///
-    /// A broker that cannot start is stopped when this returns.
+    /// A broker that cannot start is stopped when this returns. The allocator of the process is set to merge freed blocks at
+    /// once (``MemoryTrim/mergeFreedBlocksAtOnce()``).
     ///
     /// - Returns: The addresses, with the ports that the kernel chose for port 0.
     /// - Throws: ``StartError``, with the address that could not be listened on.
     public func start() async throws(StartError) -> Addresses {
+        MemoryTrim.mergeFreedBlocksAtOnce()
         do throws(StartError) {
             do throws(SystemError) {
                 for shard in shards { try shard.loop.start(shard) }

@@ -1,12 +1,15 @@
 /// A first-in, first-out queue in one array.
 ///
 /// Elements leave at a head index, and the array is shortened when half of it has left: the cost of a removal is constant on
-/// average. What has left may stay in memory until then.
+/// average. Each element is released when it leaves, not with thousands of others.
 @frozen
 public struct Queue<Element> {
-    @usableFromInline var storage: [Element] = []
+    @usableFromInline var storage: [Element?] = []
     /// The index of the oldest element.
     @usableFromInline var head = 0
+
+    /// The elements of a queue, or some of them.
+    public typealias Elements = LazyMapSequence<ArraySlice<Element?>, Element>
 
     /// Creates an empty queue.
     @inlinable
@@ -23,15 +26,17 @@ public struct Queue<Element> {
     /// The oldest element; `nil` if there is none.
     @inlinable public var first: Element? { isEmpty ? nil : storage[head] }
     /// The newest element; `nil` if there is none.
-    @inlinable public var last: Element? { isEmpty ? nil : storage[storage.count - 1] }
+    @inlinable public var last: Element? { storage.last ?? nil }
     /// The elements, the oldest first; their indices in the slice are not those of the queue.
-    @inlinable public var elements: ArraySlice<Element> { storage[head...] }
+    @inlinable public var elements: Elements {
+        storage[head...].lazy.map { $0! }
+    }
 
     /// The element at an index; that of the oldest is 0.
     @inlinable
     public subscript(index: Int) -> Element {
-        get { storage[head + index] }
-        _modify { yield &storage[head + index] }
+        get { storage[head + index]! }
+        _modify { yield &storage[head + index]! }
     }
 
     /// Appends the newest element.
@@ -42,8 +47,9 @@ public struct Queue<Element> {
     @inlinable
     @discardableResult
     public mutating func removeFirst() -> Element {
-        let element = storage[head]
-        removeFirst(1)
+        precondition(!isEmpty, "the queue has fewer elements")
+        let element = storage[head].take()!
+        advance(by: 1)
         return element
     }
 
@@ -51,6 +57,12 @@ public struct Queue<Element> {
     @inlinable
     public mutating func removeFirst(_ count: Int) {
         precondition(0...self.count ~= count, "the queue has fewer elements")
+        for index in head..<head + count { storage[index] = nil }
+        advance(by: count)
+    }
+
+    @inlinable
+    mutating func advance(by count: Int) {
         head += count
         if head == storage.count {
             storage.removeAll(keepingCapacity: storage.capacity <= 4_096)
@@ -61,9 +73,16 @@ public struct Queue<Element> {
         }
     }
 
+    /// The elements that satisfy a condition, in their order.
+    public func filter(_ isIncluded: (Element) -> Bool) -> Queue {
+        var queue = Queue()
+        for element in elements where isIncluded(element) { queue.append(element) }
+        return queue
+    }
+
     /// Puts elements ahead of all others; the cost grows with the whole queue.
     public mutating func prepend(_ elements: some Collection<Element>) {
-        storage.replaceSubrange(..<head, with: elements)
+        storage.replaceSubrange(..<head, with: elements.map { $0 })
         head = 0
     }
 }

@@ -41,6 +41,15 @@ import Primitives
         }
     }
 
+    @Test("An element is released when it leaves", arguments: [false, true])
+    func release(severalAtOnce: Bool) {
+        final class Element {}
+        var queue = Queue((0..<100).map { _ in Element() })
+        weak let first = queue.first
+        if severalAtOnce { queue.removeFirst(1) } else { queue.removeFirst() }
+        #expect(first == nil && queue.count == 99)
+    }
+
     @Test("The elements of a long queue leave in constant time each")
     func longQueue() {
         var queue = Queue(0..<1_000_000)

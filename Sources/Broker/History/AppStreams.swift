@@ -45,8 +45,8 @@ extension Streams {
             vacantCount += 1
             // A channel that is left again and again must not grow the list.
             guard vacant.count + blank.count > 2 * vacantCount + 64 else { return }
-            vacant = Queue(vacant.elements.filter { streams[$0.stream].vacantSince == $0.since })
-            blank = Queue(blank.elements.filter { streams[$0.stream].vacantSince == $0.since })
+            vacant = vacant.filter { streams[$0.stream].vacantSince == $0.since }
+            blank = blank.filter { streams[$0.stream].vacantSince == $0.since }
         }
 
         /// The stream that became vacant first, unless it has subscribers again; of the blank ones or the others.

@@ -192,7 +192,7 @@ struct MessageRing: Sendable {
     /// The exclusions of the messages from a serial on.
     private func exclusions(
         from serial: UInt64
-    ) -> ArraySlice<(serial: UInt64, socketID: SocketID)> {
+    ) -> Queue<(serial: UInt64, socketID: SocketID)>.Elements {
         let all = exclusions.elements
         var range = all.indices
         while !range.isEmpty {

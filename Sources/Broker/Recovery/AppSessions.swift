@@ -63,7 +63,7 @@ struct AppSessions: Sendable {
     mutating func park(_ key: SessionKey, at now: Int64) {
         parkings.append((key, now))
         guard parkings.count > 2 * sessions.count + 64 else { return }
-        parkings = Queue(parkings.elements.filter { sessions[$0.key]?.parkedSince == $0.time })
+        parkings = parkings.filter { sessions[$0.key]?.parkedSince == $0.time }
     }
 
     /// Forgets the session that has been parked longest, and returns its key; `nil` if none is parked.

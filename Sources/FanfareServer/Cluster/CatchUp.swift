@@ -10,7 +10,7 @@ extension ClusterHome {
     /// How many channels find out at a time what they have missed; one with many members, which are read, counts for several.
     private static var catchingUpCostMax: Int { 256 }
     /// The most channels that begin with that in one turn.
-    static var catchUpsPerTurn: Int { 12 }
+    static var catchUpsPerTurn: Int { 6 }
     /// The number of members that count for one channel more.
     private static var membersPerCost: Int { 64 }
 

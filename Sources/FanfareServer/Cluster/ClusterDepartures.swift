@@ -104,13 +104,11 @@ extension ClusterHome {
         let now = context.reactor.now
         var left: [RemoteChannel] = []
         for _ in 0..<Self.departuresMax {
-            guard let (next, since) = vacant.first, since.duration(to: now) >= Self.vacancyTime
+            guard let (remote, since) = vacant.first,
+                since.duration(to: now) >= Self.vacancyTime
             else { break }
-            vacant[0].remote = nil
             vacant.removeFirst()
-            guard let remote = next, remotes[remote.address] === remote,
-                remote.vacantSince == since
-            else { continue }
+            guard remotes[remote.address] === remote, remote.vacantSince == since else { continue }
             guard remote.attaching == nil, !remote.isQueued,
                 subscriptionCount(of: remote) == 0
             else {

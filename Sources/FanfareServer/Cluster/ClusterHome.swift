@@ -116,9 +116,7 @@ final class ClusterHome: SharedHome {
     /// The number of channels to which the node is attached.
     var attachedCount = 0
     /// The channels without subscribers, in the order in which they have lost the last one; some have one again.
-    ///
-    /// What has left the queue stays in its memory for a while, and is `nil`: else thousands would be released at once.
-    var vacant = Queue<(remote: RemoteChannel?, since: MonotonicTime)>()
+    var vacant = Queue<(remote: RemoteChannel, since: MonotonicTime)>()
     /// The channels whose waiting subscriptions are granted in portions, without another answer of Redis.
     var granting = Queue<RemoteChannel>()
     /// What is compared with what Redis has of this node.

@@ -240,14 +240,14 @@ struct ClusterOutbox {
         for address in reopened.keys { reopening[address] = nil }
         // They go to whichever stream is current by then.
         let refused = reopened.values.flatMap(\.stale).map(\.reopened)
-        let queued = Array(queues.removeValue(forKey: partition)?.elements ?? [])
+        let queued = Array((queues.removeValue(forKey: partition) ?? Queue()).elements)
         let unsent = queued + reopened.values.flatMap(\.waiting).map(\.reopened)
         filled.removeAll { $0 == partition }
         byteCount -= (refused + unsent).reduce(0) { $0 + $1.length }
         return (refused, unsent)
     }
 
-    private var waiting: [OutgoingMessage] { filled.flatMap { queues[$0]?.elements ?? [] } }
+    private var waiting: [OutgoingMessage] { filled.flatMap { (queues[$0] ?? Queue()).elements } }
 
     /// Removes and returns all messages.
     mutating func removeAll() -> [OutgoingMessage] {

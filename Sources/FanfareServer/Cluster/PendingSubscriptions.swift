@@ -95,6 +95,6 @@ struct PendingSubscriptions {
             order.removeFirst()
         }
         guard order.count > 32, order.count > 2 * entries.count else { return }
-        order = Queue(order.elements.filter { entries[$0.id]?.ordinal == $0.ordinal })
+        order = order.filter { entries[$0.id]?.ordinal == $0.ordinal }
     }
 }

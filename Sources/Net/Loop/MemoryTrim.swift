@@ -14,6 +14,13 @@ public struct MemoryTrim {
     /// The peak since memory was last returned, in bytes.
     private var highest = 0
 
+    /// Lets the allocator of this process merge small freed blocks with their neighbours at once.
+    ///
+    /// Otherwise glibc keeps them apart ("fastbins", `M_MXFAST` of mallopt(3)) until a large block is freed, and then merges all
+    /// of them in one call: 40 ms after 100,000 channels have changed. The blocks that each thread keeps for its next
+    /// allocations remain.
+    public static func mergeFreedBlocksAtOnce() { mallopt(M_MXFAST, 0) }
+
     /// Makes a trim without a peak.
     public init() {}
 

@@ -46,6 +46,7 @@ package final class CrowdedNode {
     /// - Parameter shardCount: The number of its shards; only the first one runs.
     /// - Throws: The failed call.
     package init(shardCount: Int = 1) throws {
+        MemoryTrim.mergeFreedBlocksAtOnce()
         var configuration = Configuration()
         var app = AppConfiguration(id: Self.app.id, key: Self.app.key, secret: Self.app.secret)
         app.recovery.isEnabled = true

@@ -15,7 +15,7 @@ package struct LeaveQueue {
         /// The number of channels that are processed in one turn.
         let portionMax: Int
 
-        package init(atOnceMax: Int = 32, portionMax: Int = 8) {
+        package init(atOnceMax: Int = 32, portionMax: Int = 4) {
             self.atOnceMax = atOnceMax
             self.portionMax = portionMax
         }

@@ -84,5 +84,11 @@ extension ChannelAddress: SegmentedKey {
 }
 
 extension SocketID: SegmentedKey {
-    var segmentHash: UInt64 { first &+ second }
+    /// SplitMix64: of consecutive numbers each segment would have as many, and all of them would grow at once.
+    var segmentHash: UInt64 {
+        var hash = first &+ second &* 0x9E37_79B9_7F4A_7C15
+        hash = (hash ^ hash >> 30) &* 0xBF58_476D_1CE4_E5B9
+        hash = (hash ^ hash >> 27) &* 0x94D0_49BB_1331_11EB
+        return hash ^ hash >> 31
+    }
 }
