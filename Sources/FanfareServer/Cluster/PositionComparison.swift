@@ -30,7 +30,7 @@ extension ClusterHome {
     }
 
     /// The most channels that are compared in one turn.
-    private static var comparedMax: Int { 32 }
+    private static var comparedMax: Int { 16 }
 
     /// Begins to compare the next channels of a store; called with each portion of heartbeats.
     func compareNext(in store: ClusterStore) {
