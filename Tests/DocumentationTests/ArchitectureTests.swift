@@ -1,46 +1,52 @@
 import Foundation
 import Testing
 
-/// Checks that the paths of an event in `ARCHITECTURE.md` are those that the code takes.
-@Suite("The paths of an event in ARCHITECTURE.md") struct ArchitectureTests {
-    /// A stop of the path: a file below `Sources`, and a function of it.
+/// Checks that the walks in `ARCHITECTURE.md` and `docs/internals` are those that the code takes.
+@Suite("The walks in ARCHITECTURE.md and docs/internals") struct ArchitectureTests {
+    /// A stop of a walk: a file below `Sources`, and a function of it.
     struct Stop: CustomTestStringConvertible {
+        /// The heading that the walk stands below.
+        let walk: String
         let file: String
         let function: String
         var testDescription: String { "\(file): \(function)" }
     }
 
-    private static var root: URL {
-        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-    }
-
     private static let stops: [Stop] = {
-        let page =
-            (try? String(contentsOf: root.appending(path: "ARCHITECTURE.md"), encoding: .utf8))
-            ?? ""
-        return page.matches(of: /(?m)^\d+\. `([A-Za-z0-9\/]+\.swift)`: `([^`]+)`/).map {
-            Stop(file: String($0.1), function: String($0.2))
+        let internals = (try? ProgramsTests.files("docs/internals", ending: ".md")) ?? []
+        return (["ARCHITECTURE.md"] + internals).flatMap { page in
+            readStops(in: (try? ProgramsTests.text(of: page)) ?? "")
         }
     }()
 
-    @Test("Through the broker, at most eight files of its own")
-    func isShortInTheBroker() {
-        let files = Set(Self.stops.map(\.file)).filter { !$0.hasPrefix("FanfareClient/") }
-        #expect(10...20 ~= files.count)
-        #expect(files.count { $0.hasPrefix("FanfareServer/Shard/") } <= 8)
+    private static func readStops(in page: String) -> [Stop] {
+        page.components(separatedBy: "\n## ").flatMap { section in
+            section.matches(of: /(?m)^\d+\. `([A-Za-z0-9\/]+\.swift)`: `([^`]+)`/).map {
+                Stop(
+                    walk: String(section.prefix { $0 != "\n" }),
+                    file: String($0.1),
+                    function: String($0.2)
+                )
+            }
+        }
     }
 
-    @Test("Through the client, at most eight files")
-    func isShortInTheClient() {
-        let files = Set(Self.stops.map(\.file)).filter { $0.hasPrefix("FanfareClient/") }
-        #expect(5...8 ~= files.count)
+    @Test(
+        "A walk is short: its files, and the shard's of them",
+        arguments: [
+            ("A trigger on one node", 10...20, 8), ("A subscription", 8...12, 6),
+            ("An event in the client", 5...8, 0),
+        ]
+    )
+    func isShort(walk: String, fileCounts: ClosedRange<Int>, shardFilesMax: Int) {
+        let files = Set(Self.stops.filter { $0.walk == walk }.map(\.file))
+        #expect(fileCounts ~= files.count)
+        #expect(files.count { $0.hasPrefix("FanfareServer/Shard/") } <= shardFilesMax)
     }
 
     @Test(arguments: stops)
     func exists(_ stop: Stop) throws {
-        let file = Self.root.appending(path: "Sources").appending(path: stop.file)
-        let swift = try String(contentsOf: file, encoding: .utf8)
+        let swift = try ProgramsTests.text(of: "Sources/\(stop.file)")
         #expect(declares(swift, stop.function), "\(stop.file) has no \(stop.function)")
     }
 

@@ -92,6 +92,24 @@ def test_what_sources_and_scripts_call_a_document_is_one():
                 assert document in FILES or near in FILES, f"{name} names {document}, which does not exist"
 
 
+def test_names_in_the_pages_on_the_inside_exist():
+    """What has the form of a type, a member of one, or a file of the sources: each word of it is one of a source."""
+    sources = [name for name in FILES if name.endswith((".swift", ".lua"))]
+    words = {word for name in sources for word in re.findall(r"\w+", (ROOT / name).read_text())}
+    words |= {part for name in FILES for part in PurePosixPath(name).parts}
+    for document in ["ARCHITECTURE.md", *(name for name in DOCUMENTS if name.startswith("docs/internals/"))]:
+        for code in re.findall(r"`([^`\n]+)`", (ROOT / document).read_text()):
+            if code in ("GRDB.swift", "Pysher"):  # of others
+                continue
+            if re.fullmatch(r"[\w.][\w./]*\.(swift|lua|md|py|sh|yaml|yml)", code):
+                assert any(name == code or name.endswith("/" + code) for name in FILES), f"{document}: {code}"
+            elif re.fullmatch(r"[A-Z]\w*[a-z]\w*(\.\w+)?(\([\w:]*\))?", code):
+                missing = {word for word in re.findall(r"\w+", code)} - words
+                assert not missing, f"{document}: {code}"
+            elif re.fullmatch(r"[A-Z]\w+(/\w+)+", code):
+                assert FOLDERS & {code, f"Sources/{code}"}, f"{document}: {code}"
+
+
 def test_a_heading_has_the_anchor_of_github():
     assert "what-a-restart-loses" in anchors_of("docs/proof/reliability.md")
     assert "error-and-close-codes" in anchors_of("docs/proof/protocol.md")
