@@ -3,8 +3,8 @@
 from itertools import groupby
 
 HEAD = (
-    "Client", "Fault", "Cuts", "Stops, kills", "Deliveries due", "Lost untold", "Gaps told", "Missed, told", "Repeated",
-    "Repeated though confirmed", "Out of order",
+    "Client", "Fault", "Cuts", "Stops, kills", "Deliveries due", "Lost, not reported", "Gaps reported",
+    "Missed, reported", "Repeated", "Repeated though confirmed", "Out of order",
 )
 
 
