@@ -20,15 +20,18 @@ class PusherSocket:
         """The next message."""
         return json.loads(self._socket.recv())
 
+    def send(self, event, data):
+        self._socket.send(json.dumps({"event": event, "data": data}))
+
     def subscribe(self, channel, **grant):
         """Subscribes with what an endpoint has granted; returns the data of the acknowledgement."""
-        self._socket.send(json.dumps({"event": "pusher:subscribe", "data": {"channel": channel, **grant}}))
+        self.send("pusher:subscribe", {"channel": channel, **grant})
         answer = self.receive()
         assert answer["event"] == "pusher_internal:subscription_succeeded", answer
         return json.loads(answer["data"])
 
     def answer_ping(self):
-        self._socket.send(json.dumps({"event": "pusher:pong"}))
+        self.send("pusher:pong", {})
 
     def stay(self):
         """Reads what comes and answers pings, as clients do, until the connection ends."""

@@ -18,7 +18,8 @@ SUBSCRIBERS = 5
 class Backend:
     """Triggers numbered events with the official library, and reads what the broker keeps."""
 
-    def __init__(self, broker, ports):
+    def __init__(self, broker, ports, rate=RATE):
+        self._rate = rate
         self._clients = [
             PusherClient(
                 app_id=broker.app_id, key=broker.key, secret=broker.secret, host="127.0.0.1", port=port, ssl=False, timeout=10
@@ -38,7 +39,7 @@ class Backend:
 
     def _trigger_at_rate(self):
         start, number = time.monotonic(), 0
-        while not self._stopping.wait(max(0, start + number / RATE - time.monotonic())):
+        while not self._stopping.wait(max(0, start + number / self._rate - time.monotonic())):
             channel, client = CHANNELS[number % len(CHANNELS)], self._clients[number % len(self._clients)]
             try:
                 client.trigger(channel, "message", {"number": number, "sent": time.monotonic()})
@@ -47,12 +48,17 @@ class Backend:
                 self.failures.append(f"event {number}: {failure!r}")
             number += 1
 
+    def get(self, path, parameters=None):
+        """What the broker answers to a query of the app."""
+        client = self._clients[0]
+        return client.http.send_request(Request(client, GET, f"/apps/{client.app_id}{path}", parameters or {}))
+
     def kept(self, channel):
         """The numbers of the events that the broker keeps of a channel, in order."""
-        client, numbers, after = self._clients[0], [], None
+        numbers, after = [], None
         while True:
             parameters = {"limit": "100", **({"after": after} if after else {})}
-            page = client.http.send_request(Request(client, GET, f"/apps/{client.app_id}/channels/{channel}/history", parameters))
+            page = self.get(f"/channels/{channel}/history", parameters)
             messages = page["messages"]
             numbers += [json.loads(message["data"])["number"] for message in messages if "data" in message]
             if not messages or not page.get("next"):
