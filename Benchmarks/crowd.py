@@ -22,8 +22,11 @@ ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("FANFARE_BUILD", str(ROOT / ".build" / "release"))
 sys.path.insert(0, str(ROOT / "Tests" / "witnesses"))
 
+from pusher.pusher_client import PusherClient  # noqa: E402
+
 from cluster.servers import RedisServer  # noqa: E402
 from hostile.clients import SUBSCRIBERS, Backend, Subscriber, percentile  # noqa: E402
+from ports import free_port  # noqa: E402
 from programs import Broker, await_true  # noqa: E402
 from pusher_socket import PusherSocket  # noqa: E402
 
@@ -34,47 +37,76 @@ RATE = 100
 RATIO = 2
 
 
-class Crowd:
-    """The clients with many channels, in a process whose CPU time does not delay the measured clients."""
+class Others:
+    """Whoever is not measured, in a process whose CPU time does not delay the measured clients."""
 
-    def __init__(self, port):
+    def __init__(self, *arguments):
         self._pipe, end = multiprocessing.Pipe()
-        self._process = multiprocessing.Process(target=self._run, args=(port, end), daemon=True)
+        self._process = multiprocessing.Process(target=self._run, args=(end, *arguments), daemon=True)
         self._process.start()
 
-    def subscribe(self):
-        self._pipe.send("subscribe")
-        self._pipe.recv()
+    def do(self, *command):
+        """Runs a method of the process to its end."""
+        self._pipe.send(command)
+        if (failure := self._pipe.recv()) is not None:
+            raise failure
 
     def leave(self):
         """Ends all connections at once."""
         self._process.kill()
 
     @staticmethod
-    def _run(port, pipe):
-        os.nice(15)
-        sockets = []
-        while pipe.recv():
-            for client in range(CLIENTS):
-                socket = PusherSocket(f"ws://127.0.0.1:{port}", Broker.key)
-                sockets.append(socket)
-                granted = threading.Event()
-                threading.Thread(target=Crowd._read, args=(socket, granted), daemon=True).start()
-                for channel in range(client * CHANNELS, (client + 1) * CHANNELS):
-                    socket.send("pusher:subscribe", {"channel": f"c{channel}"})
-                granted.wait(120)
-            pipe.send(len(sockets))
+    def _run(pipe, *arguments):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        crowd = Crowd(*arguments)
+        while True:
+            name, *values = pipe.recv()
+            try:
+                getattr(crowd, name)(*values)
+                pipe.send(None)
+            except Exception as failure:  # It is raised where it was asked for.
+                pipe.send(failure)
+
+
+class Crowd:
+    """The clients with many channels, and who looks at them."""
+
+    def __init__(self, port, metrics_url):
+        self._port, self._metrics_url = port, metrics_url
+        self._sockets = []
+
+    def subscribe(self):
+        for client in range(CLIENTS):
+            socket = PusherSocket(f"ws://127.0.0.1:{self._port}", Broker.key)
+            self._sockets.append(socket)
+            granted = threading.Event()
+            threading.Thread(target=self._read, args=(socket, granted), daemon=True).start()
+            for channel in range(client * CHANNELS, (client + 1) * CHANNELS):
+                socket.send("pusher:subscribe", {"channel": f"c{channel}", "position": {}})
+            assert granted.wait(120), "not all channels are granted in 120 s"
 
     @staticmethod
     def _read(socket, granted):
-        count = 0
-        while True:
+        for _ in range(CHANNELS):
             event = socket.receive()["event"]
-            if event == "pusher:ping":
-                socket.answer_ping()
-            count += event == "pusher_internal:subscription_succeeded"
-            if count == CHANNELS:
-                granted.set()
+            assert event == "pusher_internal:subscription_succeeded", event
+        granted.set()
+        socket.stay()
+
+    def list(self, seconds):
+        """Lists all channels, again and again."""
+        client = PusherClient(
+            app_id=Broker.app_id, key=Broker.key, secret=Broker.secret, host="127.0.0.1", port=self._port, ssl=False, timeout=10
+        )
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            assert len(client.channels_info()["channels"]) >= CLIENTS * CHANNELS
+
+    def scrape(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            urllib.request.urlopen(self._metrics_url).read()
+            time.sleep(0.1)
 
 
 class Node:
@@ -84,68 +116,51 @@ class Node:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         self.redis = RedisServer()
         stack.callback(self.redis.end)
+        # What the disk costs is not measured.
+        self.redis.command("CONFIG", "SET", "appendonly", "no")
+        metrics_port = free_port()
         file = folder / "broker.json"  # JSON is YAML as well.
         configuration = {
-            "loops": 1, "log": {"level": "warning"}, "metrics": {"port": 0},
+            "loops": 1, "log": {"level": "warning"}, "metrics": {"port": metrics_port},
             "apps": [{"id": Broker.app_id, "key": Broker.key, "secret": Broker.secret, "recovery": {}}],
             "cluster": {"engine": "redis", "redis": {"urls": [f"redis://127.0.0.1:{self.redis.port}"]}},
         }
         file.write_text(json.dumps(configuration))
         self.broker = Broker(configuration=file)
         stack.callback(self.broker.kill)
-        metrics = next(line for line in self.broker.lines if "/metrics" in line)
-        self.metrics_url = next(word for word in metrics.split() if word.endswith("/metrics"))
-        self.backend = Backend(Broker, [self.broker.port])
-
-    def list_channels(self):
-        names = self.backend.get("/channels")["channels"]
-        assert len(names) >= CLIENTS * CHANNELS, len(names)
-
-    def scrape(self):
-        with urllib.request.urlopen(self.metrics_url) as answer:
-            answer.read()
+        self.metrics_url = f"http://127.0.0.1:{metrics_port}/metrics"
 
     def lose_redis(self):
         """Redis ends the connections of the node, which makes others."""
         for kind in ("normal", "pubsub"):
             self.redis.command("CLIENT", "KILL", "TYPE", kind)
 
-    @property
-    def channel_count(self):
-        return len(self.backend.get("/channels")["channels"])
-
 
 def main():
     options = parse()
     with ExitStack() as stack:
         node = Node(stack)
+        subscribers = [Subscriber(node.broker.port, Broker.key, position={}) for _ in range(SUBSCRIBERS)]
         backend = Backend(Broker, [node.broker.port], rate=RATE)
-        subscribers = [Subscriber(node.broker.port, Broker.key) for _ in range(SUBSCRIBERS)]
-        crowd = Crowd(node.broker.port)
+        others = Others(node.broker.port, node.metrics_url)
 
         def last(seconds=options.seconds):
             time.sleep(seconds)
-
-        def repeat(action, pause):
-            end = time.monotonic() + options.seconds
-            while time.monotonic() < end:
-                action()
-                time.sleep(pause)
 
         def lose():
             node.lose_redis()
             last()
 
         def leave():
-            crowd.leave()
+            others.leave()
             last(max(20, options.seconds))
 
         phases = [
             ("without the clients (quiet)", last),
-            (f"{CLIENTS} clients subscribe to {CHANNELS:,} channels each", crowd.subscribe),
+            (f"{CLIENTS} clients subscribe to {CHANNELS:,} channels each", lambda: others.do("subscribe")),
             (f"{CLIENTS * CHANNELS:,} channels, nothing else", last),
-            ("`GET /channels`, without a pause", lambda: repeat(node.list_channels, 0)),
-            ("ten scrapes a second", lambda: repeat(node.scrape, 0.1)),
+            ("`GET /channels`, without a pause", lambda: others.do("list", options.seconds)),
+            ("ten scrapes a second", lambda: others.do("scrape", options.seconds)),
             ("Redis ends the node's connections", lose),
             ("the clients leave", leave),
         ]
@@ -161,7 +176,7 @@ def main():
             figures = [percentile(delays, 0.5), p99, 1000 * max(delays), p99 / quiet]
             print(f"| {title} | {end - begin:.0f} | " + " | ".join(f"{figure:.1f}" for figure in figures) + " |", flush=True)
         backend.stop()
-        await_true(lambda: node.channel_count < 10, "the channels are vacant")
+        await_true(lambda: len(backend.get("/channels")["channels"]) < 10, "the channels are vacant")
         for one in subscribers:
             missing = sum(len(set(backend.acknowledged[channel]) - set(one.received[channel])) for channel in one.received)
             assert not one.end and not missing, (one.end, missing)

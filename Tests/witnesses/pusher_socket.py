@@ -33,10 +33,13 @@ class PusherSocket:
     def answer_ping(self):
         self.send("pusher:pong", {})
 
+    def wait_for_ever(self):
+        """Silence is no failure from now on."""
+        self._socket.settimeout(None)
+
     def stay(self):
         """Reads what comes and answers pings, as clients do, until the connection ends."""
-        # Silence is no failure here.
-        self._socket.settimeout(None)
+        self.wait_for_ever()
         try:
             while True:
                 if self.receive()["event"] == "pusher:ping":

@@ -69,14 +69,15 @@ class Backend:
 class Subscriber:
     """Subscribes to every channel and records what arrives, when, and whether the connection ended."""
 
-    def __init__(self, port, key):
+    def __init__(self, port, key, **options):
+        """`options`: what each subscription says besides its channel."""
         self._socket = PusherSocket(f"ws://127.0.0.1:{port}", key)
         #: Numbers by channel, and (time of arrival, seconds since the trigger).
         self.received = {channel: [] for channel in CHANNELS}
         self.delays = []
         self.end = None
         for channel in CHANNELS:
-            self._socket.subscribe(channel)
+            self._socket.subscribe(channel, **options)
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
