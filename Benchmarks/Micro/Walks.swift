@@ -42,7 +42,7 @@ struct Walks: ParsableCommand {
                 try node.subscribe(to: start..<min(start + 5_000, channels))
             }
         }
-        try report("nothing else, 20 s", of: node) { try pass(20_000, node) }
+        try report("nothing else, 100 s", of: node) { try pass(100_000, node) }
         try report("a scrape each turn, 1,000", of: node) { try node.scrape(1_000) }
         try report("a scrape each 100 turns, 200", of: node) { try node.scrape(200, each: 100) }
         try report("5 lists of all channels", of: node) {

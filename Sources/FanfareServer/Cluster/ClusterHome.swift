@@ -74,6 +74,8 @@ final class ClusterHome: SharedHome {
         /// What a subscription has missed; fewer messages than `countMax` are the last ones.
         case replay(number: UInt64, countMax: Int)
         case timers(partition: Int)
+        /// What is due in a partition.
+        case due
         case settle(partition: Int, [StreamPosition])
         case watch([UserAddress])
         case session(ClusterSessions.Call)
@@ -92,10 +94,10 @@ final class ClusterHome: SharedHome {
             }
         }
 
-        /// Whether it attaches the node to channels, or detaches it.
-        var changesAttachment: Bool {
+        /// Whether there may be thousands of its kind at once, of which Redis has only some at a time.
+        var isPaced: Bool {
             switch self {
-            case .attach, .detach: true
+            case .attach, .detach, .due: true
             default: false
             }
         }
@@ -119,6 +121,8 @@ final class ClusterHome: SharedHome {
     var vacant = Queue<(remote: RemoteChannel, since: MonotonicTime)>()
     /// The channels whose waiting subscriptions are granted in portions, without another answer of Redis.
     var granting = Queue<RemoteChannel>()
+    /// What is due in the partitions that the node leads.
+    var due = Queue<DueCall>()
     /// What is compared with what Redis has of this node.
     var reconciliation = Reconciliation()
     /// The channel and the connection of each read of messages that are no longer in memory, by its number.
@@ -257,7 +261,7 @@ final class ClusterHome: SharedHome {
         slots = nil
         for store in stores { store.shutDown() }
         (queries, lists) = ([:], [])
-        (granting, reconciliation) = (Queue(), Reconciliation())
+        (granting, due, reconciliation) = (Queue(), Queue(), Reconciliation())
         sessions.removeAll()
     }
 
@@ -332,7 +336,7 @@ final class ClusterHome: SharedHome {
         case .attach(let requests): attached(reply, requests, on: store)
         case .detach(let remote): detached(reply, remote)
         case .join(let remote, let member): joined(reply, remote, member)
-        case .unawaited: break
+        case .unawaited, .due: break
         case .items(let partition): receive(reply, ofItemsIn: partition)
         case .members(let address, let channel):
             receive(reply, ofMembersOf: address, channel)

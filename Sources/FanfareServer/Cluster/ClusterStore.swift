@@ -32,14 +32,14 @@ final class ClusterStore {
     var calls: [CallID: Unanswered] = [:]
     /// The number of unanswered batches of messages.
     private(set) var unansweredBatchCount = 0
-    /// The most calls of `attach` and `detach` that are unanswered: an event waits at Redis for no more of them.
-    static var attachmentsMax: Int { 32 }
-    /// The number of unanswered calls of `attach` and `detach`.
-    private(set) var unansweredAttachmentCount = 0
-    /// The most calls of `attach` and `detach` that one turn sends for the subscriptions of clients.
-    private static var attachmentsPerTurn: Int { 2 }
+    /// The most unanswered calls of kinds of which there may be thousands at once: an event waits at Redis for no more of them.
+    static var pacedCallsMax: Int { 32 }
+    /// The number of such calls that are not answered.
+    private(set) var unansweredPacedCount = 0
+    /// The most of them that one turn sends.
+    private static var pacedCallsPerTurn: Int { 2 }
     /// The number of them that this turn may still send; negative if it has sent others.
-    private var attachmentsLeft = attachmentsPerTurn
+    private var pacedCallsLeft = pacedCallsPerTurn
     /// The channels to which the node is attached, or from which it is detached, after the answers to other calls.
     var attachmentQueue = Queue<RemoteChannel>()
     /// Of a store that stands for the way of one partition between two others.
@@ -154,9 +154,9 @@ final class ClusterStore {
                 calls[id] = Unanswered(purpose: purpose, partition: partition, isRead: isRead)
             }
             if purpose?.endsBatch == true { unansweredBatchCount += 1 }
-            if purpose?.changesAttachment == true {
-                unansweredAttachmentCount += 1
-                attachmentsLeft -= 1
+            if purpose?.isPaced == true {
+                unansweredPacedCount += 1
+                pacedCallsLeft -= 1
             }
             return true
         } catch {
@@ -178,31 +178,27 @@ final class ClusterStore {
     func takeAnswered(_ id: CallID) -> Unanswered? {
         let call = calls.removeValue(forKey: id)
         if call?.purpose.endsBatch == true { unansweredBatchCount -= 1 }
-        if call?.purpose.changesAttachment == true { unansweredAttachmentCount -= 1 }
+        if call?.purpose.isPaced == true { unansweredPacedCount -= 1 }
         return call
     }
 
     /// Removes and returns the calls that will not be answered, in their order; then the reads that were not sent.
     @discardableResult
     func takeUnanswered() -> [ClusterHome.Call] {
-        (unansweredBatchCount, unansweredAttachmentCount) = (0, 0)
+        (unansweredBatchCount, unansweredPacedCount) = (0, 0)
         return exchange(&calls, with: [:]).sorted { $0.key < $1.key }.map(\.value.purpose)
             + reads.removeAll()
     }
 
-    /// Whether one more call of `attach` or `detach` may be sent in this turn.
-    var mayChangeAttachment: Bool {
-        unansweredAttachmentCount < Self.attachmentsMax && attachmentsLeft > 0
-    }
+    /// Whether one more call of which Redis has only some at a time may be sent in this turn.
+    var maySendPacedCall: Bool { unansweredPacedCount < Self.pacedCallsMax && pacedCallsLeft > 0 }
 
-    /// Whether the next turn can attach the node to channels of the queue, or detach it.
-    var hasAttachments: Bool {
-        isOpen && !attachmentQueue.isEmpty && unansweredAttachmentCount < Self.attachmentsMax
-    }
+    /// Whether the next turn may send one.
+    var takesPacedCalls: Bool { isOpen && unansweredPacedCount < Self.pacedCallsMax }
 
     /// Permits the calls of one more turn.
     func beginTurn() {
-        attachmentsLeft = Self.attachmentsPerTurn
+        pacedCallsLeft = Self.pacedCallsPerTurn
         catchUpsLeft = ClusterHome.catchUpsPerTurn
     }
 

@@ -4,8 +4,10 @@ import Primitives
 extension ClusterHome {
     /// Whether the next turn has a portion to do.
     var hasWork: Bool {
-        !granting.isEmpty || hasItems || hasNextList
-            || stores.contains { $0.hasAttachments || hasCatchUps(in: $0) }
+        !granting.isEmpty || hasDue || hasItems || hasNextList
+            || stores.contains { store in
+                store.takesPacedCalls && !store.attachmentQueue.isEmpty || hasCatchUps(in: store)
+            }
     }
 
     /// Does one portion of everything that takes several turns.
@@ -13,8 +15,9 @@ extension ClusterHome {
         for store in stores {
             changeNextAttachments(in: store)
             catchUpNext(in: store)
-            store.beginTurn()
         }
+        executeDue()
+        for store in stores { store.beginTurn() }
         grantNext()
         reconcileNext()
         askNextList()

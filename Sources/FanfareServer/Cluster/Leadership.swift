@@ -1,5 +1,6 @@
 import Broker
 import Net
+import Primitives
 import PusherProtocol
 import RESP
 import Redis
@@ -13,8 +14,19 @@ struct Leadership {
     var waitingCount = 0
     /// The number of webhooks that were dropped since the data exists; `nil` before the first answer.
     var droppedCount: Int64?
-    /// Whether a call of `timers` is unanswered.
+    /// Whether a call of `timers` is unanswered, or something of its answer is not executed.
     var isAsking = false
+}
+
+/// Something of an answer to `timers` that is executed.
+struct DueCall {
+    let item: DueWork.Item
+    /// The index of its partition.
+    let partition: Int
+    /// Whether it is the last one of the answer.
+    let isLast: Bool
+    /// Whether there is more behind the answer.
+    let hasMore: Bool
 }
 
 // One node leads each partition: it executes what is due there, and sends the webhooks of all nodes.
@@ -107,10 +119,36 @@ extension ClusterHome {
             leadership.lastWebhook == nil && context.faults.contains(.forgetsWebhooks)
         leadership.lastWebhook = work.webhooks.last?.id ?? leadership.lastWebhook
         partitions[index].leadership = leadership
-        for item in work.items { execute(item, in: index) }
         if !isForgotten { send(work.webhooks, of: index) }
-        if work.items.count == Self.portion || work.webhooks.count == Self.portion {
-            askTimers(of: index)
+        let hasMore = work.items.count == Self.portion || work.webhooks.count == Self.portion
+        for (place, item) in work.items.enumerated() {
+            let isLast = place == work.items.count - 1
+            let call = DueCall(item: item, partition: index, isLast: isLast, hasMore: hasMore)
+            due.append(call)
+        }
+        partitions[index].leadership?.isAsking = !work.items.isEmpty
+        if work.items.isEmpty, hasMore { askTimers(of: index) }
+    }
+
+    /// Whether the next turn can execute something.
+    var hasDue: Bool {
+        due.first.map { partitions[$0.partition].store.takesPacedCalls } ?? false
+    }
+
+    /// Executes the next of what is due.
+    func executeDue() {
+        while let next = due.first {
+            // Without a connection another node may lead the partition by now, and does the same.
+            guard partitions[next.partition].leadership != nil else {
+                due.removeFirst()
+                continue
+            }
+            guard partitions[next.partition].store.maySendPacedCall else { return }
+            due.removeFirst()
+            execute(next.item, in: next.partition)
+            guard next.isLast else { continue }
+            partitions[next.partition].leadership?.isAsking = false
+            if next.hasMore { askTimers(of: next.partition) }
         }
     }
 
@@ -128,7 +166,7 @@ extension ClusterHome {
                     rules(of: channel)
                 )
             }
-        send(call, to: index, as: .unawaited)
+        send(call, to: index, as: .due)
     }
 
     private func age(of channel: ClusterChannel) -> Int {

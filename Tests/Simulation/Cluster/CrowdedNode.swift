@@ -110,9 +110,9 @@ package final class CrowdedNode {
 
     // MARK: - Time
 
-    /// Runs one turn, after a millisecond.
-    package func step() throws {
-        environment.milliseconds += 1
+    /// Runs one turn, after some milliseconds.
+    package func step(after milliseconds: Int = 1) throws {
+        environment.milliseconds += milliseconds
         try redis.advance(to: Self.epoch + Int64(environment.milliseconds))
         var commandCount = 0
         for link in redis.links where isRedisAnswering {
@@ -174,11 +174,7 @@ package final class CrowdedNode {
         clients = [client]
         for _ in 0..<10 { try step() }
         // With its position it is not closed after a gap.
-        client.enqueue(
-            Self.frame(
-                #"{"event":"pusher:subscribe","data":{"channel":"\#(channel)","position":{}}}"#
-            )
-        )
+        client.enqueue(Self.subscription(to: channel))
         try settle()
         clients = []
         bystander = try Bystander(on: channel, client: client) { [unowned self] in try connect() }
@@ -207,7 +203,7 @@ package final class CrowdedNode {
     }
 
     private static func subscription(to channel: String) -> [UInt8] {
-        frame(#"{"event":"pusher:subscribe","data":{"channel":"\#(channel)"}}"#)
+        frame(#"{"event":"pusher:subscribe","data":{"channel":"\#(channel)","position":{}}}"#)
     }
 
     /// A masked text frame, whose mask changes nothing.
