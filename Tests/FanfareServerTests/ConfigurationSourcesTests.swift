@@ -95,7 +95,7 @@ import Testing
         ),
         (
             "FANFARE_COLOUR", "red",
-            "stands for no key: remove it, or see the example configuration for the keys there are"
+            "stands for no key: remove it, or see fanfare.example.yaml for all keys"
         ),
         ("FANFARE_APPS_1_SECRET", "s", "apps.1.secret is in no item: the next one is apps.0"),
     ])
@@ -198,95 +198,6 @@ import Testing
                 AppConfiguration(id: "9", key: "none", secret: "none"),
             ]
         )
-    }
-}
-
-@Suite("Configuration: the example file") struct ConfigurationExampleTests {
-    static let path = URL(filePath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "config/fanfare.example.yaml").path()
-
-    @Test func itsValuesAreTheDefaults() throws {
-        #expect(try Configuration.load(file: Self.path) == .development)
-    }
-
-    @Test func itHasEveryKey() throws {
-        let written = Set(
-            try YAMLSettings.read(try Self.filled, file: "f").map { Self.pattern($0) }
-        )
-        #expect(written == Set(ConfigurationSchema.root.patterns))
-    }
-
-    @Test func whatItsCommentsShowIsAConfiguration() throws {
-        let pair = try TemporaryCertificate()
-        let yaml = try Self.filled
-            .replacing("/etc/fanfare/certificate.pem", with: pair.certificate.path)
-            .replacing("/etc/fanfare/key.pem", with: pair.key.path)
-        let configuration = try Configuration.load(
-            yaml: yaml,
-            file: "f",
-            environment: ["FANFARE_TLS_PORT": "6002"]
-        )
-        let app = configuration.apps[0]
-        #expect(
-            app.credentials
-                == [AppConfiguration.Credential(key: "another-key", secret: "another-secret")]
-        )
-        #expect(app.allowedOrigins.count == 3)
-        // The endpoint is shown with its defaults, except for one field.
-        var webhook = WebhookConfiguration(url: "https://example.com/webhooks")
-        webhook.headers = ["X-Example": "text"]
-        #expect(app.webhooks == [webhook])
-    }
-
-    /// The file, with the examples that are commented out below their keys.
-    private static var filled: String {
-        get throws {
-            var lines: [Substring] = []
-            for line in try String(contentsOfFile: path, encoding: .utf8)
-                .split(separator: "\n", omittingEmptySubsequences: false)
-            {
-                let indent = line.prefix { $0 == " " }
-                let last = lines.last ?? ""
-                let isExample =
-                    line.hasPrefix(indent + "#   ")
-                    && (last.hasPrefix(indent + "   ")
-                        || last.hasSuffix(":") && !last.contains("#"))
-                lines.append(isExample ? indent + line.dropFirst(indent.count + 1) : line)
-            }
-            return lines.joined(separator: "\n")
-        }
-    }
-
-    /// The pattern of a setting's path, or the path when it has none.
-    private static func pattern(_ setting: Setting) -> String {
-        ConfigurationSchema.root.patterns.first { pattern in
-            let parts = pattern.split(separator: ".")
-            return parts.count == setting.path.count
-                && zip(parts, setting.path).allSatisfy { part, name in
-                    part == "*" || part == name
-                        || part == "N" && ConfigurationSchema.isPosition(name)
-                }
-        } ?? setting.key
-    }
-
-    @Test func everyKeyHasAComment() throws {
-        let lines = try String(contentsOfFile: Self.path, encoding: .utf8).split(
-            separator: "\n",
-            omittingEmptySubsequences: false
-        )
-        let sections: Set = [
-            "listen:", "tls:", "clients:", "limits:", "compression:", "webhooks:", "metrics:",
-            "recovery:", "redis:", "log:",
-        ]
-        for (index, line) in lines.enumerated() {
-            let text = line.drop { $0 == " " }
-            guard !text.isEmpty, !text.hasPrefix("#"), !sections.contains(String(text)) else {
-                continue
-            }
-            // id, key and secret share a comment.
-            #expect(lines[index - 1].contains("#"), "line \(index + 1): \(line)")
-        }
     }
 }
 

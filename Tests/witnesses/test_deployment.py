@@ -129,6 +129,17 @@ def test_the_configuration_and_the_unit_are_sound(tmp_path):
         assert (ROOT / name).exists(), name
 
 
+def test_the_file_for_production_takes_its_key_and_secret_from_the_environment():
+    file = ROOT / "config" / "fanfare.yaml"
+    secrets = {"FANFARE_APPS_0_KEY": "a-key", "FANFARE_APPS_0_SECRET": "a-secret-of-this-test"}
+    for environment, status in ((secrets, 0), ({}, 1)):
+        checked = subprocess.run(
+            [BUILD / "fanfare", "check", "--config", file], env={**os.environ, **environment}, capture_output=True, text=True
+        )
+        assert checked.returncode == status, checked.stdout + checked.stderr
+    assert "apps.0.key is missing" in checked.stderr and "apps.0.secret is missing" in checked.stderr
+
+
 def test_the_hook_for_certbot_hands_over_what_was_renewed(certificate, tmp_path):
     renewed, target = tmp_path / "live", tmp_path / "tls"
     renewed.mkdir()

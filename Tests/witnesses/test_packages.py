@@ -158,24 +158,33 @@ def test_the_licences_are_there(package, deb):
         assert (documents / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-def test_the_first_configuration_is_valid_and_has_no_secret(package, tmp_path):
+def test_the_first_configuration_is_valid_and_has_no_secret(package, certificate, tmp_path):
     template = (package.prefix / "share" / "fanfare" / "fanfare.yaml").read_text()
     assert not re.search(r"^ *(- )?(secret|key|apps):", template, re.MULTILINE)
     [example] = re.findall(r"/\S+/fanfare\.example\.yaml", template)
-    assert (package.prefix / example.removeprefix("/usr/").removeprefix("local/")).exists()
+    documents = (package.prefix / example.removeprefix("/usr/").removeprefix("local/")).parent
+    for name in ("fanfare.yaml", "fanfare.example.yaml"):
+        assert (documents / name).read_bytes() == (ROOT / "config" / name).read_bytes()
     file = tmp_path / "fanfare.yaml"
-    file.write_text(template + run("fanfare", "keys", "app").stdout)
+    app = run("fanfare", "keys", "app").stdout
+    file.write_text(template + app)
     checked = run("fanfare", "check", "--config", file)
     assert checked.returncode == 0, checked.stderr
-    # Each example in the comments is valid as well.
+    # Each example in the comments is valid in its place, alone, and all of them together.
+    template = template.replace("/etc/fanfare/tls/fullchain.pem", str(certificate.certificate))
+    template = template.replace("/etc/fanfare/tls/privkey.pem", str(certificate.key))
     blocks = re.findall(r"^# (\w+:\n(?:#   .*\n)+)", template, re.MULTILINE)
     keys = {re.match(r"\w+", block)[0] for block in blocks}
-    assert keys == {"tls", "metrics", "webhooks"}
+    assert keys == {"tls", "metrics", "recovery", "webhooks"}
+    whole = template
     for block in blocks:
-        if not block.startswith("tls"):
-            file.write_text(file.read_text() + "\n" + block.replace("\n# ", "\n"))
-    checked = run("fanfare", "check", "--config", file)
-    assert checked.returncode == 0, checked.stderr
+        uncommented = block.replace("\n# ", "\n")
+        whole = whole.replace("# " + block, uncommented)
+        for text in (template.replace("# " + block, uncommented), whole):
+            assert uncommented in text
+            file.write_text(text + app)
+            checked = run("fanfare", "check", "--config", file)
+            assert checked.returncode == 0, checked.stderr
 
 
 def test_a_manual_page_for_each_command(package, commands):

@@ -19,7 +19,8 @@ trap 'rm -rf "$work"' EXIT
 build_guides() {
     mkdir -p "$work/source" site
     cp --parents -R README.md ARCHITECTURE.md CHANGELOG.md SECURITY.md LICENSE Dockerfile Benchmarks/README.md \
-        config/fanfare.example.yaml config/fanfare.service config/cluster config/pictures docs "$work/source"
+        config/fanfare.yaml config/fanfare.example.yaml config/fanfare.service config/cluster config/pictures docs \
+        "$work/source"
     cp config/site/mkdocs.yml "$work"
     .venv/bin/python -m mkdocs --quiet build --config-file "$work/mkdocs.yml"
     # Beside the reference of an earlier run.

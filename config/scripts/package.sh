@@ -64,7 +64,7 @@ stage() {
     sed -e '1,/^$/d' -e "s|/usr/local/bin/|$prefix/bin/|" config/fanfare.service >"$root/$2/fanfare.service"
     install -m 644 config/debian/fanfare.yaml "$share/fanfare/fanfare.yaml"
     sed -i "s|/usr/share/|$prefix/share/|" "$share/fanfare/fanfare.yaml"
-    install -m 644 config/fanfare.example.yaml CHANGELOG.md "$share/doc/fanfare/"
+    install -m 644 config/fanfare.yaml config/fanfare.example.yaml CHANGELOG.md "$share/doc/fanfare/"
     third_party_licences >"$share/doc/fanfare/LICENSES-OF-LIBRARIES"
 
     "$program" --experimental-dump-help | config/scripts/manual.py "$share/man/man1" "$version" "$date"

@@ -1,25 +1,90 @@
 extension ConfigurationKey<AppConfiguration> {
-    /// The keys of an app, in the order of the example file.
+    /// The keys of an app, in the order of the reference.
     static let all: [Self] =
         [
-            Self("id", \.id, .word, isRequired: true),
-            Self("key", \.key, .word, isRequired: true),
-            Self("secret", \.secret, .secret, isRequired: true),
+            Self(
+                "id",
+                \.id,
+                .word,
+                isRequired: true,
+                example: "\"1\"",
+                help: """
+                    The ID in the paths of the HTTP API: /apps/1/events. Official libraries accept \
+                    only digits.
+                    """
+            ),
+            Self(
+                "key",
+                \.key,
+                .word,
+                isRequired: true,
+                help: "The public key, which clients send when they connect."
+            ),
+            Self(
+                "secret",
+                \.secret,
+                .secret,
+                isRequired: true,
+                example: "app-secret",
+                help: """
+                    The secret that signs requests, subscriptions and webhooks. Its holder can \
+                    send any event. This ID, key and secret are those of the public development \
+                    app, and are refused on any address but loopback.
+                    """
+            ),
             Self(
                 "credentials",
                 \.credentials,
                 listOf: ConfigurationKey<AppConfiguration.Credential>.all,
-                blank: AppConfiguration.Credential(secret: "")
+                blank: AppConfiguration.Credential(secret: ""),
+                help: """
+                    Additional pairs with the same rights, for a replacement: add the new pair \
+                    here ("fanfare keys secret" makes it), deploy it to all backends, then move it \
+                    above. Webhooks are signed with the secret above.
+                    """
             ),
-            Self("enabled", \.isEnabled, .yesOrNo),
-            Self("tls_only", \.isTLSOnly, .yesOrNo),
-            Self("allowed_origins", \.allowedOrigins, listOf: .origin),
+            Self(
+                "enabled",
+                \.isEnabled,
+                .yesOrNo,
+                help: """
+                    false: the app's connections and requests are refused, and its open \
+                    connections are closed (4003).
+                    """
+            ),
+            Self(
+                "tls_only",
+                \.isTLSOnly,
+                .yesOrNo,
+                help: """
+                    true: clients without TLS are refused (4000); official clients then reconnect \
+                    with TLS. Needs tls.port: TLS terminated by a proxy does not count. Backends \
+                    are not affected.
+                    """
+            ),
+            Self(
+                "allowed_origins",
+                \.allowedOrigins,
+                listOf: .origin,
+                examples: [
+                    "https://example.com", "https://*.example.com", "http://localhost:3000",
+                ],
+                help: """
+                    Origins of web pages that may connect; others are refused (4009). Only the \
+                    first part of a host may be *, for all subdomains. Clients without an origin, \
+                    which are not web pages, are accepted. Open connections stay. []: all origins.
+                    """
+            ),
         ] + limits + features + recovery + [
             Self(
                 "webhooks",
                 \.webhooks,
                 listOf: ConfigurationKey<WebhookConfiguration>.all,
-                blank: WebhookConfiguration(url: "")
+                blank: WebhookConfiguration(url: ""),
+                help: """
+                    Endpoints of your backend that get signed requests about this app's channels. \
+                    Only url is required.
+                    """
             )
         ]
 
@@ -27,79 +92,196 @@ extension ConfigurationKey<AppConfiguration> {
         Self(
             "connections_max",
             \.connectionsMax,
-            SettingKind<Int>.count("a number of connections", in: 1...100_000_000).orNone()
+            SettingKind<Int>.count("a number of connections", in: 1...100_000_000).orNone(),
+            help: """
+                Concurrent connections; further ones are refused with 4004. A lower value closes \
+                no open connection. none: no limit per app.
+                """
         ),
         Self(
             "queued_bytes_max",
             \.queuedBytesMax,
-            SettingKind<Int>.bytes(in: (64 << 10)...(1 << 40)).orNone()
+            SettingKind<Int>.bytes(in: (64 << 10)...(1 << 40)).orNone(),
+            help: """
+                Memory of the queues of this app's slow readers. none: only \
+                limits.queued_bytes_total_max applies, which all apps share.
+                """
         ),
         Self(
             "subscriptions_max",
             \.subscriptionsMax,
-            .count("a number of channels", in: 1...10_000_000)
+            .count("a number of channels", in: 1...10_000_000),
+            help: "Channels per connection; further subscriptions are refused."
         ),
-        Self("event_data_length_max", \.eventDataLengthMax, eventDataLength),
+        Self(
+            "event_data_length_max",
+            \.eventDataLengthMax,
+            eventDataLength,
+            help: """
+                Bytes of an event's data; longer data is refused with 413. The hosted service and \
+                some official libraries accept 10 KiB.
+                """
+        ),
         Self(
             "event_data_rules",
             \.eventDataRules,
             listOf: ConfigurationKey<AppConfiguration.EventDataRule>.all,
-            blank: AppConfiguration.EventDataRule(channelPrefix: "", lengthMax: 0)
+            blank: AppConfiguration.EventDataRule(channelPrefix: "", lengthMax: 0),
+            help: "Other limits for the channels with a prefix; the first rule that fits applies."
         ),
         Self(
             "channel_name_length_max",
             \.channelNameLengthMax,
-            .count("a number of characters", in: 1...1_000)
+            .count("a number of characters", in: 1...1_000),
+            help: "Characters of a channel name. The protocol's limit is 200."
         ),
         Self(
             "trigger_channels_max",
             \.triggerChannelsMax,
-            .count("a number of channels", in: 1...10_000)
+            .count("a number of channels", in: 1...10_000),
+            help: """
+                Channels per trigger; a trigger with more is refused with 400. The official \
+                service accepts 100.
+                """
         ),
-        Self("batch_events_max", \.batchEventsMax, .count("a number of events", in: 1...10_000)),
-        Self("members_max", \.membersMax, .count("a number of members", in: 1...1_000_000)),
+        Self(
+            "batch_events_max",
+            \.batchEventsMax,
+            .count("a number of events", in: 1...10_000),
+            help: """
+                Events per batch; a batch with more is refused with 400. The official service \
+                accepts 10.
+                """
+        ),
+        Self(
+            "members_max",
+            \.membersMax,
+            .count("a number of members", in: 1...1_000_000),
+            help: """
+                Members of a presence channel, each with any number of connections; further \
+                members are refused. Every member is notified of each join and leave, and a new \
+                member gets the list of all.
+                """
+        ),
         Self(
             "presence_notice_delay",
             \.presenceNoticeDelay,
-            .count("a number of milliseconds", in: 0...1_000)
+            .count("a number of milliseconds", in: 0...1_000),
+            help: """
+                Milliseconds that join and leave notices may wait on a presence channel of more \
+                than 100 members. Notices that wait share their sends, since each goes to every \
+                member. A single notice does not wait, and no event overtakes a notice. 0: no \
+                wait.
+                """
         ),
-        Self("user_info_length_max", \.userInfoLengthMax, .bytes(in: 0...(1 << 20))),
-        Self("watchlist_max", \.watchlistMax, .count("a number of users", in: 1...10_000)),
+        Self(
+            "user_info_length_max",
+            \.userInfoLengthMax,
+            .bytes(in: 0...(1 << 20)),
+            help: "Bytes of a member's user_info as JSON; a member with more is refused."
+        ),
+        Self(
+            "watchlist_max",
+            \.watchlistMax,
+            .count("a number of users", in: 1...10_000),
+            help: """
+                Users per watchlist (features.watchlist). Of a longer list only the first ones are \
+                watched, and the client gets 4302.
+                """
+        ),
         Self(
             "cached_events_max",
             \.cachedEventsMax,
-            .count("a number of events", in: 1...100_000_000)
+            .count("a number of events", in: 1...100_000_000),
+            help: """
+                Events that this app's cache channels hold, one per channel; one more replaces the \
+                oldest. Each needs as much memory as its data.
+                """
         ),
-        Self("cache_lifetime", \.cacheLifetime, .count("a number of seconds", in: 1...86_400)),
+        Self(
+            "cache_lifetime",
+            \.cacheLifetime,
+            .count("a number of seconds", in: 1...86_400),
+            help: """
+                Seconds that a cache channel holds its last event. The official service has 1800.
+                """
+        ),
         Self(
             "idempotency_keys_max",
             \.idempotencyKeysMax,
-            .count("a number of keys", in: 0...100_000_000)
+            .count("a number of keys", in: 0...100_000_000),
+            help: """
+                Idempotency keys that the broker remembers, so that a repeated event is published \
+                once. A backend sends them as idempotency_key in a trigger, or in the header \
+                Idempotency-Key. One more replaces the oldest. 0: none.
+                """
         ),
-        Self("idempotency_age", \.idempotencyAge, .count("a number of seconds", in: 1...86_400)),
+        Self(
+            "idempotency_age",
+            \.idempotencyAge,
+            .count("a number of seconds", in: 1...86_400),
+            help: "Seconds that an idempotency key is remembered."
+        ),
         Self(
             "client_events_per_second_max",
             \.clientEventsPerSecondMax,
-            .count("a number of events a second", in: 1...1_000_000)
+            .count("a number of events a second", in: 1...1_000_000),
+            help: """
+                Client events (client-…) per connection and second; more are dropped with 4301. \
+                The protocol's limit is 10.
+                """
         ),
         Self(
             "subscriptions_per_second_max",
             \.subscriptionsPerSecondMax,
             SettingKind<Int>.count("a number of subscriptions a second", in: 1...1_000_000)
-                .orNone()
+                .orNone(),
+            help: """
+                Subscriptions per connection and second, and as many at once; more are refused. \
+                Official clients subscribe to all their channels at once, and retry only after a \
+                reconnect: allow more than they use. none: no limit.
+                """
         ),
         Self(
             "requests_per_second_max",
             \.requestsPerSecondMax,
-            requestRate
+            requestRate,
+            help: """
+                Requests per second of all backends of this app, and as many at once; more are \
+                answered with 429 and Retry-After. none: no limit.
+                """
         ),
-        Self("triggers_per_second_max", \.triggersPerSecondMax, requestRate),
-        Self("queries_per_second_max", \.queriesPerSecondMax, requestRate),
-        Self("terminations_per_second_max", \.terminationsPerSecondMax, requestRate),
+        Self(
+            "triggers_per_second_max",
+            \.triggersPerSecondMax,
+            requestRate,
+            help: """
+                The same for requests that trigger events. none: only requests_per_second_max \
+                applies.
+                """
+        ),
+        Self(
+            "queries_per_second_max",
+            \.queriesPerSecondMax,
+            requestRate,
+            help: "The same for requests that query channels and users."
+        ),
+        Self(
+            "terminations_per_second_max",
+            \.terminationsPerSecondMax,
+            requestRate,
+            help: "The same for requests that close a user's connections."
+        ),
         Self(
             "faulty_messages_per_minute_max",
             \.faultyMessagesPerMinuteMax,
-            .count("a number of messages a minute", in: 1...1_000_000)
+            .count("a number of messages a minute", in: 1...1_000_000),
+            help: """
+                Messages that break the protocol, and refused subscriptions, per connection and \
+                minute; one more closes the connection (4100). Refused signatures are counted \
+                separately: after as many in a minute, each further one delays the connection's \
+                next message by 50 ms.
+                """
         ),
     ]
 
@@ -109,15 +291,55 @@ extension ConfigurationKey<AppConfiguration> {
         SettingKind<Int>.count("a number of requests a second", in: 1...100_000_000).orNone()
 
     private static let features: [Self] = [
-        Self("features.client_events", \.features.clientEvents, .yesOrNo),
-        Self("features.subscription_count", \.features.subscriptionCount, .yesOrNo),
-        Self("features.users", \.features.users, .yesOrNo),
-        Self("features.watchlist", \.features.watchlist, .yesOrNo),
-        Self("features.authorized_connections", \.features.authorizedConnections, .yesOrNo),
+        Self(
+            "features.client_events",
+            \.features.clientEvents,
+            .yesOrNo,
+            help: """
+                true: clients may send events (client-…) to the other subscribers of private and \
+                presence channels that they have joined, without your backend. The default of your \
+                own apps is false, as on the official service; the development app has true.
+                """
+        ),
+        Self(
+            "features.subscription_count",
+            \.features.subscriptionCount,
+            .yesOrNo,
+            help: """
+                true: subscribers get a channel's subscription count when it changes, at most \
+                every 5 s above 100 subscribers. Backends can always query it.
+                """
+        ),
+        Self(
+            "features.users",
+            \.features.users,
+            .yesOrNo,
+            help: "false: sign-ins are refused with an error."
+        ),
+        Self(
+            "features.watchlist",
+            \.features.watchlist,
+            .yesOrNo,
+            help: """
+                true: a user who signs in with a watchlist is notified when its users go online \
+                and offline. Needs features.users.
+                """
+        ),
+        Self(
+            "features.authorized_connections",
+            \.features.authorizedConnections,
+            .yesOrNo,
+            help: """
+                true: a connection must sign in, or subscribe to a private or presence channel, or \
+                it is closed (4009). Until then it does not count towards connections_max. Use it \
+                against clients that have only the key.
+                """
+        ),
         Self(
             "features.authorization_timeout",
             \.features.authorizationTimeout,
-            .count("a number of seconds", in: 1...3_600)
+            .count("a number of seconds", in: 1...3_600),
+            help: "Seconds that a connection has for this."
         ),
     ]
 }
@@ -125,20 +347,42 @@ extension ConfigurationKey<AppConfiguration> {
 extension ConfigurationKey<AppConfiguration.Credential> {
     /// The keys of a further credential.
     static let all: [Self] = [
-        Self("key", \.key, SettingKind<String>.word.orNone()),
-        Self("secret", \.secret, .secret, isRequired: true),
+        Self(
+            "key",
+            \.key,
+            SettingKind<String>.word.orNone(),
+            example: "another-key",
+            help: "The key. none: the secret is an additional one of the key above."
+        ),
+        Self(
+            "secret",
+            \.secret,
+            .secret,
+            isRequired: true,
+            example: "another-secret",
+            help: "Its secret."
+        ),
     ]
 }
 
 extension ConfigurationKey<AppConfiguration.EventDataRule> {
     /// The keys of a rule.
     static let all: [Self] = [
-        Self("channel_prefix", \.channelPrefix, .channelNamePart, isRequired: true),
+        Self(
+            "channel_prefix",
+            \.channelPrefix,
+            .channelNamePart,
+            isRequired: true,
+            example: "private-reports-",
+            help: "The beginning of the channels' names."
+        ),
         Self(
             "length_max",
             \.lengthMax,
             ConfigurationKey<AppConfiguration>.eventDataLength,
-            isRequired: true
+            isRequired: true,
+            example: "500 KiB",
+            help: "Bytes of an event's data."
         ),
     ]
 }
@@ -146,11 +390,48 @@ extension ConfigurationKey<AppConfiguration.EventDataRule> {
 extension ConfigurationKey<WebhookConfiguration> {
     /// The keys of an endpoint.
     static let all: [Self] = [
-        Self("url", \.url, .endpoint, isRequired: true),
-        Self("events", \.events, listOf: .choice),
-        Self("channel_prefix", \.channelPrefix, .channelNamePart),
-        Self("channel_suffix", \.channelSuffix, .channelNamePart),
-        Self("headers", \.headers, names: .fieldName, values: .fieldValue),
-        Self("batching", \.isBatching, .yesOrNo),
+        Self(
+            "url",
+            \.url,
+            .endpoint,
+            isRequired: true,
+            example: "https://example.com/webhooks",
+            help: "The endpoint, with https:// or http://."
+        ),
+        Self(
+            "events",
+            \.events,
+            listOf: .choice,
+            help: """
+                The events to send. Also: cache_miss and subscription_count, which some libraries \
+                do not know.
+                """
+        ),
+        Self(
+            "channel_prefix",
+            \.channelPrefix,
+            .channelNamePart,
+            help: "Only channels whose names begin like this. none: all."
+        ),
+        Self(
+            "channel_suffix",
+            \.channelSuffix,
+            .channelNamePart,
+            help: "Only channels whose names end like this. none: all."
+        ),
+        Self(
+            "headers",
+            \.headers,
+            names: .fieldName,
+            values: .fieldValue,
+            example: "{X-Example: text}",
+            help: "Additional headers of each request, for example for a proxy."
+        ),
+        Self(
+            "batching",
+            \.isBatching,
+            .yesOrNo,
+            help: "true: events at almost the same time share a request."
+        ),
     ]
 }

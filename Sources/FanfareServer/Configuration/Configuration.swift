@@ -4,7 +4,7 @@ public import Net
 /// The configuration of a broker: plain values with their defaults.
 ///
 /// A configuration is read by ``load(file:environment:options:)`` and validated by ``faults()``.
-/// `config/fanfare.example.yaml` describes every key with its unit, default and effect; a test compares the two.
+/// `config/fanfare.example.yaml` describes every key with its unit, default and effect; `ConfigurationReference` generates it.
 public struct Configuration: Sendable, Equatable {
     /// The IP addresses that the TCP listeners are bound to, at least one; each listens on the same ports.
     public var hosts = ["127.0.0.1"]

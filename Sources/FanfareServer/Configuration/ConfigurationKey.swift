@@ -1,7 +1,7 @@
-/// A key of the configuration file: its path, its schema, and the property that it sets.
+/// A key of the configuration file: its path, its schema, the property that it sets, and its explanation.
 ///
 /// The tables of keys define all keys. The reading of files, environment and options, the suggestions for misspelt
-/// keys, the bounds and the comparison of configurations are derived from them.
+/// keys, the bounds, the comparison of configurations and the reference of all keys are derived from them.
 struct ConfigurationKey<Root: Sendable>: Sendable {
     /// The path inside `Root`: `listen.port` of a configuration, `secret` of an app.
     let path: String
@@ -25,6 +25,8 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     let isSame: @Sendable (Root, Root) -> Bool
     /// A text that differs where the property does, secrets included; not for people.
     let identity: @Sendable (Root) -> String
+    /// The key as the reference shows it, with the property's value.
+    let reference: @Sendable (Root) -> KeyReference
 
     /// The parts of the path.
     var parts: [String] { path.split(separator: ".").map(String.init) }
@@ -32,11 +34,21 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     typealias Property<Value> = any WritableKeyPath<Root, Value> & Sendable
 
     /// Creates a key with one value.
+    ///
+    /// - Parameters:
+    ///   - path: The path inside `Root`.
+    ///   - property: The property that the key sets.
+    ///   - kind: The kind of its value.
+    ///   - isRequired: Whether a configuration without the key is refused.
+    ///   - example: The value in the reference, as YAML; `nil` for the property's.
+    ///   - help: The explanation in the reference: the effect and the unit. An empty line separates paragraphs.
     init<Value: Sendable & Equatable>(
         _ path: String,
         _ property: Property<Value>,
         _ kind: SettingKind<Value>,
-        isRequired: Bool = false
+        isRequired: Bool = false,
+        example: String? = nil,
+        help: String
     ) {
         self.path = path
         self.isRequired = isRequired
@@ -49,13 +61,21 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         listed = { [ListedSetting(key: $1 + path, value: kind.text($0[keyPath: property]))] }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
         identity = { String(reflecting: $0[keyPath: property]) }
+        reference = { root in
+            let value = example ?? kind.text(root[keyPath: property])
+            return KeyReference(path: path, help: help, range: kind.range, content: .value(value))
+        }
     }
 
     /// Creates a key with a list of values.
+    ///
+    /// The examples are items, as YAML, for the reference of a list without items.
     init<Value: Sendable & Equatable>(
         _ path: String,
         _ property: Property<[Value]>,
-        listOf kind: SettingKind<Value>
+        listOf kind: SettingKind<Value>,
+        examples: [String] = [],
+        help: String
     ) {
         self.path = path
         isRequired = false
@@ -77,10 +97,20 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
         identity = { String(reflecting: $0[keyPath: property]) }
+        reference = { root in
+            let items = root[keyPath: property].map(kind.text)
+            let content: KeyReference.Content = items.isEmpty ? .examples(examples) : .list(items)
+            return KeyReference(path: path, help: help, content: content)
+        }
     }
 
     /// Creates a key with one value or several: a list, or a text with commas, which a variable and an option can hold.
-    init(_ path: String, _ property: Property<[String]>, oneOrMore kind: SettingKind<String>) {
+    init(
+        _ path: String,
+        _ property: Property<[String]>,
+        oneOrMore kind: SettingKind<String>,
+        help: String
+    ) {
         self.path = path
         isRequired = false
         schema = .values(kind.expectation)
@@ -113,6 +143,10 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
         identity = { String(reflecting: $0[keyPath: property]) }
+        reference = { root in
+            let values = root[keyPath: property].map(kind.text).joined(separator: ", ")
+            return KeyReference(path: path, help: help, range: kind.range, content: .value(values))
+        }
     }
 
     /// Creates a key with a list of sections.
@@ -122,11 +156,13 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     ///   - property: The list.
     ///   - keys: The keys of each item.
     ///   - blank: An item with the default values.
+    ///   - help: The explanation in the reference.
     init<Item: Sendable & Equatable>(
         _ path: String,
         _ property: Property<[Item]>,
         listOf keys: [ConfigurationKey<Item>],
-        blank: Item
+        blank: Item,
+        help: String
     ) {
         self.path = path
         isRequired = false
@@ -158,6 +194,12 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         identity = { root in
             root[keyPath: property].map { keys.identity(of: $0) }.joined(separator: "\n")
         }
+        reference = { root in
+            let first = root[keyPath: property].first
+            let item = keys.map { $0.reference(first ?? blank) }
+            let content = KeyReference.Content.item(item, isExample: first == nil)
+            return KeyReference(path: path, help: help, content: content)
+        }
     }
 
     /// Creates a key with a section of arbitrary names.
@@ -165,7 +207,9 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         _ path: String,
         _ property: Property<[String: String]>,
         names: SettingKind<String>,
-        values: SettingKind<String>
+        values: SettingKind<String>,
+        example: String,
+        help: String
     ) {
         self.path = path
         isRequired = false
@@ -201,6 +245,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
             root[keyPath: property].sorted { $0.key < $1.key }
                 .map { String(reflecting: [$0.key, $0.value]) }.joined()
         }
+        reference = { _ in KeyReference(path: path, help: help, content: .value(example)) }
     }
 }
 

@@ -2,174 +2,253 @@ internal import Logging
 internal import Net
 
 extension ConfigurationKey<Configuration> {
-    /// The top-level keys, in the order of the example file.
+    /// The top-level keys, in the order of the reference.
     static let all: [Self] =
         [
-            Self("listen.host", \.hosts, oneOrMore: .address),
-            Self("listen.port", \.port, SettingKind<UInt16>.port.orNone()),
+            Self(
+                "listen.host",
+                \.hosts,
+                oneOrMore: .address,
+                help: """
+                    The IP address to listen on: 127.0.0.1 or ::1 for this machine only, 0.0.0.0 \
+                    or :: for every network. The development app below is refused on any address \
+                    but loopback. For several addresses, write a list: [10.0.0.7, "::1"]; in a \
+                    variable or option, separate them by commas: 10.0.0.7,::1.
+                    """
+            ),
+            Self(
+                "listen.port",
+                \.port,
+                SettingKind<UInt16>.port.orNone(),
+                help: "The port of ws:// and http://. 0: any free port. none: no plain listener."
+            ),
             Self(
                 "listen.unix_socket",
                 \.unixSocket,
                 // sockaddr_un has room for 108 bytes, including the terminating zero (unix(7)).
-                SettingKind<String>.path("the path of a socket to make", lengthMax: 107).orNone()
+                SettingKind<String>.path("the path of a socket to make", lengthMax: 107).orNone(),
+                help: """
+                    The path of an additional Unix-domain socket, for a proxy on this machine: \
+                    /run/fanfare/fanfare.sock. It has at most 107 bytes. none: no socket.
+                    """
             ),
-            Self("listen.path_prefix", \.pathPrefix, .pathPrefix),
-            Self("listen.trusted_proxies", \.admission.trustedProxies, listOf: .addressRange),
-            Self("tls.port", \.tlsPort, SettingKind<UInt16>.port.orNone()),
+            Self(
+                "listen.path_prefix",
+                \.pathPrefix,
+                .pathPrefix,
+                help: """
+                    The prefix of all paths, such as /realtime behind a proxy that keeps its \
+                    prefix. none: the protocol's paths, /app/KEY and /apps/ID/….
+                    """
+            ),
+            Self(
+                "listen.trusted_proxies",
+                \.admission.trustedProxies,
+                listOf: .addressRange,
+                help: """
+                    The addresses of trusted proxies, or ranges such as 10.0.0.0/8. Limits per \
+                    address count their clients by X-Forwarded-For. Without this header such a \
+                    connection has no limit per address; the same holds for a Unix-domain socket. \
+                    All other connections count by their own address. Do not list a network with \
+                    untrusted machines: they could claim any address.
+                    """
+            ),
+            Self(
+                "tls.port",
+                \.tlsPort,
+                SettingKind<UInt16>.port.orNone(),
+                help: """
+                    The port of wss:// and https://, in addition to the plain one. 0: any free \
+                    port. none: no TLS.
+                    """
+            ),
             Self(
                 "tls.certificates",
                 \.certificates,
                 listOf: ConfigurationKey<CertificateFiles>.all,
-                blank: CertificateFiles(certificate: "", key: "")
+                blank: CertificateFiles(certificate: "", key: ""),
+                help: """
+                    The certificates, selected by the server name that a client requests; the \
+                    first is the default. A TLS port needs at least one, and certificates need a \
+                    TLS port. "fanfare keys certificate" makes one for development. A renewed file \
+                    is loaded within four seconds for new connections; open connections stay.
+                    """
             ),
-            Self("loops", \.loops, .count("a number of threads", in: 0...1_024)),
+            Self(
+                "loops",
+                \.loops,
+                .count("a number of threads", in: 0...1_024),
+                help: "Threads that serve connections. 0: one per core; more do not help."
+            ),
             Self(
                 "apps",
                 \.apps,
                 listOf: ConfigurationKey<AppConfiguration>.all,
-                blank: AppConfiguration(id: "", key: "", secret: "")
+                blank: AppConfiguration(id: "", key: "", secret: ""),
+                help: """
+                    The apps that clients and backends may use, at least one. "fanfare keys app" \
+                    makes an ID, a key and a secret. Removing an app closes its connections \
+                    (4001).
+                    """
             ),
             Self(
                 "clients.activity_timeout",
                 \.activityTimeout,
-                .count("a number of seconds", in: 1...86_400)
+                .count("a number of seconds", in: 1...86_400),
+                help: """
+                    Seconds of silence after which a client should check the connection; the \
+                    broker checks after 1.25 times as many. A lower value detects a lost network \
+                    sooner and costs traffic.
+                    """
             ),
             Self(
                 "clients.pong_timeout",
                 \.pongTimeout,
-                .count("a number of seconds", in: 1...3_600)
+                .count("a number of seconds", in: 1...3_600),
+                help: "Seconds to answer a ping; then the connection is closed (4201)."
             ),
-            Self("clients.require_protocol_version", \.requiresProtocolVersion, .yesOrNo),
+            Self(
+                "clients.require_protocol_version",
+                \.requiresProtocolVersion,
+                .yesOrNo,
+                help: """
+                    true: clients that name no protocol version are refused (4008). false: they \
+                    get the current version, 7.
+                    """
+            ),
         ] + admission + sizes + [
-            Self("compression.enabled", \.compression.isEnabled, .yesOrNo),
-            Self("compression.threshold", \.compression.threshold, .bytes(in: 0...(16 << 20))),
+            Self(
+                "compression.enabled",
+                \.compression.isEnabled,
+                .yesOrNo,
+                help: """
+                    true: messages are compressed (permessage-deflate, RFC 7692) for clients that \
+                    offer it. This saves traffic, and costs CPU time and about 300 KiB of memory \
+                    per such connection.
+                    """
+            ),
+            Self(
+                "compression.threshold",
+                \.compression.threshold,
+                .bytes(in: 0...(16 << 20)),
+                help: "Bytes of the shortest message that is compressed."
+            ),
             Self(
                 "webhooks.database",
                 \.webhooks.database,
-                SettingKind<String>.path("the path of a file to make").orNone()
+                SettingKind<String>.path("the path of a file to make").orNone(),
+                help: """
+                    The file of waiting and undelivered webhooks, such as \
+                    /var/lib/fanfare/webhooks.sqlite. "fanfare webhooks" lists and replays the \
+                    undelivered ones. The broker must be able to write to its folder. A file \
+                    belongs to one broker, and a second one does not start; the lock is a file \
+                    beside it that ends in -lock. Stop the broker before you move or delete the \
+                    file; otherwise it is recreated. none: webhooks wait in memory, and a restart \
+                    loses them.
+                    """
             ),
             Self(
                 "webhooks.trust",
                 \.webhooks.trust,
-                SettingKind<String>.path("the path of a PEM file").orNone()
+                SettingKind<String>.path("the path of a PEM file").orNone(),
+                help: """
+                    A PEM file of certificates to trust for endpoints besides the system's, for a \
+                    private authority. none: only the system's.
+                    """
             ),
             Self(
                 "webhooks.in_flight_max",
                 \.webhooks.inFlightMax,
-                .count("a number of requests", in: 1...1_000)
+                .count("a number of requests", in: 1...1_000),
+                help: "Concurrent requests to one endpoint; further ones wait."
             ),
             Self(
                 "webhooks.queued_max",
                 \.webhooks.queuedMax,
-                .count("a number of webhooks", in: 1...10_000_000)
+                .count("a number of webhooks", in: 1...10_000_000),
+                help: """
+                    Webhooks queued for one endpoint. Beyond it the oldest become dead letters, \
+                    which "fanfare webhooks" lists and replays.
+                    """
             ),
             Self(
                 "webhooks.queued_bytes_max",
                 \.webhooks.queuedBytesMax,
-                .bytes(in: (64 << 10)...(16 << 30))
+                .bytes(in: (64 << 10)...(16 << 30)),
+                help: """
+                    Bytes of webhooks queued for one endpoint. Beyond it the oldest become dead \
+                    letters, too.
+                    """
             ),
         ] + connectionRecords + archive + cluster + [
-            Self("metrics.host", \.metrics.hosts, oneOrMore: .address),
-            Self("metrics.port", \.metrics.port, SettingKind<UInt16>.port.orNone()),
+            Self(
+                "metrics.host",
+                \.metrics.hosts,
+                oneOrMore: .address,
+                help: """
+                    The address of the metrics, http://HOST:PORT/metrics in Prometheus' text \
+                    format. They have the broker's load, the hits of each limit \
+                    (fanfare_limit_hits_total; "fanfare check --limits" lists the limits), and \
+                    what was dropped with the queues of slow readers \
+                    (fanfare_queues_dropped_total). They need no authentication: use an address of \
+                    a private network, or a list of them.
+                    """
+            ),
+            Self(
+                "metrics.port",
+                \.metrics.port,
+                SettingKind<UInt16>.port.orNone(),
+                help: "The port of the metrics. 0: any free port. none: no metrics."
+            ),
         ] + console + [
             Self(
                 "shutdown.deadline",
                 \.shutdown.deadline,
-                .count("a number of seconds", in: 0...3_600)
+                .count("a number of seconds", in: 0...3_600),
+                help: """
+                    Seconds for the whole stop; then everything that is left is dropped, except \
+                    webhooks in their file.
+                    """
             ),
             Self(
                 "shutdown.pace",
                 \.shutdown.pace,
-                .count("a number of clients a second", in: 1...1_000_000)
+                .count("a number of clients a second", in: 1...1_000_000),
+                help: """
+                    Clients closed per second, more if the deadline requires it. They reconnect at \
+                    once, to the next broker: choose what it can accept.
+                    """
             ),
             Self(
                 "shutdown.notice",
                 \.shutdown.notice,
-                .count("a number of seconds", in: 0...3_600)
+                .count("a number of seconds", in: 0...3_600),
+                help: """
+                    Seconds of the deadline in which GET /health answers 503 while clients still \
+                    connect and stay, so that load balancers can react. 0: the listeners close at \
+                    once.
+                    """
             ),
-            Self("log.level", \.log.level, .choice),
-            Self("log.format", \.log.format, .choice),
+            Self(
+                "log.level",
+                \.log.level,
+                .choice,
+                help: """
+                    The lowest level to log. info has refusals: the client, the reason and the \
+                    remedy. debug also has connections, subscriptions and events. trace has every \
+                    message. Secrets and signatures are left out.
+                    """
+            ),
+            Self(
+                "log.format",
+                \.log.format,
+                .choice,
+                help: """
+                    text for people, json for programs (one object per line), auto for text on a \
+                    terminal and JSON otherwise. The log goes to standard error.
+                    """
+            ),
         ]
-}
-
-extension ConfigurationKey<Configuration> {
-    /// The limits of connections before they are authenticated.
-    private static let admission: [Self] = [
-        Self("limits.connections_max", \.connectionsMax, connections.orNone()),
-        Self(
-            "limits.connections_per_address_max",
-            \.admission.connectionsPerAddressMax,
-            connections.orNone()
-        ),
-        Self(
-            "limits.new_connections_per_second_max",
-            \.admission.newConnectionsPerSecondMax,
-            connectionsPerSecond.orNone()
-        ),
-        Self(
-            "limits.new_connections_per_address_per_second_max",
-            \.admission.newConnectionsPerAddressPerSecondMax,
-            connectionsPerSecond.orNone()
-        ),
-        Self(
-            "limits.handshakes_max",
-            \.admission.handshakesMax,
-            .count("a number of connections", in: 16...10_000_000)
-        ),
-        Self("limits.tls_handshake_timeout", \.admission.tlsHandshakeTimeout, seconds),
-        Self("limits.request_head_timeout", \.admission.requestHeadTimeout, seconds),
-        Self("limits.request_body_timeout", \.admission.requestBodyTimeout, seconds),
-        Self("limits.request_idle_timeout", \.admission.requestIdleTimeout, seconds),
-        Self("limits.answer_timeout", \.admission.answerTimeout, seconds),
-    ]
-
-    /// The limits of lengths and queues.
-    private static let sizes: [Self] = [
-        Self(
-            "limits.request_head_length_max",
-            \.requestHeadLengthMax,
-            .bytes(in: 1_024...(1 << 20))
-        ),
-        Self(
-            "limits.request_body_length_max",
-            \.requestBodyLengthMax,
-            .bytes(in: 1_024...(256 << 20))
-        ),
-        Self("limits.message_length_max", \.messageLengthMax, .bytes(in: 1_024...(16 << 20))),
-        Self(
-            "limits.message_fragments_max",
-            \.messageFragmentsMax,
-            .count("a number of frames", in: 1...1_000_000)
-        ),
-        Self("limits.message_timeout", \.messageTimeout, seconds),
-        Self("limits.queued_bytes_max", \.queuedBytesMax, .bytes(in: (64 << 10)...(1 << 30))),
-        Self(
-            "limits.queued_bytes_total_max",
-            \.queuedBytesTotalMax,
-            SettingKind<Int>.bytes(in: (1 << 20)...(1 << 40)).orNone()
-        ),
-        Self(
-            "limits.retained_bytes_total_max",
-            \.retainedBytesTotalMax,
-            SettingKind<Int>.bytes(in: (1 << 20)...(1 << 40)).orNone()
-        ),
-        Self(
-            "limits.relayed_events_max",
-            \.relayedEventsMax,
-            .count("a number of events", in: 1...100_000_000)
-        ),
-        Self("limits.trigger_timeout", \.triggerTimeout, seconds),
-    ]
-
-    private static let seconds = SettingKind<Int>.count("a number of seconds", in: 1...3_600)
-    private static let connections = SettingKind<Int>.count(
-        "a number of connections",
-        in: 1...100_000_000
-    )
-    private static let connectionsPerSecond = SettingKind<Int>.count(
-        "a number of connections a second",
-        in: 1...1_000_000
-    )
 }
 
 extension ConfigurationKey<Configuration> {
@@ -178,24 +257,64 @@ extension ConfigurationKey<Configuration> {
         Self(
             "recovery.database",
             \.recovery.database,
-            SettingKind<String>.path("the path of a file to make").orNone()
+            SettingKind<String>.path("the path of a file to make").orNone(),
+            help: """
+                The SQLite file of the channels with store: sqlite, and of the sessions of stock \
+                clients with a token. Its folder must exist, and each broker needs its own file. \
+                The file beside it that ends in -mark belongs to it: move both together. Delete \
+                the file when you go back to none. none: no rule may have store: sqlite.
+                """
         ),
-        Self("recovery.sync", \.recovery.sync, .choice),
-        Self("recovery.when_failing", \.recovery.whenFailing, .choice),
+        Self(
+            "recovery.sync",
+            \.recovery.sync,
+            .choice,
+            help: """
+                process: events survive the end of the process in any way; a loss of power may \
+                take the last ones, and clients are notified of a gap. power: an event is on the \
+                disk before anyone gets it, which is slower. A trigger with durable gets this for \
+                its own event.
+                """
+        ),
+        Self(
+            "recovery.when_failing",
+            \.recovery.whenFailing,
+            .choice,
+            help: """
+                refuse: while the file cannot be written, events of these channels are refused \
+                with 503, after five seconds. memory: they continue in memory, and clients that \
+                reconnect later are notified of a gap.
+                """
+        ),
         Self(
             "recovery.unstored_bytes_max",
             \.recovery.unstoredBytesMax,
-            .bytes(in: (64 << 10)...(16 << 30))
+            .bytes(in: (64 << 10)...(16 << 30)),
+            help: """
+                Bytes of events that wait for the file; beyond it, events of these channels are \
+                refused with 503.
+                """
         ),
         Self(
             "recovery.database_bytes_max",
             \.recovery.databaseBytesMax,
-            .bytes(in: (1 << 20)...(1 << 40))
+            .bytes(in: (1 << 20)...(1 << 40)),
+            help: """
+                Bytes of the file in use, without sessions; beyond it the oldest messages of all \
+                channels are deleted. Sessions may use a quarter of it in addition.
+                """
         ),
         Self(
             "recovery.spool",
             \.recovery.spool,
-            SettingKind<String>.path("the path of a file to make").orNone()
+            SettingKind<String>.path("the path of a file to make").orNone(),
+            help: """
+                The file in which a stop (SIGTERM, SIGINT) saves what is in memory; the next start \
+                loads and deletes it. Without a database it also has the sessions of stock \
+                clients. If you run without this key for a while, delete the file before you set \
+                the key again. none: a restart loses the channels in memory, and clients are \
+                notified.
+                """
         ),
     ]
 }
@@ -203,8 +322,22 @@ extension ConfigurationKey<Configuration> {
 extension ConfigurationKey<CertificateFiles> {
     /// The keys of a certificate.
     static let all: [Self] = [
-        Self("certificate", \.certificate, .path("the path of a PEM file"), isRequired: true),
-        Self("key", \.key, .path("the path of a PEM file"), isRequired: true),
+        Self(
+            "certificate",
+            \.certificate,
+            .path("the path of a PEM file"),
+            isRequired: true,
+            example: "/etc/fanfare/tls/fullchain.pem",
+            help: "A PEM file: the server's certificate, then the rest of its chain."
+        ),
+        Self(
+            "key",
+            \.key,
+            .path("the path of a PEM file"),
+            isRequired: true,
+            example: "/etc/fanfare/tls/privkey.pem",
+            help: "A PEM file of its private key."
+        ),
     ]
 }
 

@@ -9,7 +9,7 @@ struct ListedSetting: Sendable, Equatable {
 }
 
 extension Configuration {
-    /// All keys with their values, in the order of the example file; secrets are hidden.
+    /// All keys with their values, in the order of the reference; secrets are hidden.
     var listed: [ListedSetting] {
         let defaults = Self.values(of: ConfigurationKey<Configuration>.all, in: Configuration())
         let appDefaults = Self.values(

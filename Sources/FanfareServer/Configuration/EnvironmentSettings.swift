@@ -88,7 +88,7 @@ enum EnvironmentSettings {
         }
         let close = Suggestion.closest(to: name, among: variables, separator: "_")
         if close.isEmpty {
-            return ": remove it, or see the example configuration for the keys there are"
+            return ": remove it, or see fanfare.example.yaml for all keys"
         }
         return ": did you mean " + close.joined(separator: " or ") + "?"
     }

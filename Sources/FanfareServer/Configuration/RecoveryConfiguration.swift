@@ -91,47 +91,106 @@ public struct RecoveryConfiguration: Sendable, Hashable {
 extension ConfigurationKey<AppConfiguration> {
     /// The keys of the recovery.
     static let recovery: [Self] = [
-        Self("recovery.enabled", \.recovery.isEnabled, .yesOrNo),
+        Self(
+            "recovery.enabled",
+            \.recovery.isEnabled,
+            .yesOrNo,
+            help: "false: the broker ignores positions."
+        ),
         Self(
             "recovery.rules",
             \.recovery.rules,
             listOf: ConfigurationKey<RecoveryConfiguration.Rule>.all,
-            blank: RecoveryConfiguration.Rule()
+            blank: RecoveryConfiguration.Rule(),
+            help: """
+                Rules for the channels with a prefix; the first that fits applies. What a rule \
+                leaves out is as below.
+                """
         ),
-        Self("recovery.messages_max", \.recovery.messagesMax, messages),
-        Self("recovery.bytes_max", \.recovery.bytesMax, bytes),
-        Self("recovery.age_max", \.recovery.ageMax, age),
+        Self(
+            "recovery.messages_max",
+            \.recovery.messagesMax,
+            messages,
+            help: "Messages that a channel keeps; one more replaces the oldest."
+        ),
+        Self(
+            "recovery.bytes_max",
+            \.recovery.bytesMax,
+            bytes,
+            help: "Bytes of messages that a channel keeps."
+        ),
+        Self(
+            "recovery.age_max",
+            \.recovery.ageMax,
+            age,
+            help: """
+                Seconds that a channel keeps a message. pusher-js takes up to 150 seconds to \
+                notice a dead network.
+                """
+        ),
         Self(
             "recovery.retained_bytes_max",
             \.recovery.retainedBytesMax,
-            SettingKind<Int>.bytes(in: (64 << 10)...(1 << 40)).orNone()
+            SettingKind<Int>.bytes(in: (64 << 10)...(1 << 40)).orNone(),
+            help: """
+                Bytes of messages that all channels of the app keep; above it the oldest are \
+                dropped. none: only limits.retained_bytes_total_max applies.
+                """
         ),
-        Self("recovery.replay_messages_max", \.recovery.replayMessagesMax, messages),
-        Self("recovery.replay_bytes_max", \.recovery.replayBytesMax, bytes),
+        Self(
+            "recovery.replay_messages_max",
+            \.recovery.replayMessagesMax,
+            messages,
+            help: "Messages of one replay; a client that missed more is notified of a gap."
+        ),
+        Self(
+            "recovery.replay_bytes_max",
+            \.recovery.replayBytesMax,
+            bytes,
+            help: "Bytes of one replay; a client that missed more is notified of a gap."
+        ),
         Self(
             "recovery.positions_max",
             \.recovery.positionsMax,
-            .count("a number of channels", in: 1...100_000_000)
+            .count("a number of channels", in: 1...100_000_000),
+            help: """
+                Channels without subscribers whose position is remembered, for a day. One more \
+                replaces the channel that has been vacant longest.
+                """
         ),
         Self(
             "recovery.sessions_max",
             \.recovery.sessionsMax,
-            .count("a number of sessions", in: 1...100_000_000)
+            .count("a number of sessions", in: 1...100_000_000),
+            help: """
+                Sessions of stock clients with a token in their URL. One more replaces the session \
+                whose client has been offline longest.
+                """
         ),
         Self(
             "recovery.opened_streams_max",
             \.recovery.openedStreamsMax,
-            .count("a number of channels", in: 1...100_000_000)
+            .count("a number of channels", in: 1...100_000_000),
+            help: """
+                Public channels that clients track and on which nothing has been published; \
+                further ones are refused. Once half is taken, one address gets at most a quarter.
+                """
         ),
         Self(
             "recovery.session_bytes_max",
             \.recovery.sessionBytesMax,
-            SettingKind<Int>.bytes(in: (64 << 10)...(1 << 40))
+            SettingKind<Int>.bytes(in: (64 << 10)...(1 << 40)),
+            help: """
+                Bytes of the positions of all sessions whose client is offline, about 150 for each \
+                channel of a client. Beyond it, a client that reconnects is notified of a gap. \
+                Once half is taken, one address gets at most a quarter.
+                """
         ),
         Self(
             "recovery.session_age",
             \.recovery.sessionAge,
-            .count("a number of seconds", in: 60...31_536_000)
+            .count("a number of seconds", in: 60...31_536_000),
+            help: "Seconds that a session is kept after the end of its connection."
         ),
     ]
 
@@ -144,26 +203,101 @@ extension ConfigurationKey<AppConfiguration> {
 extension ConfigurationKey<RecoveryConfiguration.Rule> {
     /// The keys of a rule.
     static let all: [Self] = [
-        Self("channel_prefix", \.channelPrefix, .channelNamePart),
-        Self("store", \.store, .choice),
-        Self("keep", \.keep, .choice),
-        Self("rewind", \.allowsRewind, .yesOrNo),
-        Self("opening", \.opening, .choice),
-        Self("opening_count", \.openingCount, openingCount.orNone()),
+        Self(
+            "channel_prefix",
+            \.channelPrefix,
+            .channelNamePart,
+            example: "private-orders-",
+            help: "The beginning of the channels' names. none: all channels."
+        ),
+        Self(
+            "store",
+            \.store,
+            .choice,
+            help: """
+                memory: a restart loses the messages, and clients are notified. sqlite: they are \
+                in the file of recovery.database (below) before anyone gets them, and a restart \
+                loses nothing.
+                """
+        ),
+        Self(
+            "keep",
+            \.keep,
+            .choice,
+            example: "always",
+            help: """
+                always: from the first event on. while_needed: from the first tracked subscription \
+                on, while there are subscribers and age_max after the last.
+                """
+        ),
+        Self(
+            "rewind",
+            \.allowsRewind,
+            .yesOrNo,
+            example: "true",
+            help: "true: clients may ask for earlier messages when they first subscribe."
+        ),
+        Self(
+            "opening",
+            \.opening,
+            .choice,
+            example: "replay",
+            help: """
+                replay: a subscription without a position gets earlier messages, also from stock \
+                clients: a page that starts a job and then subscribes misses nothing. Needs keep: \
+                always. live: it gets only later ones.
+                """
+        ),
+        Self(
+            "opening_count",
+            \.openingCount,
+            openingCount.orNone(),
+            example: "50",
+            help: "The maximum number of these earlier messages. none: all that are kept."
+        ),
         Self(
             "opening_seconds",
             \.openingSeconds,
-            ConfigurationKey<AppConfiguration>.age.orNone()
+            ConfigurationKey<AppConfiguration>.age.orNone(),
+            example: "60",
+            help: "The maximum age of these earlier messages, in seconds. none: all that are kept."
         ),
-        Self("before_joining", \.replaysBeforeJoining, .yesOrNo),
-        Self("keep_client_events", \.keepsClientEvents, .yesOrNo),
+        Self(
+            "before_joining",
+            \.replaysBeforeJoining,
+            .yesOrNo,
+            help: """
+                false: a client gets no replay from before its first subscription; not with rewind \
+                or opening: replay.
+                """
+        ),
+        Self(
+            "keep_client_events",
+            \.keepsClientEvents,
+            .yesOrNo,
+            help: "false: client events are not kept."
+        ),
         Self(
             "messages_max",
             \.messagesMax,
-            ConfigurationKey<AppConfiguration>.messages.orNone()
+            ConfigurationKey<AppConfiguration>.messages.orNone(),
+            example: "10000",
+            help: "Messages that each of these channels keeps."
         ),
-        Self("bytes_max", \.bytesMax, ConfigurationKey<AppConfiguration>.bytes.orNone()),
-        Self("age_max", \.ageMax, ConfigurationKey<AppConfiguration>.age.orNone()),
+        Self(
+            "bytes_max",
+            \.bytesMax,
+            ConfigurationKey<AppConfiguration>.bytes.orNone(),
+            example: "16 MiB",
+            help: "Bytes of messages that each of these channels keeps."
+        ),
+        Self(
+            "age_max",
+            \.ageMax,
+            ConfigurationKey<AppConfiguration>.age.orNone(),
+            example: "86400",
+            help: "Seconds that each of these channels keeps a message."
+        ),
     ]
 
     private static let openingCount =

@@ -15,6 +15,8 @@ struct SettingKind<Value: Sendable>: Sendable {
     var noneValue: Value?
     /// Whether the value must not be printed, in a fault or elsewhere.
     var isSecret = false
+    /// The valid values in a few words, for the reference: `1 to 1024`; `nil` where only the expectation describes them.
+    var range: String?
 
     /// The same kind, with `none` for the noneValue of a value.
     func orNone() -> SettingKind<Value?> {
@@ -24,7 +26,8 @@ struct SettingKind<Value: Sendable>: Sendable {
             isValid: { [isValid] in $0.map(isValid) ?? true },
             text: { [text] in $0.map(text) ?? "none" },
             noneValue: .some(nil),
-            isSecret: isSecret
+            isSecret: isSecret,
+            range: range.map { "\($0), or none" }
         )
     }
 }
@@ -36,7 +39,8 @@ extension SettingKind<Int> {
             expectation: "\(things) from \(range.lowerBound) to \(range.upperBound)",
             read: digits,
             isValid: range.contains,
-            text: { "\($0)" }
+            text: { "\($0)" },
+            range: "\(range.lowerBound) to \(range.upperBound)"
         )
     }
 
@@ -56,7 +60,8 @@ extension SettingKind<Int> {
                 return digits(text)
             },
             isValid: range.contains,
-            text: byteText
+            text: byteText,
+            range: "\(from) to \(to)"
         )
     }
 
@@ -82,7 +87,8 @@ extension SettingKind<UInt16> {
             expectation: "a port from 0 to 65535 (0 takes any free one)",
             read: { digits($0).flatMap(UInt16.init(exactly:)) },
             isValid: { _ in true },
-            text: { "\($0)" }
+            text: { "\($0)" },
+            range: "0 to 65535"
         )
     }
 }
@@ -177,11 +183,13 @@ func isWordByte(_ byte: UInt8) -> Bool {
 extension SettingKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
     /// One of a few words.
     static var choice: Self {
-        Self(
-            expectation: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "),
+        let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
+        return Self(
+            expectation: "one of \(words)",
             read: { Value(rawValue: $0) },
             isValid: { _ in true },
-            text: \.rawValue
+            text: \.rawValue,
+            range: words
         )
     }
 }
