@@ -28,11 +28,14 @@ public struct Queue<Element> {
     /// The newest element; `nil` if there is none.
     @inlinable public var last: Element? { storage.last ?? nil }
     /// The elements, the oldest first; their indices in the slice are not those of the queue.
+    // What has not left is not nil.
+    // swift-format-ignore: NeverForceUnwrap
     @inlinable public var elements: Elements {
         storage[head...].lazy.map { $0! }
     }
 
     /// The element at an index; that of the oldest is 0.
+    // swift-format-ignore: NeverForceUnwrap
     @inlinable
     public subscript(index: Int) -> Element {
         get { storage[head + index]! }
@@ -47,8 +50,9 @@ public struct Queue<Element> {
     @inlinable
     @discardableResult
     public mutating func removeFirst() -> Element {
-        precondition(!isEmpty, "the queue has fewer elements")
-        let element = storage[head].take()!
+        guard !isEmpty, let element = storage[head].take() else {
+            preconditionFailure("the queue has no elements")
+        }
         advance(by: 1)
         return element
     }

@@ -70,7 +70,7 @@ import Testing
         cluster.setCountedSubscriptions(1, of: remote)
     }
 
-    @Test("An answer grants a portion of a channel's subscriptions, and each turn another, in order")
+    @Test("An answer grants a portion of the subscriptions, and each turn another, in order")
     func grants() throws {
         let remote = try subscribe(0, to: 1)
         for client in 1..<1_000 { try subscribe(client, to: 1) }
