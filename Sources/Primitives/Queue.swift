@@ -28,14 +28,14 @@ public struct Queue<Element> {
     /// The newest element; `nil` if there is none.
     @inlinable public var last: Element? { storage.last ?? nil }
     /// The elements, the oldest first; their indices in the slice are not those of the queue.
-    // What has not left is not nil.
-    // swift-format-ignore: NeverForceUnwrap
     @inlinable public var elements: Elements {
+        // What has not left is not nil.
+        // swift-format-ignore: NeverForceUnwrap
         storage[head...].lazy.map { $0! }
     }
 
-    /// The element at an index; that of the oldest is 0.
     // swift-format-ignore: NeverForceUnwrap
+    /// The element at an index; that of the oldest is 0.
     @inlinable
     public subscript(index: Int) -> Element {
         get { storage[head + index]! }
