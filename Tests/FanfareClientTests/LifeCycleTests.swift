@@ -134,6 +134,9 @@ private final class ScriptedNetwork: Sendable {
         // An answered check changes nothing.
         client.checkConnection(within: .seconds(20))
         await server.wait(for: .said(.ping))
+        // Its pong has arrived when this has: else it would answer the next check.
+        await server.send(.event(ReceivedEvent(name: "e", channel: "a", data: "0")))
+        #expect(try await events.event()?.data == "0")
         #expect(client.status.isConnected)
 
         await server.swallow()

@@ -50,7 +50,7 @@ extension ClusterHome {
     /// A client may subscribe to thousands of channels at once, and leave them: events of others do not wait for all of them.
     func changeAttachment(of remote: RemoteChannel) {
         let store = store(of: remote)
-        guard store.attachmentQueue.isEmpty, store.maySendPacedCall else {
+        guard store.attachmentQueue.isEmpty, store.mayChangeAttachment else {
             guard !remote.isQueued else { return }
             remote.isQueued = true
             return store.attachmentQueue.append(remote)
@@ -60,7 +60,7 @@ extension ClusterHome {
 
     /// Sends the changes of the next channels of the queue.
     func changeNextAttachments(in store: ClusterStore) {
-        while store.isOpen, store.maySendPacedCall, let remote = store.attachmentQueue.first {
+        while store.isOpen, store.mayChangeAttachment, let remote = store.attachmentQueue.first {
             store.attachmentQueue.removeFirst()
             remote.isQueued = false
             guard remotes[remote.address] === remote, self.store(of: remote) === store,

@@ -103,7 +103,6 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
             home.received(reply, to: call, inRedisCluster: self)
         }
         home.changeNextAttachments(in: self)
-        home.executeDue()
     }
 
     func received(push: borrowing RESPView, on connection: RedisConnection) {

@@ -121,8 +121,8 @@ final class ClusterHome: SharedHome {
     var vacant = Queue<(remote: RemoteChannel, since: MonotonicTime)>()
     /// The channels whose waiting subscriptions are granted in portions, without another answer of Redis.
     var granting = Queue<RemoteChannel>()
-    /// What is due in the partitions that the node leads.
-    var due = Queue<DueCall>()
+    /// The partitions in which something is due that is not executed.
+    var duePartitions = Queue<Int>()
     /// What is compared with what Redis has of this node.
     var reconciliation = Reconciliation()
     /// The channel and the connection of each read of messages that are no longer in memory, by its number.
@@ -261,7 +261,7 @@ final class ClusterHome: SharedHome {
         slots = nil
         for store in stores { store.shutDown() }
         (queries, lists) = ([:], [])
-        (granting, due, reconciliation) = (Queue(), Queue(), Reconciliation())
+        (granting, duePartitions, reconciliation) = (Queue(), Queue(), Reconciliation())
         sessions.removeAll()
     }
 

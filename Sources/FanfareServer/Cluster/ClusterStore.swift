@@ -36,10 +36,10 @@ final class ClusterStore {
     static var pacedCallsMax: Int { 32 }
     /// The number of such calls that are not answered.
     private(set) var unansweredPacedCount = 0
-    /// The most of them that one turn sends.
-    private static var pacedCallsPerTurn: Int { 2 }
-    /// The number of them that this turn may still send; negative if it has sent others.
-    private var pacedCallsLeft = pacedCallsPerTurn
+    /// The most calls of `attach` and `detach` that one turn sends for the subscriptions of clients.
+    private static var attachmentsPerTurn: Int { 2 }
+    /// The number of them that this turn may still send; negative if it has sent other paced calls.
+    private var attachmentsLeft = attachmentsPerTurn
     /// The channels to which the node is attached, or from which it is detached, after the answers to other calls.
     var attachmentQueue = Queue<RemoteChannel>()
     /// Of a store that stands for the way of one partition between two others.
@@ -156,7 +156,7 @@ final class ClusterStore {
             if purpose?.endsBatch == true { unansweredBatchCount += 1 }
             if purpose?.isPaced == true {
                 unansweredPacedCount += 1
-                pacedCallsLeft -= 1
+                attachmentsLeft -= 1
             }
             return true
         } catch {
@@ -190,15 +190,17 @@ final class ClusterStore {
             + reads.removeAll()
     }
 
-    /// Whether one more call of which Redis has only some at a time may be sent in this turn.
-    var maySendPacedCall: Bool { unansweredPacedCount < Self.pacedCallsMax && pacedCallsLeft > 0 }
+    /// Whether this turn may attach the node to one more channel, or detach it.
+    var mayChangeAttachment: Bool {
+        unansweredPacedCount < Self.pacedCallsMax && attachmentsLeft > 0
+    }
 
-    /// Whether the next turn may send one.
+    /// Whether the next turn may send such a call.
     var takesPacedCalls: Bool { isOpen && unansweredPacedCount < Self.pacedCallsMax }
 
     /// Permits the calls of one more turn.
     func beginTurn() {
-        pacedCallsLeft = Self.pacedCallsPerTurn
+        attachmentsLeft = Self.attachmentsPerTurn
         catchUpsLeft = ClusterHome.catchUpsPerTurn
     }
 

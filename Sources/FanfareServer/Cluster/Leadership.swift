@@ -16,17 +16,10 @@ struct Leadership {
     var droppedCount: Int64?
     /// Whether a call of `timers` is unanswered, or something of its answer is not executed.
     var isAsking = false
-}
-
-/// Something of an answer to `timers` that is executed.
-struct DueCall {
-    let item: DueWork.Item
-    /// The index of its partition.
-    let partition: Int
-    /// Whether it is the last one of the answer.
-    let isLast: Bool
-    /// Whether there is more behind the answer.
-    let hasMore: Bool
+    /// What is due, by the last answer, and not executed.
+    var due = Queue<DueWork.Item>()
+    /// Whether there is more behind the last answer.
+    var hasMore = false
 }
 
 // One node leads each partition: it executes what is due there, and sends the webhooks of all nodes.
@@ -121,34 +114,47 @@ extension ClusterHome {
         partitions[index].leadership = leadership
         if !isForgotten { send(work.webhooks, of: index) }
         let hasMore = work.items.count == Self.portion || work.webhooks.count == Self.portion
-        for (place, item) in work.items.enumerated() {
-            let isLast = place == work.items.count - 1
-            let call = DueCall(item: item, partition: index, isLast: isLast, hasMore: hasMore)
-            due.append(call)
+        guard !work.items.isEmpty else {
+            if hasMore { askTimers(of: index) }
+            return
         }
-        partitions[index].leadership?.isAsking = !work.items.isEmpty
-        if work.items.isEmpty, hasMore { askTimers(of: index) }
+        // Old messages can wait for the others.
+        let items = work.items.filter { !$0.isTrim } + work.items.filter(\.isTrim)
+        partitions[index].leadership?.due = Queue(items)
+        partitions[index].leadership?.hasMore = hasMore
+        partitions[index].leadership?.isAsking = true
+        duePartitions.append(index)
     }
+
+    /// The most of what is due that a turn executes.
+    static var executedMax: Int { 4 }
 
     /// Whether the next turn can execute something.
     var hasDue: Bool {
-        due.first.map { partitions[$0.partition].store.takesPacedCalls } ?? false
+        duePartitions.elements.contains { partitions[$0].store.takesPacedCalls }
     }
 
-    /// Executes the next of what is due.
+    /// Executes some of what is due; the partitions take turns.
     func executeDue() {
-        while let next = due.first {
-            // Without a connection another node may lead the partition by now, and does the same.
-            guard partitions[next.partition].leadership != nil else {
-                due.removeFirst()
+        var rest = Self.executedMax
+        for _ in 0..<duePartitions.count where rest > 0 {
+            let index = duePartitions.removeFirst()
+            // Without a connection another node may lead it by now, and does the same.
+            guard let item = partitions[index].leadership?.due.first else { continue }
+            guard partitions[index].store.takesPacedCalls else {
+                duePartitions.append(index)
                 continue
             }
-            guard partitions[next.partition].store.maySendPacedCall else { return }
-            due.removeFirst()
-            execute(next.item, in: next.partition)
-            guard next.isLast else { continue }
-            partitions[next.partition].leadership?.isAsking = false
-            if next.hasMore { askTimers(of: next.partition) }
+            rest -= 1
+            partitions[index].leadership?.due.removeFirst()
+            execute(item, in: index)
+            guard let leadership = partitions[index].leadership else { continue }
+            guard leadership.due.isEmpty else {
+                duePartitions.append(index)
+                continue
+            }
+            partitions[index].leadership?.isAsking = false
+            if leadership.hasMore { askTimers(of: index) }
         }
     }
 

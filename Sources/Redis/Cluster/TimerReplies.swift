@@ -12,6 +12,11 @@ public struct DueWork: Hashable, Sendable {
         /// ``PartitionCalls/announceOffline(_:)``
         case offline(ClusterUser)
 
+        /// Whether it removes old messages.
+        public var isTrim: Bool {
+            if case .trim = self { true } else { false }
+        }
+
         /// Parses an entry; nil for another form.
         init?(_ text: String) {
             let rest = Substring(text.utf8.dropFirst(2))

@@ -52,7 +52,7 @@ package final class CrowdedNode {
         app.recovery.isEnabled = true
         configuration.apps = [app]
         // The clients answer no pings.
-        configuration.activityTimeout = 3_600
+        configuration.activityTimeout = 86_400
         configuration.cluster.engine = .redis
         configuration.cluster.node = "node"
         configuration.cluster.redis.urls = ["redis://127.0.0.1:1"]
