@@ -13,7 +13,7 @@ import Testing
         let secret = ["--secret", "a-secret", "--url", broker.url()]
         let ann = try RunningProgram(
             ["listen", "presence-room", "private-x", "--user", "ann", "--user-info", #"{"a":1}"#]
-                + ["--watch", "bob", "--count", "6"] + secret
+                + ["--watch", "bob", "--count", "7"] + secret
         )
         // The subscriptions are acknowledged in any order.
         var missing = [
@@ -37,6 +37,8 @@ import Testing
                 ["trigger", "all", "2", "-c", "private-x", "--user", "ann"],
                 "sent all to private-x (1 subscriber), user ann\n"
             ),
+            // The listener ends after this event, and not before the count of the last one is read.
+            (["trigger", "bye", "3", "--user", "ann"], "sent bye to user ann\n"),
         ] {
             let result = try await Program.run(arguments + secret)
             #expect(result.output == output, "\(result.errors)")
@@ -48,6 +50,7 @@ import Testing
                 #"pusher:watchlist_events {"online":["bob"]}"#,
                 #"presence-room pusher:member_added {"user_id":"bob"}"#,
                 "#server-to-user-ann hi 1", "private-x all 2", "#server-to-user-ann all 2",
+                "#server-to-user-ann bye 3",
             ]
         )
         #expect(await ann.end() == 0)
