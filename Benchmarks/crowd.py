@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures what others wait for while clients of a node subscribe to many channels, and while all of them are looked at.
 
-A node on Redis, five subscribers and a backend that triggers events, and in a process of its own 20 clients with 5,000 channels
+A node on Redis, five subscribers and a backend that triggers events, and in another process 20 clients with 5,000 channels
 each. Prints, by what happens, the delays of the events from the trigger to the subscriber, and the p99 as a multiple of that of
 the node without the 20 clients. Redis must be installed, and the witnesses' libraries (`make test`).
 """
@@ -38,7 +38,7 @@ RATIO = 2
 
 
 class Others:
-    """Whoever is not measured, in a process whose CPU time does not delay the measured clients."""
+    """The clients that are not measured, in a process whose CPU time does not delay the measured clients."""
 
     def __init__(self, *arguments):
         self._pipe, end = multiprocessing.Pipe()

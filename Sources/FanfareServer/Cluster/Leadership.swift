@@ -18,7 +18,7 @@ struct Leadership {
     var isAsking = false
     /// What is due, by the last answer, and not executed.
     var due = Queue<DueWork.Item>()
-    /// Whether there is more behind the last answer.
+    /// Whether Redis may have more than the last answer.
     var hasMore = false
 }
 

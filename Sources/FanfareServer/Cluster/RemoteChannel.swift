@@ -17,7 +17,7 @@ final class RemoteChannel {
     var isReading = false
     /// Whether `SUBSCRIBE` was sent over the present connection.
     var isSubscribed = false
-    /// Whether the node's users were made members again, behind a loss of the connection.
+    /// Whether the node's users were made members again after a loss of the connection.
     var hasJoinedAgain = false
     /// Whether it waits in its store's queue to be attached or detached.
     var isQueued = false
