@@ -74,6 +74,8 @@ public final class Reactor {
     private var tickAwaited = UInt64.max
     /// The number of TLS handshake steps that are left in this turn.
     private var handshakesLeft = 0
+    /// Whether a stream has reached its end in this turn.
+    private var hasEnding = false
     /// A reserve that is closed for a moment when no descriptor is left, so that a connection can be refused.
     var spareDescriptor: FileDescriptor?
 
@@ -105,6 +107,9 @@ public final class Reactor {
     private static var eventCountMax: Int { 512 }
     /// A step may take up to a millisecond, for an RSA signature; this bounds the delay of connected clients.
     private static var handshakesPerTurnMax: Int { 8 }
+    /// How long a turn may last, in nanoseconds, before each stream may read only once, since a single read may contain
+    /// thousands of small messages, and before further ends wait for the next turn.
+    private static var longTurn: Int64 { 1_000_000 }
     /// The length of the receive buffer, which all streams share, in bytes.
     private static var receivedLength: Int { 64 << 10 }
     /// The shortest wait that counts as idle time.
@@ -176,6 +181,7 @@ public final class Reactor {
             pollCountMax: liveStreamCount / Self.eventCountMax + 1
         )
         handshakesLeft = Self.handshakesPerTurnMax
+        hasEnding = false
         // Streams left over from the last turn come first.
         var waiting = ready.take()
         while let stream = waiting.popLast() { stream.serve() }
@@ -303,11 +309,23 @@ public final class Reactor {
     /// Reads the clock; in a long turn it differs from ``now``.
     public func readClock() -> MonotonicTime { clock.now() }
 
+    /// Whether the turn has lasted so long that what can wait does.
+    var isTurnLong: Bool { readClock().nanoseconds - now.nanoseconds > Self.longTurn }
+
     /// Takes one of this turn's TLS handshake steps; false if none is left, and the stream has to wait for the next
     /// turn.
     func takeHandshakeStep() -> Bool {
         handshakesLeft -= 1
         return handshakesLeft >= 0
+    }
+
+    /// Whether a stream may reach its end in this turn; if not, it has to wait for the next.
+    ///
+    /// An end may take long, of a client with thousands of subscriptions for example. A turn has one of these.
+    func takeEnding() -> Bool {
+        guard !hasEnding || !isTurnLong else { return false }
+        hasEnding = true
+        return true
     }
 
     func serveLater(_ stream: Stream) {

@@ -5,14 +5,6 @@ import Glibc
 extension Stream {
     /// The most reads of a stream in one turn, so that a busy one does not starve the others.
     static var readCountMax: Int { 4 }
-    /// How long a turn may last, in nanoseconds, before each stream may read only once: a single read may contain
-    /// thousands of small messages.
-    private static var longTurn: Int64 { 1_000_000 }
-
-    /// Whether the turn has lasted so long that further reads of a stream wait for the next.
-    var isTurnLong: Bool {
-        reactor.readClock().nanoseconds - reactor.now.nanoseconds > Self.longTurn
-    }
 
     /// The epoll interest (epoll_ctl(2)).
     var interest: UInt32 {
@@ -83,6 +75,9 @@ extension Stream {
             deliverUnread([])
         }
         guard mayRead, flags.contains(.readable) else { return }
+        if flags.contains(.hungUp), !reactor.takeEnding() {
+            return reactor.serveLater(self)
+        }
         if let session { readSecure(session) } else { readPlain() }
     }
 
@@ -93,7 +88,7 @@ extension Stream {
     /// Reads until the kernel has no more bytes, or the stream's share of the turn is used up.
     private func readPlain() {
         for number in 0..<Self.readCountMax {
-            if number > 0, isTurnLong { break }
+            if number > 0, reactor.isTurnLong { break }
             let buffer = reactor.receiveBuffer(after: unread.count)
             let count = recv(fd, buffer.baseAddress, buffer.count, 0)
             if count > 0 {

@@ -111,7 +111,7 @@ extension Stream {
     /// Reads records until there are no more, or the stream's share of the turn is used up.
     func readSecure(_ session: TLSSession) {
         for number in 0..<Self.recordCountMax {
-            if number >= Self.recordsPerRead, isTurnLong { break }
+            if number >= Self.recordsPerRead, reactor.isTurnLong { break }
             let buffer = reactor.receiveBuffer(after: unread.count)
             switch session.read(into: buffer) {
             case .done(let count):

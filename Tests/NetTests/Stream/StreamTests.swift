@@ -58,6 +58,40 @@ import Testing
         #expect(stream.queuedByteCount == 0)
     }
 
+    @Test("In a long turn one stream ends, and the others after what arrives meanwhile")
+    func endsInTurn() throws {
+        var now = MonotonicTime(nanoseconds: 1_000_000_000)
+        let clock = LoopClock(now: { now }, unixTime: { 1_700_000_000 })
+        let reactor = try Reactor(loop: EventLoop(name: "test"), clock: clock)
+        defer { reactor.shutDown() }
+        var endCounts: [Int] = []
+        var endCount = 0
+        let peers = try (0..<20)
+            .map { _ in
+                let leaving = Recorder()
+                leaving.onEnd = { stream in
+                    endCount += 1
+                    now = now.advanced(by: .milliseconds(2))
+                    stream.close(within: .seconds(5))
+                }
+                return try reactor.streamAndPeer(leaving).peer
+            }
+        let other = Recorder()
+        other.onBytes = { _, bytes in
+            endCounts.append(endCount)
+            return bytes.count
+        }
+        let friend = try reactor.streamAndPeer(other).peer
+        reactor.settle()
+
+        for peer in peers { peer.close() }
+        for _ in 0..<20 {
+            friend.write([1])
+            reactor.turn(atMost: .zero)
+        }
+        #expect(endCounts == Array(1...20))
+    }
+
     @Test("Bytes that a delegate does not consume are delivered turn by turn, after other streams")
     func redelivers() throws {
         let reactor = try Reactor.forTest()
