@@ -65,7 +65,9 @@ struct Trigger: AsyncParsableCommand {
     @Flag(help: "Wait until the event is on the broker's disk; needs a channel with store: sqlite.")
     var durable = false
 
+    // A stream's ID may begin with "-".
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Publish only if this is the channel's last position; needs exactly one channel.",
             valueName: "stream:serial"

@@ -101,9 +101,12 @@ import Testing
         let second = try await run("trigger", "b", "x\ny", "-c", "news", "--if-position", position)
         #expect(second.code == 0, "\(second.errors)")
         #expect(try await run("trigger", "t", "", "-c", "news", "--ephemeral").code == 0)
-        let stale = try await run("trigger", "c", "3", "-c", "news", "--if-position", position)
-        #expect(stale.code == 1)
-        #expect(stale.errors.hasPrefix("Error: The broker answered 412: "), "\(stale.errors)")
+        // A stream's ID may begin with "-".
+        for stale in [position, "-\(position.dropFirst())"] {
+            let third = try await run("trigger", "c", "3", "-c", "news", "--if-position", stale)
+            #expect(third.code == 1)
+            #expect(third.errors.hasPrefix("Error: The broker answered 412: "), "\(third.errors)")
+        }
 
         let all = try await run("history", "news")
         #expect(all.code == 0)

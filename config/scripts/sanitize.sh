@@ -76,7 +76,7 @@ for sanitizer in "${sanitizers[@]}"; do
         # XCTest, which no test uses, leaks memory on exit.
         swift_tests() {
             env "${settings[@]}" "${options[@]}" swift test --skip-build --disable-xctest --sanitize "$sanitizer" \
-                --scratch-path "$build" "$@" >>"$folder/$module.log" 2>&1
+                --experimental-maximum-parallelization-width 8 --scratch-path "$build" "$@" >>"$folder/$module.log" 2>&1
         }
         status=0
         if [[ "$module." =~ $programs|$benches|$servers|$simulation ]]; then

@@ -33,11 +33,11 @@ final class ClusterStore {
     /// The number of unanswered batches of messages.
     private(set) var unansweredBatchCount = 0
     /// The most unanswered calls of kinds of which there may be thousands at once: an event waits at Redis for no more of them.
-    static var pacedCallsMax: Int { 32 }
+    static var pacedCallsMax: Int { 8 }
     /// The number of such calls that are not answered.
     private(set) var unansweredPacedCount = 0
     /// The most calls of `attach` and `detach` that one turn sends for the subscriptions of clients.
-    private static var attachmentsPerTurn: Int { 2 }
+    private static var attachmentsPerTurn: Int { 1 }
     /// The number of them that this turn may still send; negative if it has sent other paced calls.
     private var attachmentsLeft = attachmentsPerTurn
     /// The channels to which the node is attached, or from which it is detached, after the answers to other calls.
