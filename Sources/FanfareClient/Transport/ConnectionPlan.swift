@@ -4,11 +4,11 @@ import HTTPClient
     import Net
 #endif
 
-/// The resolved trust and proxy of a request, which may have to be read from files and the environment.
+/// The resolved trust and proxy of a request; resolving may read files and the environment.
 struct ConnectionPlan: Sendable {
     /// The certificate verification; `nil` without TLS.
     let verification: Verification?
-    /// The route to the broker: direct or by a proxy.
+    /// The route to the broker: direct or through a proxy.
     let route: HTTPRoute
 
     /// The reason the options are unusable.
@@ -38,7 +38,7 @@ struct ConnectionPlan: Sendable {
 #if os(Linux)
     /// The resolved addresses, verification and proxy of a connection.
     struct Route: Sendable {
-        /// The broker's or the proxy's addresses, in the order in which to try them.
+        /// The addresses of the broker or the proxy, in the order in which to try them.
         let addresses: [SocketAddress]
         /// The certificate verification; `nil` without TLS.
         let verification: Verification?
