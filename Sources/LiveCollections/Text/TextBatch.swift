@@ -1,6 +1,6 @@
-/// Consecutive operations of one replica, which are sent together.
+/// Consecutive operations of one replica that are sent together.
 ///
-/// Apps and backends store and transmit it as it is; its JSON is described in <doc:SharedText>.
+/// Apps and backends store and transmit it unchanged; <doc:SharedText> describes its JSON.
 public struct TextBatch: Hashable, Sendable, Codable {
     /// The number of compactions of the text before the batch; see ``TextAuthority``.
     package var epoch: UInt64
@@ -8,7 +8,7 @@ public struct TextBatch: Hashable, Sendable, Codable {
     package var replica: ReplicaID
     /// The number of the first operation.
     ///
-    /// A replica numbers its steps from 1: each typed scalar and each deleted range is one.
+    /// A replica numbers its steps from 1: each typed scalar and each deleted range is one step.
     package var number: UInt64
     /// The operations, numbered consecutively.
     package var operations: [TextOperation]
@@ -59,10 +59,10 @@ public struct TextBatch: Hashable, Sendable, Codable {
         }
     }
 
-    /// Splits the batch so that each part fits into an event.
+    /// Splits the batch so that each part fits into an event; empty for a batch without operations.
     ///
     /// - Parameter lengthMax: The maximum length of a part as JSON, in bytes; a longer operation is its own part.
-    /// - Returns: The parts in order; empty for a batch without operations.
+    /// - Returns: The parts, in order.
     func parts(lengthMax: Int = Self.lengthMax) -> [TextBatch] {
         var parts: [TextBatch] = []
         var length = 0

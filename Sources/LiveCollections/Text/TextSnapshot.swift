@@ -1,4 +1,4 @@
-/// A text at one moment with the IDs of its scalars, from which a client starts.
+/// A text at one moment with the IDs of its scalars; clients start from it.
 public struct TextSnapshot: Hashable, Sendable {
     /// Adjacent scalars of one replica with consecutive times.
     package enum Run: Hashable, Sendable {
