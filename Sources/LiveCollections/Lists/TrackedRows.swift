@@ -51,7 +51,7 @@ package struct TrackedRows<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
 /// Returns the changes between two states of a list.
 func changes<Row: LiveRow>(from old: RowList<Row>, to new: RowList<Row>) -> RowChanges {
-    // The ids of both were checked when they were created, so the comparison does not throw.
+    // The IDs of both were checked when they were created, so the comparison does not throw.
     (try? rowChanges(from: old, to: new))
         ?? RowChanges(deletes: Array(old.indices), inserts: Array(new.indices))
 }
