@@ -17,8 +17,8 @@ final class DelegateNotifier: @unchecked Sendable {
     /// Calls the delegate.
     ///
     /// - Parameters:
-    ///   - queue: The queue of this call. On the main queue the delegate is called synchronously, in order with
-    ///     callbacks.
+    ///   - queue: The queue of this call. If it is the main queue, the delegate is called synchronously, in order with
+    ///     the callbacks.
     ///   - call: Calls a method of the delegate.
     func notify(
         from queue: DispatchQueue,
