@@ -4,10 +4,10 @@ import GRDB
 struct Contact: Codable, Equatable, Sendable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "Contacts"
 
-    /// A UUID in lower case, created by the client that adds the contact.
+    /// A lower-case UUID, created by the client that adds the contact.
     let id: String
     var name: String
-    /// As entered; may be empty, like the two fields below.
+    /// The phone number as entered; may be empty, like the two fields below.
     var phone: String
     var email: String
     var note: String
@@ -28,7 +28,7 @@ extension Contact {
     /// Creates a contact from an edit; missing fields are empty.
     ///
     /// - Parameters:
-    ///   - id: The contact's id.
+    ///   - id: The contact's ID.
     ///   - edit: The entered fields.
     /// - Throws: The ``FieldRefusal`` of the first invalid field.
     init(id: String, _ edit: ContactEdit) throws(FieldRefusal) {
@@ -37,7 +37,7 @@ extension Contact {
         try apply(edit)
     }
 
-    /// Applies the fields of an edit; the others stay.
+    /// Applies the fields of an edit; other fields stay unchanged.
     ///
     /// - Parameter edit: The entered fields.
     /// - Throws: The ``FieldRefusal`` of the first invalid field.

@@ -35,12 +35,11 @@ package final class DemoSite: Sendable {
     package let address: SocketAddress
 
     /// Opens the database and starts to listen.
-    ///
     /// - Parameters:
     ///   - demos: The demos of the site.
     ///   - configuration: The configuration.
     ///   - trigger: Sends events to the broker.
-    ///   - report: Called with a message for each event that is late or was refused.
+    ///   - report: Called with a message for each event that is delayed or refused.
     /// - Throws: A `DatabaseError` of GRDB, or the `SystemError` of the listener.
     package init(
         _ demos: [Demo],

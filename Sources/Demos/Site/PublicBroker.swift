@@ -36,18 +36,18 @@ package struct PublicBroker: Encodable, Sendable {
         self.pusherJS = pusherJS
     }
 
-    /// The origin that pages load the broker's scripts from.
+    /// Returns the origin from which pages load the broker's scripts; `nil` if the authority has no valid host.
     ///
-    /// - Parameter authority: The host and port that the page was requested from.
-    /// - Returns: The origin; `nil` if the authority is not one.
+    /// - Parameter authority: The host and port from which the page was requested.
+    /// - Returns: The origin.
     package func origin(besides authority: String?) -> String? {
         let name = host ?? authority.map(Self.hostName)
-        // It becomes a part of a header field.
+        // The name becomes part of a header field.
         guard let name, !name.isEmpty, name.allSatisfy(Self.isOfHostName) else { return nil }
         return "\(tls ? "https" : "http")://\(name):\(port)"
     }
 
-    /// The host of an authority, without its port.
+    /// Returns the host of an authority, without its port.
     private static func hostName(_ authority: String) -> String {
         guard let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") else {
             return authority

@@ -2,7 +2,7 @@ import Foundation
 import HTTP1
 package import HTTPServer
 
-/// The fields of a request's body, a form or a JSON object.
+/// The fields of a request's body, which is a form or a JSON object.
 package struct RequestFields: Equatable {
     private var values: [String: String]
 
@@ -10,7 +10,7 @@ package struct RequestFields: Equatable {
     ///
     /// - Parameters:
     ///   - body: The bytes of the body.
-    ///   - contentType: The `Content-Type` field; a form without one.
+    ///   - contentType: The `Content-Type` field; `nil` means a form.
     /// - Throws: A ``RequestError`` with the reason.
     package init(_ body: [UInt8], contentType: String?) throws(RequestError) {
         let type = contentType ?? "application/x-www-form-urlencoded"
@@ -21,10 +21,7 @@ package struct RequestFields: Equatable {
         }
     }
 
-    /// Parses the body of a request.
-    ///
-    /// - Parameter request: A request whose body is a form or a JSON object.
-    /// - Throws: A ``RequestError`` with the reason.
+    /// Parses the body of a request; throws a ``RequestError`` if it is neither a form nor a JSON object.
     package init(_ request: HTTPRequest) throws(RequestError) {
         try self.init(request.body, contentType: request.field("content-type"))
     }
@@ -32,7 +29,7 @@ package struct RequestFields: Equatable {
     /// Whether the field exists.
     package func has(_ field: String) -> Bool { values[field] != nil }
 
-    /// Returns a text without white space around it.
+    /// Returns text without white space around it.
     ///
     /// - Parameters:
     ///   - field: The field's name.
@@ -47,7 +44,7 @@ package struct RequestFields: Equatable {
         return text
     }
 
-    /// Returns a text unchanged; it may be empty.
+    /// Returns text unchanged; it may be empty.
     ///
     /// - Parameters:
     ///   - field: The field's name.

@@ -12,12 +12,12 @@ enum TableCommand: Equatable {
         var description: String
     }
 
-    /// Parses a line.
+    /// Parses a line such as `move 3 1`.
     ///
     /// - Parameters:
-    ///   - line: For example `move 3 1`.
+    ///   - line: The line.
     ///   - rowCount: The number of rows.
-    /// - Throws: The correct syntax.
+    /// - Throws: A ``Mistake`` with the correct syntax.
     init(_ line: String, rowCount: Int) throws(Mistake) {
         let words = line.split(separator: " ")
         func row(_ index: Int) throws(Mistake) -> Int {

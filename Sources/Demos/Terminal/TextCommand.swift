@@ -42,10 +42,10 @@ enum TextCommand: Equatable {
         return (line, parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// Returns the edit of a text.
+    /// Returns the edit of the shown text; `nil` for `quit`.
     ///
     /// - Parameter text: The shown text.
-    /// - Returns: The splice; `nil` for `quit`.
+    /// - Returns: The splice.
     /// - Throws: A ``Mistake`` for a line that does not exist.
     func edit(of text: String) throws(Mistake) -> TextSplice? {
         switch self {
@@ -60,7 +60,7 @@ enum TextCommand: Equatable {
             return TextSplice(try Self.range(of: number, in: text), line)
         case .delete(let number):
             let range = try Self.range(of: number, in: text)
-            // With its line end; the last line with the line end before it.
+            // With its line end. For the last line, with the line end before it.
             if range.upperBound < text.utf16.count {
                 return TextSplice(range.lowerBound..<(range.upperBound + 1), "")
             }

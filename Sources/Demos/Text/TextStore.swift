@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import LiveCollections
 
-/// The text in SQLite: a snapshot, the log entries after it, and the last ones before it.
+/// The text in SQLite: a snapshot, the log entries after it, and the last entries before it.
 struct TextStore: Sendable {
     let database: DatabaseQueue
 

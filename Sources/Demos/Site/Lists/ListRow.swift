@@ -14,14 +14,12 @@ package import GRDB
 package protocol ListRow: Codable, Equatable, Sendable, Identifiable, FetchableRecord,
     PersistableRecord
 where ID: Codable & Sendable & DatabaseValueConvertible {
-    /// Validates a client's row.
-    ///
-    /// - Throws: A ``RequestError`` with the field, its value and the limit.
+    /// Validates a client's row; throws a ``RequestError`` with the field, its value and the limit.
     func check() throws(RequestError)
 }
 
 extension RequestError {
-    /// Checks that a text is not blank or too long.
+    /// Checks that text is not blank and not too long.
     ///
     /// - Parameters:
     ///   - text: The text.
@@ -39,8 +37,7 @@ extension RequestError {
 }
 
 extension Int64 {
-    /// Returns an id for a new row: large enough to avoid collisions, small enough for JavaScript.
-    ///
-    /// - Returns: A random number from 2³² up to 2⁵³.
+    /// Returns a random ID for a new row, from 2³² up to 2⁵³: large enough to avoid collisions, small enough for
+    /// JavaScript.
     package static func newRowID() -> Int64 { .random(in: 1 << 32..<1 << 53) }
 }

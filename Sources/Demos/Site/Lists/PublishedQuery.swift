@@ -94,7 +94,7 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
     /// Waits for a change of the database and returns the list's revision that contains it.
     ///
     /// - Parameter version: The database's version after the change.
-    /// - Returns: The revision; that of the last result when the query has failed.
+    /// - Returns: The revision; if the query has failed, that of the last result.
     package func revision(with version: Int64) async -> Int64 {
         await waitForVersion(version)
         return state.withLock { $0.revisions.revision }
@@ -114,7 +114,7 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
 
     // Called on the serial queue.
 
-    // Published under the lock: a visible revision implies that its event was posted.
+    // Published under the lock: if a revision is visible, its event was posted.
 
     private func handle(_ result: QueryResult<Row>) {
         let waiters = state.withLock { state in
@@ -139,9 +139,9 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
     }
 
     private func publish(_ event: String, _ value: some Encodable) {
-        // Texts and integers can always be encoded.
+        // Text and integers can always be encoded.
         guard let data = try? JSONText.encode(value) else { return }
-        // A client notices an event that is missing by its revision, and reloads.
+        // A client detects a missing event by its revision, and reloads.
         try? outbox.post(OutgoingEvent(event, on: channel, data: data))
     }
 }

@@ -16,7 +16,7 @@ package struct QueryResult<Row: ListRow>: Sendable {
     }
 }
 
-/// Consecutive results, with the revisions by which clients follow them.
+/// Consecutive results, and the revisions by which clients follow them.
 struct QueryRevisions<Row: ListRow>: Sendable {
     /// The latest result; `nil` before the first.
     private(set) var result: QueryResult<Row>?
@@ -28,7 +28,7 @@ struct QueryRevisions<Row: ListRow>: Sendable {
     /// - Parameters:
     ///   - next: The result.
     ///   - lengthMax: The maximum length of an event, in bytes.
-    /// - Returns: The change to publish, `nil` for none; without operations when clients must reload.
+    /// - Returns: The change to publish, or `nil` for none; a change without operations if clients must reload.
     mutating func advance(to next: QueryResult<Row>, lengthMax: Int) -> ListChange<Row>? {
         guard let old = result else {
             result = next
@@ -46,7 +46,7 @@ struct QueryRevisions<Row: ListRow>: Sendable {
         if let change, let length = try? JSONText.encode(change).utf8.count, length <= lengthMax {
             return change
         }
-        // Too large for an event: skipping a revision makes every client detect a gap and reload.
+        // Too large for an event: a skipped revision makes every client detect a gap and reload.
         revision += 1
         return ListChange(revision: revision, mutation: nil, operations: [])
     }
@@ -64,7 +64,7 @@ extension ListOperation where Row: ListRow {
     /// - Parameters:
     ///   - old: The rows before.
     ///   - new: The rows after.
-    /// - Returns: The operations, in order; `nil` when an id is not unique.
+    /// - Returns: The operations, in order; `nil` if an ID is not unique.
     static func leading(from old: [Row], to new: [Row]) -> [ListOperation]? {
         guard duplicateRow(in: new) == nil, let changes = try? rowChanges(from: old, to: new) else {
             return nil

@@ -10,13 +10,13 @@ enum ToDoCommand: Equatable {
         var description: String
     }
 
-    /// Parses a line.
+    /// Parses a line such as `done 3` or `add Buy bread by 2026-01-31`.
     ///
     /// - Parameters:
-    ///   - line: For example `done 3`, or `add Buy bread by 2026-01-31`.
+    ///   - line: The line.
     ///   - rows: The shown rows.
-    ///   - newID: Returns the id of a new row.
-    /// - Throws: The correct syntax.
+    ///   - newID: Returns the ID of a new row.
+    /// - Throws: A ``Mistake`` with the correct syntax.
     init(
         _ line: String,
         rows: [LocalToDo],

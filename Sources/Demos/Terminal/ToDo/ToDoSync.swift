@@ -9,7 +9,7 @@ actor ToDoSync {
         case offline(reason: String, queuedCount: Int)
     }
 
-    /// The interval of attempts without an event.
+    /// The interval between attempts without an event.
     static let pause = Duration.seconds(5)
 
     private let local: LocalToDos
@@ -38,7 +38,7 @@ actor ToDoSync {
         self.refused = refused
     }
 
-    /// Synchronises; a call during a running sync makes that one repeat.
+    /// Synchronises; a call during a running sync makes the sync repeat.
     func sync() async throws {
         mustSyncAgain = true
         guard !isSyncing else { return }
