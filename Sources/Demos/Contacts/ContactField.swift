@@ -15,11 +15,7 @@ enum ContactField: String, Sendable, CaseIterable {
         }
     }
 
-    /// Validates text and removes white space around it.
-    ///
-    /// - Parameter text: The entered text.
-    /// - Returns: The text; empty only if the field allows it.
-    /// - Throws: A ``FieldRefusal`` with the reason.
+    /// Returns text without white space around it, empty only if the field allows it; throws a ``FieldRefusal``.
     func checked(_ text: String) throws(FieldRefusal) -> String {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard text.count <= lengthMax else {

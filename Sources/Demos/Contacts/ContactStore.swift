@@ -64,9 +64,7 @@ struct ContactStore: Sendable {
         }
     }
 
-    /// Writes some fields of a contact; other fields keep concurrent changes.
-    ///
-    /// - Throws: A ``FieldRefusal``; nothing is written then.
+    /// Writes some fields of a contact; others keep concurrent changes, and nothing is written if it throws.
     func change(
         _ id: String,
         _ edit: ContactEdit,

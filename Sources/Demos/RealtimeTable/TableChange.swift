@@ -120,12 +120,7 @@ struct Move: Equatable, Sendable {
     var sourceID: Int64
     var destinationID: Int64
 
-    /// Returns the ID of the row after which to place the moved row.
-    ///
-    /// - Parameters:
-    ///   - order: The current IDs, including that of the moved row.
-    ///   - source: The moved row's index in `order`.
-    /// - Returns: The ID, or `nil` for the first position.
+    /// Returns the ID of the row after which to place the row at `source`; `nil` for the first position.
     func anchor(in order: [Int64], from source: Int) -> Int64? {
         let index = destination(in: order, from: source)
         var others = order

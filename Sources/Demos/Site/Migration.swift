@@ -7,12 +7,7 @@ package struct Migration: Sendable {
     fileprivate let up: @Sendable (Database) throws -> Void
     fileprivate let down: @Sendable (Database) throws -> Void
 
-    /// Creates a migration.
-    ///
-    /// - Parameters:
-    ///   - identifier: The permanent, unique identifier.
-    ///   - up: Applies the change, in a transaction.
-    ///   - down: Reverts the change, in a transaction.
+    /// Creates a migration with a permanent, unique identifier; both functions run in a transaction.
     package init(
         _ identifier: String,
         up: @escaping @Sendable (Database) throws -> Void,

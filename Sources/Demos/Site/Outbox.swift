@@ -23,19 +23,14 @@ package struct OutgoingEvent: Equatable, Sendable {
 /// The events that wait for the broker, in the demos' database.
 ///
 /// One transaction writes a change and its event: both or neither. The events are sent in the order of the
-/// transactions, also after the broker was unreachable for any length of time, and at the next start after a crash.
+/// transactions, however long the broker is unreachable, and after a crash at the next start.
 package final class Outbox: Sendable {
     private let database: DatabaseQueue
     private let store: SQLiteOutbox
     private let sender: BrokerOutbox
 
-    /// Opens the outbox of a database, and sends the events in it.
-    ///
-    /// - Parameters:
-    ///   - database: The database.
-    ///   - trigger: Sends events to the broker.
-    ///   - report: Called with a message for each event that is delayed or refused.
-    /// - Throws: A `DatabaseError` of GRDB.
+    /// Opens a database's outbox and sends its events; `report` gets a message for each event that is delayed or
+    /// refused.
     package init(
         _ database: DatabaseQueue,
         trigger: any EventTrigger,

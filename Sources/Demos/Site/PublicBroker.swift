@@ -14,14 +14,7 @@ package struct PublicBroker: Encodable, Sendable {
     /// The official URL of pusher-js.
     package static let pusherJS = "https://js.pusher.com/8.4.0/pusher.min.js"
 
-    /// Creates the description of a broker.
-    ///
-    /// - Parameters:
-    ///   - key: The app's key.
-    ///   - host: The broker's host for browsers; `nil` for the host that serves the page.
-    ///   - port: The broker's port, plain or TLS.
-    ///   - tls: Whether the page connects with `wss`.
-    ///   - pusherJS: The URL of pusher-js.
+    /// Creates the description of a broker; without a host, it is on the host that serves the page.
     package init(
         key: String,
         host: String?,
@@ -37,9 +30,6 @@ package struct PublicBroker: Encodable, Sendable {
     }
 
     /// Returns the origin from which pages load the broker's scripts; `nil` if the authority has no valid host.
-    ///
-    /// - Parameter authority: The host and port from which the page was requested.
-    /// - Returns: The origin.
     package func origin(besides authority: String?) -> String? {
         let name = host ?? authority.map(Self.hostName)
         // The name becomes part of a header field.

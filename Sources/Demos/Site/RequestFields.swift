@@ -6,12 +6,7 @@ package import HTTPServer
 package struct RequestFields: Equatable {
     private var values: [String: String]
 
-    /// Parses a body that is a form or a JSON object.
-    ///
-    /// - Parameters:
-    ///   - body: The bytes of the body.
-    ///   - contentType: The `Content-Type` field; `nil` means a form.
-    /// - Throws: A ``RequestError`` with the reason.
+    /// Parses a JSON object or a form; a missing content type means a form.
     package init(_ body: [UInt8], contentType: String?) throws(RequestError) {
         let type = contentType ?? "application/x-www-form-urlencoded"
         switch type.prefix(while: { $0 != ";" && $0 != " " }).lowercased() {
@@ -29,13 +24,7 @@ package struct RequestFields: Equatable {
     /// Whether the field exists.
     package func has(_ field: String) -> Bool { values[field] != nil }
 
-    /// Returns text without white space around it.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - limit: The maximum length, in characters.
-    /// - Returns: The text, which is not empty.
-    /// - Throws: A ``RequestError`` with the field and the reason.
+    /// Returns a field of 1 to `limit` characters without white space around it; throws a ``RequestError``.
     package func text(_ field: String, limit: Int) throws(RequestError) -> String {
         guard let value = values[field] else { throw .missing(field: field) }
         let text = value.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -44,13 +33,7 @@ package struct RequestFields: Equatable {
         return text
     }
 
-    /// Returns text unchanged; it may be empty.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - limit: The maximum length, in Unicode scalars.
-    /// - Returns: The text.
-    /// - Throws: A ``RequestError`` with the field and the reason.
+    /// Returns a field unchanged, of 0 to `limit` Unicode scalars; throws a ``RequestError``.
     package func verbatim(_ field: String, limit: Int) throws(RequestError) -> String {
         guard let value = values[field] else { throw .missing(field: field) }
         guard value.unicodeScalars.count <= limit else {

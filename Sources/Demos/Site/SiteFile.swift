@@ -30,10 +30,7 @@ package struct SiteFile: Sendable {
         "svg": "image/svg+xml",
     ]
 
-    /// Returns a response with the file and a content security policy.
-    ///
-    /// - Parameter scripts: The sources from which the page may load external scripts.
-    /// - Returns: The response.
+    /// Returns a response with the file, and a content security policy that allows scripts from these sources.
     func response(allowing scripts: [String]) -> Response {
         let sources = (["'self'"] + scripts).joined(separator: " ")
         return Response(

@@ -37,7 +37,7 @@ struct DemoAddresses: ParsableArguments {
         return Fanfare(key: key, endpoint: endpoint)
     }
 
-    /// Returns a URL below that of the demos; throws a `ValidationError` for an invalid URL.
+    /// Returns the URL of a path (without leading slash) below the demos; throws a `ValidationError` if it is invalid.
     func url(below path: String) throws -> URL {
         guard let url = URL(string: backend), url.host() != nil else {
             throw ValidationError("--backend must be a URL such as http://127.0.0.1:4000.")

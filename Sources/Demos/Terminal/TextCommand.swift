@@ -42,11 +42,7 @@ enum TextCommand: Equatable {
         return (line, parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// Returns the edit of the shown text; `nil` for `quit`.
-    ///
-    /// - Parameter text: The shown text.
-    /// - Returns: The splice.
-    /// - Throws: A ``Mistake`` for a line that does not exist.
+    /// Returns the edit of the shown text, `nil` for `quit`; throws a ``Mistake`` for a line that does not exist.
     func edit(of text: String) throws(Mistake) -> TextSplice? {
         switch self {
         case .quit: return nil

@@ -37,11 +37,7 @@ struct ToDoStore: Sendable {
         }
     }
 
-    /// Applies an edit in one transaction, unless it was applied before.
-    ///
-    /// - Parameter edit: The edit.
-    /// - Returns: The version that contains it.
-    /// - Throws: A ``RequestError`` with the reason; nothing is then written.
+    /// Applies an edit in one transaction, unless it was applied before, and returns the version that contains it.
     func commit(_ edit: ToDoEdit) throws -> Int64 {
         guard edit.operations.count <= Self.operationsMax else {
             throw RequestError.refused(

@@ -7,11 +7,6 @@ package final class ExternalChangeMonitor: Sendable {
     private let watch: Task<Void, Never>
 
     /// Starts to poll, until the object is released; every commit from now on is detected.
-    ///
-    /// - Parameters:
-    ///   - database: The database; a database in memory has no other writers.
-    ///   - pause: The polling interval.
-    /// - Throws: The database's error when the count cannot be read.
     package init(_ database: DatabaseQueue, pause: Duration = .milliseconds(500)) throws {
         let first = try database.read(Self.count)
         watch = Task(priority: .utility) {

@@ -19,13 +19,7 @@ where ID: Codable & Sendable & DatabaseValueConvertible {
 }
 
 extension RequestError {
-    /// Checks that text is not blank and not too long.
-    ///
-    /// - Parameters:
-    ///   - text: The text.
-    ///   - field: The name of the field.
-    ///   - limit: The maximum length, in characters.
-    /// - Throws: ``empty(field:)`` or ``tooLong(field:limit:)``.
+    /// Checks that text is not blank and has at most `limit` characters; throws a ``RequestError`` with the field.
     package static func check(
         _ text: String,
         _ field: String,

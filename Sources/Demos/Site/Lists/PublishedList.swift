@@ -29,13 +29,7 @@ package actor PublishedList<Row: ListRow> {
     private let outbox: Outbox
     private let translate: Translation
 
-    /// Creates the writer of a list; it must be the only one.
-    ///
-    /// - Parameters:
-    ///   - store: The rows.
-    ///   - channel: The channel of the changes.
-    ///   - outbox: The outbox to the broker.
-    ///   - translate: Returns further events for each commit; none by default.
+    /// Creates the list's only writer; `translate` returns further events for each commit.
     package init(
         _ store: ListStore<Row>,
         channel: String,

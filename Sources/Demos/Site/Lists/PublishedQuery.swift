@@ -44,12 +44,7 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "PublishedQuery")
 
-    /// Creates a list, which is empty until it follows a query.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel of the changes.
-    ///   - outbox: The outbox to the broker.
-    ///   - limits: The maximum length of an event.
+    /// Creates a list that is empty until it follows a query.
     package init(channel: String, outbox: Outbox, limits: ListLimits = ListLimits()) {
         self.channel = channel
         self.outbox = outbox
@@ -91,10 +86,7 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
         return ListSnapshot(revision: revisions.revision, rows: result.rows)
     }
 
-    /// Waits for a change of the database and returns the list's revision that contains it.
-    ///
-    /// - Parameter version: The database's version after the change.
-    /// - Returns: The revision; if the query has failed, that of the last result.
+    /// Waits for a change of the database, and returns the list's revision with it; the last revision if the query fails.
     package func revision(with version: Int64) async -> Int64 {
         await waitForVersion(version)
         return state.withLock { $0.revisions.revision }

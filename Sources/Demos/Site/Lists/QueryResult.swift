@@ -5,11 +5,7 @@ package struct QueryResult<Row: ListRow>: Sendable {
     let version: Int64
     let rows: [Row]
 
-    /// Creates the result of one transaction.
-    ///
-    /// - Parameters:
-    ///   - version: Increases with each change of the queried data.
-    ///   - rows: The rows, in order.
+    /// Creates the result of one transaction; each change of the queried data must increase the version.
     package init(version: Int64, rows: [Row]) {
         self.version = version
         self.rows = rows
@@ -59,12 +55,7 @@ struct QueryRevisions<Row: ListRow>: Sendable {
 }
 
 extension ListOperation where Row: ListRow {
-    /// Returns the operations from one result of a query to the next, with as few moves as possible.
-    ///
-    /// - Parameters:
-    ///   - old: The rows before.
-    ///   - new: The rows after.
-    /// - Returns: The operations, in order; `nil` if an ID is not unique.
+    /// Returns the operations from one result to the next, with as few moves as possible; `nil` if an ID is not unique.
     static func leading(from old: [Row], to new: [Row]) -> [ListOperation]? {
         guard duplicateRow(in: new) == nil, let changes = try? rowChanges(from: old, to: new) else {
             return nil

@@ -10,13 +10,7 @@ enum ToDoCommand: Equatable {
         var description: String
     }
 
-    /// Parses a line such as `done 3` or `add Buy bread by 2026-01-31`.
-    ///
-    /// - Parameters:
-    ///   - line: The line.
-    ///   - rows: The shown rows.
-    ///   - newID: Returns the ID of a new row.
-    /// - Throws: A ``Mistake`` with the correct syntax.
+    /// Parses a line such as `done 3` or `add Buy bread by 2026-01-31`; throws a ``Mistake`` with the correct syntax.
     init(
         _ line: String,
         rows: [LocalToDo],

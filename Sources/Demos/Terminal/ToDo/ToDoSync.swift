@@ -19,13 +19,8 @@ actor ToDoSync {
     private var isSyncing = false
     private var mustSyncAgain = false
 
-    /// Creates a sync.
-    ///
-    /// - Parameters:
-    ///   - local: The local copy.
-    ///   - backend: The backend.
-    ///   - report: Called with the outcome of each attempt.
-    ///   - refused: Called with the reason when an edit was refused and reverted.
+    /// Creates a sync; it reports the outcome of each attempt, and the reason for each edit that was refused and
+    /// reverted.
     init(
         _ local: LocalToDos,
         _ backend: ToDoBackend,
