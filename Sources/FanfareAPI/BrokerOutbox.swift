@@ -7,7 +7,7 @@ import Synchronization
     import Foundation
 #endif
 
-/// Triggers events in order, also after the broker was unreachable for any length of time.
+/// Triggers events in order, however long the broker is unreachable.
 ///
 /// The outbox stores an event, sends it with the same key until the broker answers, then removes it. The event is
 /// published at least once, and exactly once if the answer arrives within the broker's `idempotency_age`.

@@ -18,7 +18,7 @@ public struct ChannelHistory: Equatable, Sendable {
     public struct Message: Equatable, Sendable {
         /// Its number in the stream.
         public var serial: UInt64
-        /// The time of its publication, in milliseconds.
+        /// The time of its publication, with millisecond precision.
         public var time: Date
         /// The event's name.
         public var event: String
@@ -36,7 +36,7 @@ public struct ChannelHistory: Equatable, Sendable {
     public var messages: [Message]
     /// Whether messages within the requested range are no longer kept.
     public var isTruncated: Bool
-    /// The serial from which the next page continues, in the requested order; `nil` on the last page.
+    /// The value for `after` on the next page, or for `before` with ``Order/newest``; `nil` on the last page.
     public var next: UInt64?
 }
 
@@ -78,7 +78,7 @@ extension ChannelHistory: Decodable {
 extension BrokerAPI {
     /// Returns a page of a channel's kept messages.
     ///
-    /// To read all messages, page by page:
+    /// Read all messages page by page:
     ///
     /// ```swift
     /// var serial: UInt64? = 0

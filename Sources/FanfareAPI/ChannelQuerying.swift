@@ -16,7 +16,7 @@ extension BrokerAPI {
 
     /// Lists one page of the occupied channels, in the order of their names.
     ///
-    /// To read a long list, page by page:
+    /// Read a long list page by page:
     ///
     /// ```swift
     /// var cursor: String?

@@ -49,10 +49,7 @@ extension BrokerAPI {
         try await call("GET", "traces/\(BrokerAPI.segment(id))", retry: .mayDuplicate)
     }
 
-    /// Ends a trace.
-    ///
-    /// - Parameter id: The ID of the trace.
-    /// - Throws: A ``FanfareAPIError``; with status 404 when it has already ended.
+    /// Ends a trace; throws a ``FanfareAPIError``, with status 404 when it has already ended.
     package func endTrace(_ id: String) async throws(FanfareAPIError) {
         _ = try await call("DELETE", "traces/\(BrokerAPI.segment(id))", retry: .idempotent)
     }

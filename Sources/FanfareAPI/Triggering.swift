@@ -82,7 +82,7 @@ extension BrokerAPI {
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
     ///   - channel: The channel's name.
-    ///   - text: The data exactly as subscribers receive it; encrypted by the client for an encrypted channel.
+    ///   - text: The data exactly as subscribers receive it; this method encrypts it for an encrypted channel.
     ///   - except: The socket ID of a connection that must not receive the event.
     ///   - info: The attributes of the channel to return.
     ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.

@@ -23,7 +23,7 @@ public struct WebhookReceiver: Sendable {
     /// Returns milliseconds since 1970.
     private let clock: @Sendable () -> Int64
 
-    /// Creates a receiver for one or several keys, with several secrets per key during a rotation.
+    /// Creates a receiver for one or several keys; during a rotation a key may have several secrets.
     ///
     /// - Parameters:
     ///   - secrets: The accepted secrets by key (`X-Pusher-Key`), at least one for each key.

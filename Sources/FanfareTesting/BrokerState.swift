@@ -161,12 +161,8 @@ struct BrokerState: ~Copyable {
         removeConnection(connection, code: nil, at: now)
     }
 
-    /// Removes a closed connection, its subscriptions and its user.
-    ///
-    /// - Parameters:
-    ///   - connection: The connection.
-    ///   - code: The code of the client's close frame; `nil` if there was none.
-    ///   - now: The time.
+    /// Removes a closed connection, its subscriptions and its user; the code is that of the client's close frame, if
+    /// any.
     mutating func removeConnection(_ connection: Int, code: Int?, at now: Duration) {
         guard let registrations = sessions[connection]?.end() else { return }
         sessions[connection] = nil

@@ -77,11 +77,8 @@ struct CallbacksOfClients: Sendable {
 
     var count: Int { clients.reduce(0) { $0 + ($1.calls?.count ?? 0) } }
 
-    /// Adds the client of a connection, if it is not known yet.
-    ///
-    /// - Parameters:
-    ///   - receiver: The client's end of the connection.
-    ///   - whenIdle: Called each time all callbacks of the client have returned.
+    /// Adds a connection's client if it is new; `whenIdle` is called each time all callbacks of the client have
+    /// returned.
     mutating func add(
         _ receiver: any TransportReceiver,
         whenIdle: @escaping @Sendable () -> Void

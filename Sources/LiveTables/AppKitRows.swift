@@ -24,8 +24,8 @@
 
         func reloadRows() { tableView.reloadData() }
 
-        // `NSTableView` performs the calls of a batch one after the other, with the indices after the previous call, so
-        // a moved row is deleted and inserted.
+        // `NSTableView` performs the calls of a batch one after the other, with the indices after the previous call. A
+        // moved row is therefore deleted and inserted.
         func performBatch(_ changes: RowChanges, takeRows: @escaping () -> Void) {
             takeRows()
             tableView.beginUpdates()

@@ -9,13 +9,7 @@ import PusherProtocol
 final class Authorization: @unchecked Sendable {
     weak var connection: PusherConnection?
 
-    /// Requests a signature by the current method.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel's name.
-    ///   - socketID: The connection's socket ID.
-    /// - Returns: The authorisation.
-    /// - Throws: An `AuthorizationFailure`.
+    /// Requests the signature for a channel by the current method; throws an `AuthorizationFailure`.
     func authorize(_ channel: String, _ socketID: String) async throws -> ChannelAuthorization {
         guard let connection else { throw AuthorizationFailure.notConfigured }
         switch connection.options.authMethod {

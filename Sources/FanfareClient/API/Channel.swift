@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// A channel of a client: subscribes to it and receives its events.
+/// A channel of a client, for subscribing and for receiving events.
 ///
 /// A lightweight handle; equal by client and name.
 public struct Channel: Sendable {

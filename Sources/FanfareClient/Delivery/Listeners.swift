@@ -139,12 +139,8 @@ struct Listeners<Value: Sendable>: Sendable {
         }
     }
 
-    /// Removes the callback of a token, and returns the previous listeners.
-    ///
-    /// The caller must release them outside the lock, because a callback may own anything.
-    ///
-    /// - Parameter token: The callback's token.
-    /// - Returns: The previous listeners.
+    /// Removes the callback of a token, and returns the previous listeners, which the caller must release outside the
+    /// lock.
     mutating func remove(_ token: ListenerToken) -> any Sendable {
         let before = listeners
         listeners.removeAll { $0.token === token }

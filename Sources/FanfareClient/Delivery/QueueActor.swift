@@ -12,12 +12,7 @@ package actor QueueActor {
 
     private init(_ queue: DispatchQueue) { executor = QueueExecutor(queue) }
 
-    /// Returns a new actor for a serial queue, or the main actor for the main queue.
-    ///
-    /// Callbacks that share the actor run in one order.
-    ///
-    /// - Parameter queue: A serial queue.
-    /// - Returns: The actor.
+    /// Returns the actor on which callbacks of a serial queue run in one order; the main actor for the main queue.
     package static func actor(on queue: DispatchQueue) -> any Actor {
         queue.isMain ? MainActor.shared : QueueActor(queue)
     }

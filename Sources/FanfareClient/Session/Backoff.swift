@@ -1,7 +1,7 @@
 /// The delay before a client reconnects.
 ///
-/// The delay is `floor` plus a random part. The random part is uniform in a window that doubles with each attempt
-/// ("full jitter"), so that the clients of a restarted broker do not all reconnect at once.
+/// The delay is `floor` plus a random part, uniform in a window that doubles with each attempt ("full jitter"). The
+/// clients of a restarted broker therefore do not all reconnect at once.
 public struct Backoff: Sendable, Hashable {
     /// The shortest delay; after a close code 4100–4199 it is at least one second.
     public var floor: Duration

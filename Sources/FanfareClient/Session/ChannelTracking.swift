@@ -39,11 +39,7 @@ struct ChannelTracking {
     /// The number of consecutive holes without a message in order between them.
     private(set) var holesInRow = 0
 
-    /// Creates a state without acknowledgement.
-    ///
-    /// - Parameters:
-    ///   - position: The position to continue from.
-    ///   - rewind: The earlier messages to request if there is no position.
+    /// Creates a state without acknowledgement; the rewind applies if there is no position.
     init(from position: ChannelPosition? = nil, rewind: Rewind? = nil) {
         self.position = position
         self.rewind = rewind

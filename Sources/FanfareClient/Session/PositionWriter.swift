@@ -28,11 +28,7 @@ final class PositionWriter: Sendable {
         signal.yield()
     }
 
-    /// Reads the stored positions, then writes all changes; does nothing when called again.
-    ///
-    /// - Parameters:
-    ///   - loaded: Receives the positions by channel; none if they cannot be read.
-    ///   - failed: Receives the reason when a call of the store fails.
+    /// Reads the stored positions, none if that fails, then writes all changes; does nothing when called again.
     func start(
         loaded: @escaping @Sendable ([String: ChannelPosition]) -> Void,
         failed: @escaping @Sendable (any Error) -> Void

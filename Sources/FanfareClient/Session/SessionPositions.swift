@@ -2,13 +2,8 @@ import PusherProtocol
 
 /// The session's positions in its channels' streams.
 extension ClientSession {
-    /// Handles the acknowledgement of a subscription, and reports its continuity since the last one.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - data: The acknowledgement's data.
-    ///   - isLive: Whether the channel was already subscribed on this connection.
-    /// - Returns: Whether the broker keeps positions.
+    /// Handles the acknowledgement of a subscription, reports its continuity, and returns whether the broker keeps
+    /// positions.
     @discardableResult
     mutating func acknowledge(_ channel: String, _ data: String, isLive: Bool = false) -> Bool {
         let start = SubscriptionStart(acknowledgement: data)
@@ -146,13 +141,8 @@ extension ClientSession {
 
     // MARK: Stored positions
 
-    /// Returns the state that a new subscription begins with: at the app's position, else at the stored one, else at
-    /// the present.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - origin: The start that the app chose.
-    /// - Returns: The state; `nil` for the present without a rewind.
+    /// Returns the state that a new subscription begins with: at the app's position, at the stored one, or at the
+    /// present.
     func start(of channel: String, from origin: ChannelTracking?) -> ChannelTracking? {
         if let origin, origin.position != nil { return origin }
         return storedTracking(of: channel) ?? origin

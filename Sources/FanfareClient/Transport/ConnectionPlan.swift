@@ -16,10 +16,7 @@ struct ConnectionPlan: Sendable {
         let closure: TransportClosure
     }
 
-    /// Reads files and the environment; blocks.
-    ///
-    /// - Parameter request: The connection to open.
-    /// - Throws: The invalid option, as a closure of the connection.
+    /// Reads files and the environment, which blocks; throws the invalid option as a closure of the connection.
     init(for request: TransportRequest) throws(Fault) {
         do throws(TrustFault) {
             verification =
@@ -45,10 +42,8 @@ struct ConnectionPlan: Sendable {
         /// The proxy that the addresses belong to, if any.
         let proxy: ProxyAddress?
 
-        /// Resolves names and reads files; blocks.
-        ///
-        /// - Parameter request: The connection to open.
-        /// - Throws: The name that cannot be resolved, or the invalid option.
+        /// Resolves names and reads files, which blocks; throws the name that cannot be resolved, or the invalid
+        /// option.
         init(for request: TransportRequest) throws(ConnectionPlan.Fault) {
             let plan = try ConnectionPlan(for: request)
             verification = plan.verification

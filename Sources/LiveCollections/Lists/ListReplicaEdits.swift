@@ -93,11 +93,6 @@ extension ListReplica {
     }
 
     /// Handles an attempt without a usable answer: sends the edit again with the same ID, or gives it up.
-    ///
-    /// - Parameters:
-    ///   - number: The attempt's number.
-    ///   - error: The reason.
-    /// - Returns: The effects.
     package mutating func unanswered(_ number: Int, _ error: any Error) -> [Effect] {
         guard var sending, sending.number == number else { return [] }
         guard let index = unansweredIndex(of: sending.mutation) else {

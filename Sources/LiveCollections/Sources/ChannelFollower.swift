@@ -12,11 +12,7 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// Whether the list has been notified of an outage that has not ended.
     private let isAway = Atomic(false)
 
-    /// Creates a follower.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - handler: Called with each event.
+    /// Creates a follower that calls the handler with each event.
     init(_ channel: Channel, _ handler: @escaping Handler) {
         self.channel = channel
         self.handler = handler

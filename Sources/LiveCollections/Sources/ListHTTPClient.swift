@@ -18,12 +18,6 @@ public struct ListRequest: Sendable, Equatable {
     public var content: Data
 
     /// Creates a request.
-    ///
-    /// - Parameters:
-    ///   - method: The request method.
-    ///   - url: The URL.
-    ///   - fields: The fields, by name.
-    ///   - content: The content.
     package init(method: String, url: URL, fields: [String: String] = [:], content: Data = Data()) {
         self.method = method
         self.url = url

@@ -205,11 +205,7 @@ public final class LiveText {
     /// sequence is asynchronous; use ``observe(_:)`` for a view in which the user types. It ends with the text.
     public var updates: TextUpdates { TextUpdates(readers) }
 
-    /// Notifies observers and readers of remote changes.
-    ///
-    /// - Parameters:
-    ///   - splices: The changes, in order.
-    ///   - count: The number of UTF-16 units of the text before the changes.
+    /// Notifies observers and readers of remote changes, for a text that had `count` UTF-16 units before them.
     func notify(_ splices: [TextSplice], before count: Int) {
         guard !splices.isEmpty else { return }
         readers.send(splices, before: count) { string }

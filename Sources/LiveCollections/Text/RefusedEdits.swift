@@ -25,12 +25,7 @@ public struct RefusedEdits: Hashable, Sendable {
     /// The backend's reason.
     public var refusal: TextRefusal
 
-    /// Creates refused edits.
-    ///
-    /// - Parameters:
-    ///   - batches: The refused batch, then the edits that depend on it.
-    ///   - insertions: The inserted texts, in the order of the text.
-    ///   - refusal: The backend's reason.
+    /// Creates refused edits from the refused batch, followed by the edits that depend on it.
     package init(batches: [TextBatch], insertions: [Insertion], refusal: TextRefusal) {
         self.batches = batches
         self.insertions = insertions

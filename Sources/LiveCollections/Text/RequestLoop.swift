@@ -30,9 +30,7 @@
         return await signals.next(isolation: #isolation) != nil && !Task.isCancelled
     }
 
-    /// Waits after a failure; each further failure doubles the delay.
-    ///
-    /// - Returns: Whether to continue; `false` when the task is cancelled.
+    /// Waits after a failure, twice as long after each further one; returns `false` when the task is cancelled.
     func waitToRetry() async -> Bool {
         let sleeping = Task { [sleep, delay] in _ = try? await sleep(delay) }
         self.sleeping = sleeping

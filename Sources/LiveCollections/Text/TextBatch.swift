@@ -13,13 +13,7 @@ public struct TextBatch: Hashable, Sendable, Codable {
     /// The operations, numbered consecutively.
     package var operations: [TextOperation]
 
-    /// Creates a batch.
-    ///
-    /// - Parameters:
-    ///   - epoch: The number of compactions.
-    ///   - replica: The replica of the operations.
-    ///   - number: The number of the first operation.
-    ///   - operations: The operations.
+    /// Creates a batch of operations, of which the first has the given number.
     package init(epoch: UInt64, replica: ReplicaID, number: UInt64, operations: [TextOperation]) {
         self.epoch = epoch
         self.replica = replica
@@ -46,9 +40,7 @@ public struct TextBatch: Hashable, Sendable, Codable {
         return rest
     }
 
-    /// Appends operations and merges consecutive insertions.
-    ///
-    /// - Parameter next: The following operations, of the same replica and epoch.
+    /// Appends operations of the same replica and epoch, and merges consecutive insertions.
     mutating func append(_ next: TextBatch) {
         for operation in next.operations {
             if let last = operations.last, let joined = last.joined(with: operation, by: replica) {

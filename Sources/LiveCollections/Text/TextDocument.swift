@@ -31,12 +31,7 @@ package struct TextDocument: Sendable {
     /// The number of operations that wait for missing ones.
     package private(set) var waitingCount = 0
 
-    /// Creates a text.
-    ///
-    /// - Parameters:
-    ///   - replica: The local replica, with a new ID each time a text is opened.
-    ///   - snapshot: The initial text.
-    ///   - limits: The limits of the text.
+    /// Creates a text for a replica, which needs a new ID each time a text is opened.
     package init(
         replica: ReplicaID,
         from snapshot: TextSnapshot = .empty,
@@ -355,10 +350,7 @@ extension TextDocument {
 
     // MARK: Snapshots
 
-    /// Returns the text with the IDs of its scalars, without waiting operations.
-    ///
-    /// - Parameter serial: The serial of the backend's last log entry.
-    /// - Returns: The snapshot.
+    /// Returns the text with the IDs of its scalars and the serial of the last log entry, without waiting operations.
     package func snapshot(serial: UInt64 = 0) -> TextSnapshot {
         var runs: [TextSnapshot.Run] = []
         for block in sequence.blocks { append(block, to: &runs) }

@@ -41,12 +41,7 @@ package struct TextSession: Sendable {
     private var outdatedCount = 0
     private static let outdatedMax = 3
 
-    /// Creates a session.
-    ///
-    /// - Parameters:
-    ///   - replica: The local replica.
-    ///   - unsent: The unconfirmed edits of earlier sessions.
-    ///   - limits: The limits of the text.
+    /// Creates a session with the unconfirmed edits of earlier sessions.
     package init(replica: ReplicaID, unsent: [TextBatch] = [], limits: TextLimits = TextLimits()) {
         document = TextDocument(replica: replica, limits: limits)
         queue = unsent
@@ -59,12 +54,7 @@ package struct TextSession: Sendable {
 
     // MARK: Editing
 
-    /// Edits the text and queues the operations.
-    ///
-    /// - Parameters:
-    ///   - range: The range to replace, in UTF-16 offsets.
-    ///   - text: The replacement.
-    /// - Throws: A ``TextError`` about the range or the length; the text is then unchanged.
+    /// Edits a range of UTF-16 offsets and queues the operations; if it throws a ``TextError``, the text is unchanged.
     package mutating func replace(_ range: Range<Int>, with text: String) throws(TextError) {
         enqueue(try document.replace(range, with: text))
     }

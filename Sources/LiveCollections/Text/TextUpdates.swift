@@ -12,12 +12,7 @@ public struct TextUpdate: Hashable, Sendable {
     /// Whether the only splice replaces the whole text, because the reader is too far behind for individual changes.
     public var isWholeText: Bool
 
-    /// Creates an update.
-    ///
-    /// - Parameters:
-    ///   - splices: The changes, in order.
-    ///   - string: The text after the changes.
-    ///   - isWholeText: Whether the only splice replaces the whole text.
+    /// Creates an update with its changes in order and the resulting text.
     package init(splices: [TextSplice], string: String, isWholeText: Bool = false) {
         self.splices = splices
         self.string = string

@@ -88,14 +88,7 @@ extension Fanfare {
         try send(event, on: channel, json: json).pending
     }
 
-    /// Sends or queues a client event.
-    ///
-    /// - Parameters:
-    ///   - event: The event's name.
-    ///   - channel: The channel.
-    ///   - json: The data as JSON text.
-    /// - Returns: The pending event, and whether it still waits to be sent.
-    /// - Throws: The reason that it can be neither sent nor queued.
+    /// Sends or queues a client event with JSON text as data; throws the reason if it can do neither.
     package func send(
         _ event: String,
         on channel: String,

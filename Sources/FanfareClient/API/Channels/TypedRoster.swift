@@ -49,7 +49,7 @@ public struct RosterChange<Info: Decodable & Sendable>: Sendable, Hashable {
     }
 }
 
-/// The members of the channel, if it is a presence channel: as its ``PresenceChannel``, with typed information.
+/// The members of the channel, if it is a presence channel, with typed information; see ``PresenceChannel``.
 extension TypedChannel {
     /// All members; `nil` before the broker has sent the list.
     public var roster: Roster<Schema.MemberInfo>? {

@@ -31,10 +31,7 @@
         /// The most cached TLS contexts, more than a process needs.
         private static let contextCountMax = 16
 
-        /// Returns the running loop; the first call starts it.
-        ///
-        /// - Returns: The loop.
-        /// - Throws: When descriptors, threads or memory are exhausted; the next call tries again.
+        /// Returns the running loop, and starts it if there is none; throws when threads or descriptors are exhausted.
         static func shared() throws(SystemError) -> ClientLoop {
             try running.withLock { running throws(SystemError) in
                 if let running { return running }
