@@ -116,7 +116,7 @@ extension FanfareError {
         )
     }
 
-    /// Whether a broker's status means that it is overloaded: a later attempt may succeed.
+    /// Whether a broker's status means that it is overloaded, so that a later attempt may succeed; `false` without one.
     static func isOverload(_ status: Int?) -> Bool {
         status.map { $0 == 429 || $0 >= 500 } ?? false
     }

@@ -2,7 +2,7 @@ import PusherProtocol
 
 /// The key of an encrypted channel, and the events that wait for a new key.
 struct ChannelDecryption {
-    /// The most events that may wait.
+    /// The most events that may wait, and the most bytes of their data.
     static let heldCountMax = 1024
     static let heldBytesMax = 1 << 20
     /// The shortest time between two requests for a new key, so that events with foreign keys do not delay the others.

@@ -141,8 +141,7 @@ extension ClientSession {
 
     // MARK: Stored positions
 
-    /// Returns the state that a new subscription begins with: at the app's position, at the stored one, or at the
-    /// present.
+    /// Returns the state for the app's position or the stored one; `nil` for the present without a rewind.
     func start(of channel: String, from origin: ChannelTracking?) -> ChannelTracking? {
         if let origin, origin.position != nil { return origin }
         return storedTracking(of: channel) ?? origin

@@ -55,7 +55,7 @@ extension LiveText {
         case .entry(let entry):
             let count = utf16Count
             notify(session.receive(entry), before: count)
-            // If the answer to a batch was lost, the batch has been accepted.
+            // Nothing is unsent any more: a batch whose answer was lost has been accepted.
             if session.unsent.isEmpty { failures.sending = nil }
             if session.fetch != nil { fetching.wake() }
         }
