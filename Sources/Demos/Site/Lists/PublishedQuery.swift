@@ -86,7 +86,7 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
         return ListSnapshot(revision: revisions.revision, rows: result.rows)
     }
 
-    /// Waits for a change of the database, and returns the list's revision with it; the last revision if the query fails.
+    /// Waits for a change of the database, and returns the list's revision with it; the last one if the query fails.
     package func revision(with version: Int64) async -> Int64 {
         await waitForVersion(version)
         return state.withLock { $0.revisions.revision }
