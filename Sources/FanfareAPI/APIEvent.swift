@@ -12,15 +12,15 @@ public struct APIEvent: Equatable, Sendable {
     public var channel: String
     /// The data as subscribers receive it.
     public var text: String
-    /// The socket ID of a connection to exclude.
+    /// The socket ID of a connection that must not receive the event.
     public var except: String?
     /// The attributes of the channel to return.
     public var info: Set<ChannelAttribute>
-    /// The idempotency key, at most 128 characters; `nil` for a new one with each call.
+    /// The idempotency key, at most 128 characters; `nil` for a new key with each call.
     public var key: String?
-    /// Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
+    /// Whether only current subscribers receive the event: the broker does not keep, number or cache it.
     public var isEphemeral: Bool
-    /// Whether the broker answers only when the event is on the disk, also for a loss of power.
+    /// Whether the broker answers only after the event is on disk, safe from a power failure.
     public var isDurable: Bool
 
     /// Creates an event with text as its data.
@@ -29,11 +29,11 @@ public struct APIEvent: Equatable, Sendable {
     ///   - name: The event's name, at most 200 characters.
     ///   - channel: The channel's name.
     ///   - text: The data exactly as subscribers receive it, at most 10,240 bytes unless the broker allows more.
-    ///   - except: The socket ID of a connection to exclude.
+    ///   - except: The socket ID of a connection that must not receive the event.
     ///   - info: The attributes of the channel to return.
-    ///   - key: The idempotency key; `nil` for a new one with each call.
-    ///   - ephemeral: Whether the event is for present subscribers alone.
-    ///   - durable: Whether the broker answers only when the event is on the disk.
+    ///   - key: The idempotency key, at most 128 characters; `nil` for a new key with each call.
+    ///   - ephemeral: Whether only current subscribers receive the event; see ``isEphemeral``.
+    ///   - durable: Whether the broker answers only after the event is on disk; see ``isDurable``.
     public init(
         _ name: String,
         on channel: String,
@@ -60,11 +60,11 @@ public struct APIEvent: Equatable, Sendable {
     ///   - name: The event's name, at most 200 characters.
     ///   - channel: The channel's name.
     ///   - data: The value; its JSON may have up to 10,240 bytes unless the broker allows more.
-    ///   - except: The socket ID of a connection to exclude.
+    ///   - except: The socket ID of a connection that must not receive the event.
     ///   - info: The attributes of the channel to return.
-    ///   - key: The idempotency key; `nil` for a new one with each call.
-    ///   - ephemeral: Whether the event is for present subscribers alone.
-    ///   - durable: Whether the broker answers only when the event is on the disk.
+    ///   - key: The idempotency key, at most 128 characters; `nil` for a new key with each call.
+    ///   - ephemeral: Whether only current subscribers receive the event; see ``isEphemeral``.
+    ///   - durable: Whether the broker answers only after the event is on disk; see ``isDurable``.
     /// - Throws: `.encoding` when the value cannot be encoded.
     public init(
         _ name: String,
@@ -97,7 +97,7 @@ public struct APIEvent: Equatable, Sendable {
         }
     }
 
-    /// The members beside name and data.
+    /// The options: all members except name, channel and data.
     var options: EventOptions {
         EventOptions(
             except: except,

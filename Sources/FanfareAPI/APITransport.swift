@@ -1,13 +1,13 @@
 /// Sends the requests of a ``BrokerAPI`` to its broker.
 ///
-/// The default uses the package's own sockets on Linux and `URLSession` on Apple platforms; tests can use a scripted
-/// one.
+/// The default transport uses the package's own sockets on Linux and `URLSession` on Apple platforms. Tests can use a
+/// scripted one.
 public protocol APITransport: Sendable {
     /// Sends one request and waits for the whole response.
     ///
     /// - Parameter request: The request.
     /// - Returns: The final response, with any status.
-    /// - Throws: The reason there is no response, including cancellation of the task.
+    /// - Throws: The reason there is no response; also when the task is cancelled.
     func send(_ request: APIRequest) async throws(FanfareAPIError) -> APIResponse
 }
 
@@ -17,7 +17,7 @@ public struct APIRequest: Equatable, Sendable {
     public var method: String
     /// The path and query, percent-encoded.
     public var target: String
-    /// The content: JSON, or empty.
+    /// The content: JSON or empty.
     public var body: [UInt8]
     /// The time limit of the whole exchange, including the connection.
     public var timeout: Duration

@@ -12,11 +12,11 @@ import PusherProtocol
 ///         appID: "1", key: "app-key", secret: "app-secret", url: "http://127.0.0.1:6001")
 ///     try await api.trigger("addUser", on: "userslist", data: User(name: "Ann"))
 ///
-/// Create one instance for a program: it may be used from any task, and keeps its connections open between calls.
+/// Create one instance per program. Any task may use it, and it keeps its connections open between calls.
 ///
-/// A failed call is retried where that is safe (``Settings/retries``): events carry idempotency keys, so the broker
-/// publishes an event that arrives twice once. ``FanfareAPIError/mayHaveArrived`` of the thrown error is true if the event
-/// may have been published; repeat it under the same key, within the broker's `idempotency_age`.
+/// A failed call is retried where that is safe (``Settings/retries``): events have idempotency keys, so the broker
+/// publishes an event once even if it arrives twice. If ``FanfareAPIError/mayHaveArrived`` of the thrown error is true,
+/// the event may have been published. Repeat it with the same key, within the broker's `idempotency_age`.
 public final class BrokerAPI: Sendable {
     /// The time limit, retries, trust and encryption of calls.
     public struct Settings: Sendable {
@@ -24,13 +24,13 @@ public final class BrokerAPI: Sendable {
         public var timeout: Duration = .seconds(10)
         /// The retries of failed calls.
         public var retries = Retries()
-        /// Whether events carry idempotency keys, so that a call that may have arrived is repeated and published once.
+        /// Whether events have idempotency keys, so that repeating a call does not publish its events twice.
         ///
-        /// Set it to `false` for a broker other than Fanfare, which may publish an event again.
+        /// Set it to `false` for a broker other than Fanfare, which may publish a repeated event again.
         public var sendsKeys = true
         /// The longest content of a response, in bytes; a list of channels grows with their number.
         public var answerLengthMax = 4 << 20
-        /// The certificates to trust, with `https`.
+        /// The certificates to trust for `https`.
         public var trust: Trust = .system
         /// Encrypts the events of encrypted channels; `nil` for a backend that uses none.
         public var sealer: (any EventSealer)?
@@ -46,7 +46,7 @@ public final class BrokerAPI: Sendable {
     let secret: AppSecret
     let settings: Settings
     private let transport: any APITransport
-    /// Returns seconds since 1970; a signature is valid for ten minutes.
+    /// Returns seconds since 1970, for signatures, which are valid for ten minutes.
     let clock: @Sendable () -> Int64
 
     /// Creates a client for one app; the first call connects.
@@ -54,7 +54,7 @@ public final class BrokerAPI: Sendable {
     /// - Parameters:
     ///   - appID: The app's ID, not its key.
     ///   - key: The app's public key.
-    ///   - secret: The app's secret, for signatures; it is never sent.
+    ///   - secret: The app's secret, for signatures; the client never sends it.
     ///   - url: The broker's address, such as `http://127.0.0.1:6001` or `https://push.example.com/prefix`.
     ///   - settings: The settings.
     /// - Throws: `.invalidURL`, `.invalidArgument`, or `.unreachable` when the trusted certificates cannot be read.
@@ -85,7 +85,7 @@ public final class BrokerAPI: Sendable {
     ///   - transport: The transport.
     ///   - settings: The settings; `trust` is ignored.
     ///   - clock: Returns seconds since 1970; `nil` for the system's clock.
-    /// - Throws: `.invalidArgument` when id, key or secret is empty.
+    /// - Throws: `.invalidArgument` when ID, key or secret is empty.
     public init(
         appID: String,
         key: String,
@@ -114,7 +114,7 @@ public final class BrokerAPI: Sendable {
     ///   - body: The content.
     ///   - retry: The effect of a request that arrives twice.
     /// - Returns: The content of the response.
-    /// - Throws: `.refused` for any other status than 200, and what the transport throws.
+    /// - Throws: `.refused` for any status other than 200, and the errors of the transport.
     func call(
         _ method: String,
         _ path: String,
@@ -135,10 +135,10 @@ public final class BrokerAPI: Sendable {
                     mayRepeat || !error.mayHaveArrived, .now + pause < end
                 else {
                     guard case .timedOut(_, let mayHaveArrived) = error else { throw error }
-                    // The limit the caller has set covers all attempts, not just the last.
+                    // The caller's limit covers all attempts, not just the last.
                     throw .timedOut(after: settings.timeout, mayHaveArrived: mayHaveArrived)
                 }
-                // Cancelled during the pause: there is no further attempt.
+                // The task was cancelled during the pause: there is no further attempt.
                 guard (try? await Task.sleep(for: pause)) != nil else { throw error }
             }
         }
@@ -195,8 +195,7 @@ public final class BrokerAPI: Sendable {
         return String(decoding: segment, as: UTF8.self)
     }
 
-    /// Returns the first line of an error response: the broker's explanation is one line, a proxy's may be a whole
-    /// page.
+    /// Returns the first line of an error response; the broker's text has one line, a proxy's may be a whole page.
     private static func firstLine(of body: [UInt8]) -> String {
         let line = body.prefix(1024).prefix { $0 != 0x0A && $0 != 0x0D }
         return line.isEmpty ? "(no explanation)" : String(decoding: line, as: UTF8.self)

@@ -7,28 +7,28 @@ import Synchronization
     import Foundation
 #endif
 
-/// Triggers events in order, however long the broker cannot be reached.
+/// Triggers events in order, however long the broker is unreachable.
 ///
-/// An event is stored, then sent under its key until the broker has answered, then removed: it is published at least once,
-/// and exactly once if the answer comes within the broker's `idempotency_age`.
+/// The outbox stores an event, sends it with the same key until the broker answers, then removes it. The event is
+/// published at least once, and exactly once if the answer arrives within the broker's `idempotency_age`.
 ///
 /// ```swift
 /// let outbox = BrokerOutbox(api, store: try SQLiteOutbox(path: "outbox.sqlite"))
 /// try await outbox.trigger("addUser", on: "userslist", data: user)
 /// ```
 ///
-/// An event that the broker refuses for what it is (status 400, 413 or 422) is removed and reported, and those behind it
-/// go on. After any other failure the outbox waits and tries again, with a delay that grows to 30 seconds.
+/// If the broker refuses the event itself (status 400, 413 or 422), the outbox removes and reports it, and continues
+/// with the next. After any other failure it tries again, after a delay that grows to 30 seconds.
 ///
-/// Releasing the outbox ends its work; the events stay in the store.
+/// Releasing the outbox ends its work; unsent events stay in the store.
 public final class BrokerOutbox: Sendable {
-    /// What happened to the events of an outbox, for a log.
+    /// A problem with an outbox's events, for a log.
     public enum Report: Sendable {
-        /// The broker refuses the event, which was removed.
+        /// The broker refused the event, which the outbox has removed.
         case refused(OutboxEvent, FanfareAPIError)
-        /// The event was not sent for this reason; it is sent again after the delay.
+        /// The event was not sent for this reason; the outbox sends it again after the delay.
         case delayed(OutboxEvent, FanfareAPIError, delay: Duration)
-        /// The store cannot be read or written; it is tried again after the delay.
+        /// The store cannot be read or written; the outbox tries again after the delay.
         case storeFailed(any Error, delay: Duration)
     }
 
@@ -38,12 +38,12 @@ public final class BrokerOutbox: Sendable {
     private let wakeUp: AsyncStream<Void>.Continuation
     private let sending: Task<Void, Never>
 
-    /// Creates an outbox, which sends the events of its store at once.
+    /// Creates an outbox, which starts to send the events of its store.
     ///
     /// - Parameters:
     ///   - api: The broker's API.
     ///   - store: The store of the events; by default in memory.
-    ///   - report: Called for each event that was refused or delayed.
+    ///   - report: Called for each refused or delayed event and for each failure of the store.
     public convenience init(
         _ api: BrokerAPI,
         store: any OutboxStore = MemoryOutbox(),
@@ -98,14 +98,14 @@ public final class BrokerOutbox: Sendable {
 
     deinit { sending.cancel() }
 
-    /// Stores an event, to be sent behind all earlier ones.
+    /// Stores an event, to be sent after all earlier ones.
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
     ///   - channel: The channel's name.
     ///   - data: The value; its JSON may have up to 10,240 bytes unless the broker allows more.
-    /// - Returns: The event, which is stored; ``PendingTrigger/delivery()`` waits until the broker has accepted it.
-    /// - Throws: A ``FanfareAPIError``, or the store's error. The event is not stored then.
+    /// - Returns: The stored event; ``PendingTrigger/delivery()`` waits until the broker has accepted it.
+    /// - Throws: A ``FanfareAPIError``, or the store's error; the event is then not stored.
     @discardableResult
     public func trigger(
         _ event: String,
@@ -115,14 +115,14 @@ public final class BrokerOutbox: Sendable {
         try await add(self.event(event, on: channel, text: try APIEvent.json(data)))
     }
 
-    /// Stores an event with text as its data, to be sent behind all earlier ones.
+    /// Stores an event with text as its data, to be sent after all earlier ones.
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
     ///   - channel: The channel's name.
     ///   - text: The data exactly as subscribers receive it; encrypted for an encrypted channel.
-    /// - Returns: The event, which is stored; ``PendingTrigger/delivery()`` waits until the broker has accepted it.
-    /// - Throws: A ``FanfareAPIError``, or the store's error. The event is not stored then.
+    /// - Returns: The stored event; ``PendingTrigger/delivery()`` waits until the broker has accepted it.
+    /// - Throws: A ``FanfareAPIError``, or the store's error; the event is then not stored.
     @discardableResult
     public func trigger(
         _ event: String,
@@ -132,7 +132,7 @@ public final class BrokerOutbox: Sendable {
         try await add(self.event(event, on: channel, text: text))
     }
 
-    /// Returns an event under a new key, to be appended to the store in a transaction of the app.
+    /// Returns an event with a new key, for the app to append to the store in its own transaction.
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
@@ -149,7 +149,7 @@ public final class BrokerOutbox: Sendable {
             key: UUID().uuidString.lowercased(),
             name: event,
             channel: channel,
-            // Encrypted once: with another nonce it would be another event under the same key.
+            // Encrypted once: a new nonce would make it another event with the same key.
             data: try prepare(text, channel)
         )
     }
@@ -166,7 +166,7 @@ public final class BrokerOutbox: Sendable {
         return trigger
     }
 
-    /// Sends the stored events, then ends; events that are left stay in the store.
+    /// Sends the stored events, then ends; events that remain stay in the store.
     ///
     /// - Parameter limit: The time limit.
     public func close(within limit: Duration = .seconds(5)) async {

@@ -27,15 +27,15 @@ public struct BrokerAddress: Hashable, Sendable {
 
 /// The default transport of a ``BrokerAPI``, over HTTP.
 ///
-/// Connections are kept open between requests and closed when idle.
+/// It keeps connections open between requests and closes idle ones.
 public final class BrokerTransport: APITransport {
     private let transport: any HTTPTransport
 
-    /// Creates a transport; connections are opened when needed.
+    /// Creates a transport; it opens connections when needed.
     ///
     /// - Parameters:
     ///   - address: The broker.
-    ///   - trust: The certificates to trust, with `https`.
+    ///   - trust: The certificates to trust for `https`.
     /// - Throws: `.unreachable` when threads or descriptors are exhausted, or certificates cannot be read.
     public init(
         to address: BrokerAddress,
@@ -77,7 +77,7 @@ public final class BrokerTransport: APITransport {
     public typealias SocketTransport = BrokerTransport
 
     extension BrokerTransport {
-        /// The most connections open at a time.
+        /// The most connections open at the same time.
         public static var connectionCountMax: Int { ConnectionSettings().connectionCountMax }
         /// The time after which an idle connection is closed.
         public static var idleTimeout: Duration { ConnectionSettings().idleTimeout }
@@ -87,11 +87,11 @@ public final class BrokerTransport: APITransport {
 extension BrokerAPI.Settings {
     /// The broker's certificates that a client accepts.
     public enum Trust: Sendable, Hashable {
-        /// Certificates for the host's name, signed by an authority the system trusts.
+        /// Certificates for the host's name, signed by an authority that the system trusts.
         case system
-        /// Certificates for the host's name, signed by or equal to one in this PEM file.
+        /// Certificates for the host's name, signed by, or equal to, one in this PEM file.
         case file(String)
-        /// As `file`, with the file's text.
+        /// The same as `file`, with the file's text.
         case pem([UInt8])
         /// Any certificate: the connection is encrypted, but the broker is not authenticated. For development only.
         case insecure

@@ -30,7 +30,7 @@ public struct ChannelGrant: Hashable, Sendable {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Returns the response to a request for several channels; channels left out are refused.
+    /// Returns the response to a request for several channels; channels without a grant are refused.
     ///
     /// - Parameter grants: The grants by channel.
     /// - Returns: The content of the response.

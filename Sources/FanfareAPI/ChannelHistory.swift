@@ -4,20 +4,21 @@
     public import Foundation
 #endif
 
-/// A page of a channel's kept messages; see ``BrokerAPI/history(of:after:before:since:until:order:limit:stream:)``.
+/// A page of a channel's kept messages.
 ///
-/// The broker keeps the last messages of channels in use: as many, and for as long, as its `recovery` settings say.
+/// ``BrokerAPI/history(of:after:before:since:until:order:limit:stream:)`` returns it. The broker keeps the last
+/// messages of channels in use; its `recovery` settings determine how many and how long.
 public struct ChannelHistory: Equatable, Sendable {
     /// The order of the messages.
     public enum Order: String, Sendable {
         case oldest, newest
     }
 
-    /// A message.
+    /// A kept message.
     public struct Message: Equatable, Sendable {
         /// Its number in the stream.
         public var serial: UInt64
-        /// The time of its publication, with milliseconds.
+        /// The time of its publication, with millisecond precision.
         public var time: Date
         /// The event's name.
         public var event: String
@@ -35,7 +36,7 @@ public struct ChannelHistory: Equatable, Sendable {
     public var messages: [Message]
     /// Whether messages within the requested range are no longer kept.
     public var isTruncated: Bool
-    /// The serial to go on after, or before with ``Order/newest``; `nil` on the last page.
+    /// The value for `after` on the next page, or for `before` with ``Order/newest``; `nil` on the last page.
     public var next: UInt64?
 }
 
@@ -77,7 +78,7 @@ extension ChannelHistory: Decodable {
 extension BrokerAPI {
     /// Returns a page of a channel's kept messages.
     ///
-    /// Read all of them page by page:
+    /// Read all messages page by page:
     ///
     /// ```swift
     /// var serial: UInt64? = 0
@@ -88,19 +89,19 @@ extension BrokerAPI {
     /// }
     /// ```
     ///
-    /// Fanfare's extension of the Pusher HTTP API: other servers answer with status 404.
+    /// An extension of the Pusher HTTP API by Fanfare: other servers answer with status 404.
     ///
     /// - Parameters:
     ///   - channel: The channel's name.
-    ///   - after: The serial behind which to begin.
+    ///   - after: The serial after which to begin.
     ///   - before: The serial before which to end.
     ///   - since: The earliest time of a message.
     ///   - until: The latest time of a message.
-    ///   - order: Which messages come first.
+    ///   - order: Whether the oldest or the newest messages come first.
     ///   - limit: The most messages to return, at most 1,000; a page has at most 1 MiB.
-    ///   - stream: The stream of the serials: if the channel has another one now, the call throws `.refused` with status
-    ///     410, since messages were lost between the two.
-    /// - Returns: The page, with the serial to go on from.
+    ///   - stream: The stream of the serials. If the channel now has another one, messages were lost in between, and
+    ///     the call throws `.refused` with status 410.
+    /// - Returns: The page, with the serial from which to continue.
     /// - Throws: A ``FanfareAPIError``; `.refused` with status 400 when the broker keeps no messages for the app.
     public func history(
         of channel: String,
@@ -130,14 +131,14 @@ extension BrokerAPI {
         return try APIListResponse.decode(ChannelHistory.self, from: response)
     }
 
-    /// Drops the messages that the broker keeps for a channel, and its cached event.
+    /// Deletes the messages that the broker keeps for a channel, and its cached event.
     ///
-    /// The channel goes on in another stream. Clients that are subscribed, or come back, are told of a gap.
+    /// The channel continues in a new stream. Subscribed and reconnecting clients are notified of a gap.
     ///
-    /// Fanfare's extension of the Pusher HTTP API: other servers answer with status 404.
+    /// An extension of the Pusher HTTP API by Fanfare: other servers answer with status 404.
     ///
     /// - Parameter channel: The channel's name.
-    /// - Returns: The position of the stream that begins.
+    /// - Returns: The position at the start of the new stream.
     /// - Throws: A ``FanfareAPIError``; `.refused` with status 400 when the broker keeps no messages for the app.
     @discardableResult
     public func purgeHistory(
@@ -147,7 +148,7 @@ extension BrokerAPI {
         let response = try await call(
             "DELETE",
             "channels/\(BrokerAPI.segment(channel))/history",
-            // Twice, it would drop what was published in between.
+            // A second purge would delete messages published since the first.
             retry: .mayDuplicate
         )
         return try APIListResponse.decode(PurgedHistory.self, from: response).position

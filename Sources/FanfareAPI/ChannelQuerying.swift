@@ -2,7 +2,7 @@ extension BrokerAPI {
     /// Lists the occupied channels.
     ///
     /// - Parameters:
-    ///   - prefix: The prefix of their names; empty for all.
+    ///   - prefix: The prefix of the channels' names; empty for all.
     ///   - info: The attributes to return; ``ChannelAttribute/userCount`` requires a prefix that begins with
     ///     `presence-`.
     /// - Returns: The requested attributes by channel.
@@ -16,7 +16,7 @@ extension BrokerAPI {
 
     /// Lists one page of the occupied channels, in the order of their names.
     ///
-    /// Read long lists page by page:
+    /// Read a long list page by page:
     ///
     /// ```swift
     /// var cursor: String?
@@ -27,10 +27,10 @@ extension BrokerAPI {
     /// } while cursor != nil
     /// ```
     ///
-    /// Fanfare's extension of the Pusher HTTP API: other servers return the whole list.
+    /// An extension of the Pusher HTTP API by Fanfare: other servers return the whole list.
     ///
     /// - Parameters:
-    ///   - prefix: The prefix of their names; empty for all.
+    ///   - prefix: The prefix of the channels' names; empty for all.
     ///   - info: The attributes to return; ``ChannelAttribute/userCount`` requires a prefix that begins with
     ///     `presence-`.
     ///   - limit: The most channels to return.
@@ -75,7 +75,7 @@ extension BrokerAPI {
     ///
     /// - Parameters:
     ///   - name: The channel's name.
-    ///   - info: The attributes to return, of those this kind of channel has.
+    ///   - info: The attributes to return; this kind of channel must have them.
     /// - Returns: The channel's state.
     /// - Throws: A ``FanfareAPIError``.
     public func channel(

@@ -15,7 +15,7 @@ public enum ChannelAttribute: String, CaseIterable, Hashable, Sendable {
     /// The position of the channel's last message, or of the triggered event; not in lists of channels.
     case position
 
-    /// Returns the attributes as in a query, always in the same order.
+    /// Returns the attributes in the form of a query, always in the same order.
     static func list(_ attributes: Set<ChannelAttribute>) -> String {
         attributes.map(\.rawValue).sorted().joined(separator: ",")
     }
@@ -27,18 +27,18 @@ public struct ChannelState: Equatable, Sendable, Decodable {
     public struct CachedEvent: Equatable, Sendable, Decodable {
         /// The data as it was published.
         public var data: String
-        /// The time it is cached, in seconds.
+        /// The time for which the event stays cached, in seconds.
         public var ttl: Int
     }
 
-    /// The place of a message in the channel's stream.
+    /// The position of a message in the channel's stream.
     public struct Position: Hashable, Sendable, Codable {
-        /// The ID of the stream; another one means that messages were lost between the two.
+        /// The ID of the stream; a different ID means that messages were lost in between.
         public var stream: String
         /// The number of the message, from 1; 0 before the first.
         public var serial: UInt64
 
-        /// Creates a position, for example one that was stored.
+        /// Creates a position, for example from stored values.
         public init(stream: String, serial: UInt64) {
             self.stream = stream
             self.serial = serial
@@ -51,9 +51,9 @@ public struct ChannelState: Equatable, Sendable, Decodable {
     public var userCount: Int?
     /// The number of subscribed connections.
     public var subscriptionCount: Int?
-    /// The last event of a cache channel; `nil` also when there is none.
+    /// The last event of a cache channel; also `nil` when there is none.
     public var cache: CachedEvent?
-    /// The position of the last message, or of the triggered event; `nil` also when the broker keeps no messages.
+    /// The position of the last message, or of the triggered event; also `nil` when the broker keeps no messages.
     public var position: Position?
 
     private enum CodingKeys: String, CodingKey {
@@ -82,7 +82,7 @@ public struct ChannelPage: Equatable, Sendable {
     public var nextCursor: String?
 }
 
-/// The responses with several channels, events or users; members that were not requested are absent.
+/// The responses with several channels, events or users; members that were not requested are missing.
 struct APIListResponse: Decodable {
     struct User: Decodable { var id: String }
 

@@ -16,12 +16,12 @@ struct EventOptions {
     var isEphemeral = false
     var isDurable = false
 
-    /// Writes the members shared by a single trigger and an event of a batch.
+    /// Writes the members that a single trigger and an event of a batch have in common.
     ///
     /// - Parameters:
     ///   - name: The event's name.
-    ///   - text: The data, encrypted if it has to be.
-    ///   - hasKey: Whether the event has an idempotency key, which all attempts have in common.
+    ///   - text: The data, encrypted if the channel requires it.
+    ///   - hasKey: Whether to write an idempotency key, which all attempts share.
     ///   - json: The object to write to.
     func write(name: String, text: String, hasKey: Bool, to json: inout JSONWriter) {
         json.name("name")

@@ -21,17 +21,17 @@ public protocol EventSealer: Sendable {
 }
 
 extension BrokerAPI {
-    /// Returns the data to send to a channel: encrypted for an encrypted channel.
+    /// Returns the data to send to a channel; encrypts it for an encrypted channel.
     ///
-    /// Without a sealer, data that the app has encrypted itself is accepted; plain text is refused.
+    /// Without a sealer, data that the app itself has encrypted is accepted, and plain text is refused.
     func outgoing(_ text: String, on channel: String) throws(FanfareAPIError) -> String {
         guard Self.isEncrypted(channel) else { return text }
         if settings.sealer == nil, Self.isSealed(text) { return text }
         return try sealer(for: channel).seal(text, on: channel)
     }
 
-    /// Returns the data to send to several channels; an encrypted channel must be the only one, since it has its own
-    /// key.
+    /// Returns the data to send to several channels; each encrypted channel has its own key, so it must be the only
+    /// one.
     func outgoing(_ text: String, on channels: [String]) throws(FanfareAPIError) -> String {
         guard let channel = channels.first(where: Self.isEncrypted) else { return text }
         guard channels.count == 1 else {

@@ -1,6 +1,6 @@
 /// An error of a call of the HTTP API.
 ///
-/// Its description says what to do about it.
+/// Its description states what to do.
 public enum FanfareAPIError: Error, Equatable, Sendable {
     /// The broker's address is not `http[s]://host[:port][/prefix]`.
     case invalidURL(String)
@@ -10,13 +10,13 @@ public enum FanfareAPIError: Error, Equatable, Sendable {
     case encoding(String)
     /// The connection to the broker failed: name lookup, TCP or TLS. Nothing was sent.
     case unreachable(String)
-    /// No response within the time limit.
+    /// There was no response within the time limit.
     case timedOut(after: Duration, mayHaveArrived: Bool)
     /// The connection ended before the response was complete.
     case connectionLost(String)
     /// The broker refused the request with this HTTP status and explanation.
     case refused(status: Int, message: String)
-    /// The response is not a broker's.
+    /// The response does not come from a broker.
     case unexpectedAnswer(String)
     /// The response is longer than `lengthMax` bytes.
     case answerTooLong(lengthMax: Int)

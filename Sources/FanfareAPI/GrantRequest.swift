@@ -18,7 +18,7 @@ public struct GrantRequest: Hashable, Sendable {
     /// Parses the content of a request: a form, as most clients send, or JSON.
     ///
     /// - Parameter body: The content.
-    /// - Throws: `.invalidArgument`, to be answered with status 400.
+    /// - Throws: `.invalidArgument`; answer with status 400.
     public init(_ body: some Sequence<UInt8>) throws(FanfareAPIError) {
         let bytes = Array(body)
         let first = bytes.first { !" \t\r\n".utf8.contains($0) }

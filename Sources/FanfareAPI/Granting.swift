@@ -1,10 +1,10 @@
 import PusherProtocol
 
-/// Authorises and authenticates clients. Signs locally, without a request to the broker.
+/// Authorises and authenticates clients; signs locally, without a request to the broker.
 extension BrokerAPI {
     /// Authorises a client for a private, presence or encrypted channel.
     ///
-    /// Check first that the user may join the channel.
+    /// First check that the user may join the channel.
     ///
     /// - Parameters:
     ///   - channel: The channel's name.
@@ -26,6 +26,8 @@ extension BrokerAPI {
     }
 
     /// Authorises a client for a private, presence or encrypted channel, with user information for a presence channel.
+    ///
+    /// First check that the user may join the channel.
     ///
     /// - Parameters:
     ///   - channel: The channel's name.
@@ -51,7 +53,8 @@ extension BrokerAPI {
     /// - Parameters:
     ///   - channel: The channel's name.
     ///   - socketID: The `socket_id` from the client's request.
-    ///   - channelData: The text that the client sends and the signature covers, on any kind of channel.
+    ///   - channelData: The text that the client sends with the signature, on any kind of channel; the signature covers
+    ///     it.
     /// - Returns: The response for the client.
     /// - Throws: `.invalidArgument` when the channel name or socket ID is invalid.
     public func authorize(
@@ -167,7 +170,7 @@ extension BrokerAPI {
         return grant
     }
 
-    /// Parses channel name and socket ID: signing unchecked input could produce a valid signature for something else.
+    /// Parses channel name and socket ID; a signature of unchecked input could be valid for something else.
     private static func check(
         _ channel: String,
         _ socketID: String

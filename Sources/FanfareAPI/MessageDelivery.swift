@@ -4,19 +4,19 @@
     public import Foundation
 #endif
 
-/// What became of a message for a client, or for how many; see ``BrokerAPI/delivery(of:on:to:)``.
+/// Whether a message reached a client, or how many clients it reached; see ``BrokerAPI/delivery(of:on:to:)``.
 public struct MessageDelivery: Equatable, Sendable {
-    /// Whose connections are asked about.
+    /// The clients in question.
     public enum Subject: Equatable, Sendable {
-        /// The client with this socket ID, and the connections on which it went on.
+        /// The client with this socket ID, also on its later connections.
         case socket(String)
-        /// The connections of a user that has signed in, or is a member of the presence channel.
+        /// The connections of a user who is signed in or is a member of the presence channel.
         case user(String)
-        /// All clients; the answer has numbers alone.
+        /// All clients; the answer contains only numbers.
         case everyone
     }
 
-    /// What became of a message.
+    /// The outcome of a message for a client.
     public struct Verdict: RawRepresentable, Hashable, Sendable {
         /// The verdict as the broker writes it.
         public let rawValue: String
@@ -24,29 +24,29 @@ public struct MessageDelivery: Equatable, Sendable {
         /// Creates a verdict; brokers may add others.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The client has said that it got the message, or its number.
+        /// The client has confirmed the message or its number.
         public static let confirmed = Verdict(rawValue: "confirmed")
-        /// It was sent behind a cut, as part of a replay.
+        /// The message was sent after a reconnection, as part of a replay.
         public static let replayed = Verdict(rawValue: "replayed")
-        /// It was sent.
+        /// The message was sent.
         public static let sent = Verdict(rawValue: "sent")
-        /// It excludes the connection, or one that the client had before.
+        /// The message excludes the connection, or an earlier connection of the client.
         public static let leftOut = Verdict(rawValue: "left_out")
-        /// It was dropped with the queue of a client that read too slowly.
+        /// The message was dropped with the queue of a client that read too slowly.
         public static let dropped = Verdict(rawValue: "dropped")
-        /// The client was told of a gap.
+        /// The client was notified of a gap.
         public static let gapTold = Verdict(rawValue: "gap_told")
-        /// It came behind the end of the subscription.
+        /// The message was published after the subscription ended.
         public static let afterLeaving = Verdict(rawValue: "after_leaving")
-        /// It came ahead of the subscription.
+        /// The message was published before the subscription began.
         public static let beforeJoining = Verdict(rawValue: "before_joining")
-        /// It is no longer kept, so that nobody can know.
+        /// The message is no longer kept, so the outcome is unknown.
         public static let notKept = Verdict(rawValue: "not_kept")
         /// The connection has not subscribed to the channel.
         public static let notSubscribed = Verdict(rawValue: "not_subscribed")
         /// The channel has not reached the number.
         public static let neverPublished = Verdict(rawValue: "never_published")
-        /// No record of the connection is kept.
+        /// The broker has no record of the connection.
         public static let unknownConnection = Verdict(rawValue: "unknown_connection")
     }
 
@@ -56,29 +56,29 @@ public struct MessageDelivery: Equatable, Sendable {
         public var serial: UInt64
         /// The number of the channel's last message.
         public var last: UInt64
-        /// Whether it is kept.
+        /// Whether the broker still keeps it.
         public var isKept: Bool
-        /// When it was published; `nil` if it is no longer kept.
+        /// The time of publication; `nil` if it is no longer kept.
         public var published: Date?
-        /// The socket ID that it excludes.
+        /// The socket ID that it excludes, if any.
         public var excluded: String?
     }
 
-    /// What became of the message for one connection.
+    /// The outcome of the message for one connection.
     public struct Connection: Equatable, Sendable {
         /// The socket ID.
         public var socketID: String
         /// The verdict.
         public var verdict: Verdict
-        /// The name and version of the client's library, as it gives them.
+        /// The name and version of the client's library, as the client reported them.
         public var client: String?
-        /// The user.
+        /// The user's ID.
         public var userID: String?
-        /// When it was closed; `nil` while it is open.
+        /// The time of the close; `nil` while the connection is open.
         public var closed: Date?
-        /// The code with which the broker has closed it.
+        /// The close code of the broker.
         public var code: Int?
-        /// Whether the client has closed it.
+        /// Whether the client closed the connection.
         public var isClosedByClient: Bool
         /// The subscription that proves the verdict.
         public var subscription: Subscription?
@@ -86,37 +86,37 @@ public struct MessageDelivery: Equatable, Sendable {
 
     /// The serials and times that prove a verdict.
     public struct Subscription: Equatable, Sendable {
-        /// When it began.
+        /// The start of the subscription.
         public var began: Date
-        /// When it ended; `nil` while it lasts.
+        /// The end of the subscription; `nil` while it lasts.
         public var ended: Date?
-        /// The serial from which the client has resumed.
+        /// The serial from which the client resumed.
         public var resumedFrom: UInt64?
-        /// The serial behind which the client was given messages; `nil` if it does not track its position.
+        /// The serial after which the client received messages; `nil` if it does not track its position.
         public var start: UInt64?
-        /// The serial behind which live messages begin; up to it they were replayed.
+        /// The serial after which live messages begin; messages up to it were replayed.
         public var live: UInt64?
-        /// The last serial that was handed to the connection.
+        /// The last serial that was passed to the connection.
         public var end: UInt64?
         /// The first serial that was dropped with the connection's queue.
         public var droppedFrom: UInt64?
-        /// The serial up to which the client has confirmed what it got.
+        /// The serial up to which the client has confirmed its messages.
         public var confirmed: UInt64?
-        /// When it has.
+        /// The time of that confirmation.
         public var confirmedAt: Date?
-        /// Why the client was told of a gap.
+        /// The reason for which the client was notified of a gap.
         public var gap: String?
-        /// The client's former connection.
+        /// The socket ID of the client's previous connection.
         public var predecessor: String?
-        /// The connection on which the client went on.
+        /// The socket ID of the client's next connection.
         public var successor: String?
     }
 
     /// The message; `nil` if no message of the channel has a number.
     public var message: Message?
-    /// The verdict over all connections; `nil` for ``Subject/everyone``.
+    /// The verdict for all connections together; `nil` for ``Subject/everyone``.
     public var verdict: Verdict?
-    /// The connections, in the order of their beginnings; at most 100 of a user.
+    /// The connections, oldest first; at most 100 of a user.
     public var connections: [Connection]
     /// The number of clients with each verdict, for ``Subject/everyone``.
     public var counts: [Verdict: Int]
@@ -217,17 +217,17 @@ extension MessageDelivery.Subscription: Decodable {
 }
 
 extension BrokerAPI {
-    /// Returns what became of a message: why a client did not get it, or how many got it.
+    /// Returns whether a message reached a client, and why not, or how many clients it reached.
     ///
-    /// The broker records the connections that track their positions, the last 10,000 also behind their end; its
-    /// `recovery.connection_records` settings say more.
+    /// The broker records connections that track their positions, and keeps the records of the last 10,000 closed ones;
+    /// its settings `recovery.connection_records` and `recovery.connection_records_max` change that.
     ///
-    /// Fanfare's extension of the Pusher HTTP API: other servers answer with status 404.
+    /// An extension of the Pusher HTTP API by Fanfare: other servers answer with status 404.
     ///
     /// - Parameters:
     ///   - serial: The number of the message.
     ///   - channel: The channel's name.
-    ///   - subject: Whose connections to look at.
+    ///   - subject: The clients in question.
     /// - Returns: The verdict, with the serials that prove it.
     /// - Throws: A ``FanfareAPIError``.
     public func delivery(

@@ -4,7 +4,7 @@ import FanfareOutbox
 struct OutboxSender: Sendable {
     /// The most events read from the store at a time.
     private static let countMax = 32
-    /// The delay after a first failure, which doubles with each further one, and its maximum.
+    /// The delay after the first failure, which doubles with each further one, and its maximum.
     private static let (delayMin, delayMax) = (Duration.milliseconds(200), Duration.seconds(30))
 
     let store: any OutboxStore
@@ -13,9 +13,7 @@ struct OutboxSender: Sendable {
     let report: @Sendable (BrokerOutbox.Report) -> Void
     let pending: PendingTriggers
 
-    /// Sends events until the store is empty.
-    ///
-    /// - Returns: `false` when the task was cancelled.
+    /// Sends events until the store is empty; returns `false` when the task was cancelled.
     func sendAll() async -> Bool {
         while let events = await reading({ try await store.first(Self.countMax) }) {
             if events.isEmpty { return true }
@@ -73,9 +71,9 @@ struct OutboxSender: Sendable {
 }
 
 extension FanfareAPIError {
-    /// Whether the broker refuses the event for what it is, so that it would refuse it again.
+    /// Whether the broker refuses the event itself, so that it would refuse it again.
     ///
-    /// Other refusals are about the app, its limits or the broker's address, and end when that is mended.
+    /// Other refusals concern the app, its limits or the broker's address; the event can be sent once they are fixed.
     fileprivate var isAboutTheEvent: Bool {
         switch self {
         case .refused(let status, _): [400, 413, 422].contains(status)

@@ -17,8 +17,8 @@ public final class PendingTrigger: Sendable {
 
     /// Waits until the broker has accepted the event.
     ///
-    /// - Throws: The ``FanfareAPIError`` with which the broker refused it; `CancellationError` when the task is cancelled,
-    ///   and the event stays.
+    /// - Throws: The ``FanfareAPIError`` with which the broker refused the event; `CancellationError` when the task is
+    ///   cancelled, which does not affect the event.
     public func delivery() async throws {
         let number = state.withLock { state in
             state.lastNumber += 1

@@ -2,17 +2,16 @@ extension BrokerAPI.Settings {
     /// The retries of failed calls.
     ///
     /// A call that did not reach the broker, or was refused with status 429, is always retried. A call that may have
-    /// reached it is retried only if it is idempotent: queries, closing a user's connections, and events with keys
-    /// (``BrokerAPI/Settings/sendsKeys``). All attempts together take no longer than
-    /// ``BrokerAPI/Settings/timeout``.
+    /// reached the broker is retried only if it is idempotent: queries, closing a user's connections, and events with
+    /// keys (``BrokerAPI/Settings/sendsKeys``). ``BrokerAPI/Settings/timeout`` limits all attempts together.
     public struct Retries: Equatable, Sendable {
         /// The most attempts of one call, including the first.
         public var attemptCountMax: Int
         /// The window of the random pause before the second attempt; it doubles for each further attempt.
         public var pause: Duration
-        /// Whether events without keys that may have arrived are triggered again, and so may be delivered twice.
+        /// Whether events without keys that may have arrived are triggered again, so that they may be delivered twice.
         ///
-        /// For events that contain a state, not a change.
+        /// Use it for events that contain a state, not a change.
         public var repeatsTriggers: Bool
 
         /// Creates retries; by default three attempts.
@@ -37,7 +36,7 @@ extension BrokerAPI.Settings {
 
         /// Returns the pause after a number of failures: a random part of a window that doubles.
         func pause(afterFailures failures: Int) -> Duration {
-            // One second is enough for a broker to restart, and shorter than practical timeouts.
+            // One second is enough for a broker to restart, and is shorter than practical timeouts.
             let window = min(pause * (1 << min(failures - 1, 10)), .seconds(1))
             return window * Double.random(in: 0.5...1)
         }

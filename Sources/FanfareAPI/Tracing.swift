@@ -1,6 +1,6 @@
-/// What happens in an app, for `fanfare trace`.
+/// The requests of `fanfare trace`: the broker records what happens in an app.
 extension BrokerAPI {
-    /// What a trace selects; what is `nil` selects all.
+    /// The selection of a trace; `nil` selects all.
     package struct TraceSelection: Sendable {
         /// The channel's name.
         package var channel: String?
@@ -11,16 +11,16 @@ extension BrokerAPI {
         /// The client's socket ID.
         package var socketID: String?
 
-        /// Selects everything.
+        /// Creates a selection of everything.
         package init() {}
     }
 
     /// Begins a trace, which ends 30 seconds after the last request for its records.
     ///
-    /// Fanfare's extension of the Pusher HTTP API: other servers answer with status 404.
+    /// An extension of the Pusher HTTP API by Fanfare: other servers answer with status 404.
     ///
-    /// - Parameter selection: What to record.
-    /// - Returns: The identifier of the trace.
+    /// - Parameter selection: The records to collect.
+    /// - Returns: The ID of the trace.
     /// - Throws: A ``FanfareAPIError``.
     package func beginTrace(
         _ selection: TraceSelection
@@ -39,20 +39,17 @@ extension BrokerAPI {
         return try APIListResponse.decode(Answer.self, from: response).id
     }
 
-    /// Returns what has happened since the last call.
+    /// Returns the records since the last call.
     ///
-    /// - Parameter id: The trace.
+    /// - Parameter id: The ID of the trace.
     /// - Returns: JSON, `{"records":[…],"omitted":0}`.
     /// - Throws: A ``FanfareAPIError``; with status 404 when the trace has ended.
     package func traceRecords(_ id: String) async throws(FanfareAPIError) -> [UInt8] {
-        // Not repeated: the records of an answer that was lost are gone.
+        // Not repeated: if the answer was lost, the broker has already dropped its records.
         try await call("GET", "traces/\(BrokerAPI.segment(id))", retry: .mayDuplicate)
     }
 
-    /// Ends a trace.
-    ///
-    /// - Parameter id: The trace.
-    /// - Throws: A ``FanfareAPIError``; with status 404 when it has ended already.
+    /// Ends a trace; throws a ``FanfareAPIError``, with status 404 when it has already ended.
     package func endTrace(_ id: String) async throws(FanfareAPIError) {
         _ = try await call("DELETE", "traces/\(BrokerAPI.segment(id))", retry: .idempotent)
     }

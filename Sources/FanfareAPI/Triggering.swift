@@ -8,14 +8,15 @@ extension BrokerAPI {
     ///   - event: The event's name, at most 200 characters.
     ///   - channel: The channel's name; `#server-to-user-ID` reaches a signed-in user.
     ///   - data: The value; its JSON may have up to 10,240 bytes unless the broker allows more.
-    ///   - except: The socket ID of a connection to exclude, such as the client that requested the change.
+    ///   - except: The socket ID of a connection that must not receive the event, such as that of the client that
+    ///     requested the change.
     ///   - info: The attributes of the channel to return.
     ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
-    ///   - position: The position that the channel must have: the event is published only if nothing was published since.
-    ///     Otherwise the call throws `.refused` with status 412.
-    ///   - ephemeral: Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
-    ///   - durable: Whether the broker answers only when the event is on the disk, also for a loss of power; refused with 400
-    ///     on a channel in memory.
+    ///   - position: The position that the channel must have, so that nothing was published since. Otherwise the event
+    ///     is not published and the call throws `.refused` with status 412.
+    ///   - ephemeral: Whether only current subscribers receive the event: the broker does not keep, number or cache it.
+    ///   - durable: Whether the broker answers only after the event is on disk, safe from a power failure; refused with
+    ///     status 400 on a channel in memory.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -47,12 +48,12 @@ extension BrokerAPI {
     ///   - event: The event's name, at most 200 characters.
     ///   - channels: The channels' names, at most 100.
     ///   - data: The value; its JSON may have up to 10,240 bytes unless the broker allows more.
-    ///   - except: The socket ID of a connection to exclude.
+    ///   - except: The socket ID of a connection that must not receive the event.
     ///   - info: The attributes of the channels to return.
     ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
-    ///   - ephemeral: Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
-    ///   - durable: Whether the broker answers only when the event is on the disk, also for a loss of power; refused with 400
-    ///     on a channel in memory.
+    ///   - ephemeral: Whether only current subscribers receive the event: the broker does not keep, number or cache it.
+    ///   - durable: Whether the broker answers only after the event is on disk, safe from a power failure; refused with
+    ///     status 400 on a channel in memory.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -81,15 +82,15 @@ extension BrokerAPI {
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
     ///   - channel: The channel's name.
-    ///   - text: The data exactly as subscribers receive it; encrypted for an encrypted channel.
-    ///   - except: The socket ID of a connection to exclude.
+    ///   - text: The data exactly as subscribers receive it; this method encrypts it for an encrypted channel.
+    ///   - except: The socket ID of a connection that must not receive the event.
     ///   - info: The attributes of the channel to return.
     ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
-    ///   - position: The position that the channel must have: the event is published only if nothing was published since.
-    ///     Otherwise the call throws `.refused` with status 412.
-    ///   - ephemeral: Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
-    ///   - durable: Whether the broker answers only when the event is on the disk, also for a loss of power; refused with 400
-    ///     on a channel in memory.
+    ///   - position: The position that the channel must have, so that nothing was published since. Otherwise the event
+    ///     is not published and the call throws `.refused` with status 412.
+    ///   - ephemeral: Whether only current subscribers receive the event: the broker does not keep, number or cache it.
+    ///   - durable: Whether the broker answers only after the event is on disk, safe from a power failure; refused with
+    ///     status 400 on a channel in memory.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -121,12 +122,12 @@ extension BrokerAPI {
     ///   - event: The event's name, at most 200 characters.
     ///   - channels: The channels' names, at most 100.
     ///   - text: The data exactly as subscribers receive it; encrypted for an encrypted channel.
-    ///   - except: The socket ID of a connection to exclude.
+    ///   - except: The socket ID of a connection that must not receive the event.
     ///   - info: The attributes of the channels to return.
     ///   - key: The idempotency key, at most 128 characters; `nil` for a new one.
-    ///   - ephemeral: Whether the event is for present subscribers alone: neither kept, nor numbered, nor cached.
-    ///   - durable: Whether the broker answers only when the event is on the disk, also for a loss of power; refused with 400
-    ///     on a channel in memory.
+    ///   - ephemeral: Whether only current subscribers receive the event: the broker does not keep, number or cache it.
+    ///   - durable: Whether the broker answers only after the event is on disk, safe from a power failure; refused with
+    ///     status 400 on a channel in memory.
     /// - Returns: The requested attributes by channel; empty without `info`.
     /// - Throws: A ``FanfareAPIError``; see ``FanfareAPIError/mayHaveArrived``.
     @discardableResult
@@ -150,7 +151,7 @@ extension BrokerAPI {
         return try await send(event, on: channels, text: text, options)
     }
 
-    /// Sends an event of an outbox, which is encrypted already if it has to be.
+    /// Sends an event of an outbox; if it must be encrypted, it already is.
     package func send(_ event: OutboxEvent) async throws(FanfareAPIError) {
         let options = EventOptions(key: event.key)
         _ = try await send(event.name, on: [event.channel], prepared: event.data, options)
@@ -186,7 +187,7 @@ extension BrokerAPI {
 
     /// Sends several events in one request.
     ///
-    /// If one is refused, none is sent.
+    /// If the broker refuses one of them, it publishes none.
     ///
     /// - Parameter batch: At most 10 events unless the broker allows more, in the order of delivery.
     /// - Returns: The requested attributes for each event, in the same order; empty when no event has `info`.
@@ -223,6 +224,6 @@ extension BrokerAPI {
         return try APIListResponse.decode(APIListResponse.self, from: response).batch ?? []
     }
 
-    /// With keys, the broker publishes an event that arrives twice once.
+    /// The safety of repeating a trigger: with keys, the broker publishes an event that arrives twice once.
     private var triggerSafety: RetrySafety { settings.sendsKeys ? .idempotent : .mayDuplicate }
 }

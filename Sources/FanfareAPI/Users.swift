@@ -1,8 +1,9 @@
 import PusherProtocol
 
 extension BrokerAPI {
-    /// Sends an event with a value, encoded as JSON, to a user: to all connections that are signed in as the user and
-    /// subscribed to the user's channel.
+    /// Sends an event with a value, encoded as JSON, to a user.
+    ///
+    /// It reaches all connections that are signed in as the user and subscribed to the user's channel.
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
@@ -33,12 +34,10 @@ extension BrokerAPI {
         try await trigger(event, on: BrokerAPI.channel(ofUser: user), text: text)
     }
 
-    /// Closes every connection that is signed in as a user.
+    /// Closes every connection that is signed in as a user; succeeds if there is none.
     ///
-    /// Succeeds if there is none.
-    ///
-    /// The official clients do not reconnect. A connection on a presence channel with that user ID but without a
-    /// sign-in stays open.
+    /// The official clients do not reconnect. A connection that has joined a presence channel with the user ID, without
+    /// a sign-in, stays open.
     ///
     /// - Parameter user: The user's ID.
     /// - Throws: A ``FanfareAPIError``.

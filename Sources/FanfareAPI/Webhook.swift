@@ -1,4 +1,4 @@
-/// A verified webhook: events on an app's channels.
+/// A verified webhook with events on an app's channels.
 public struct Webhook: Hashable, Sendable {
     /// The time of creation, in milliseconds since 1970.
     public let milliseconds: Int64
@@ -8,11 +8,11 @@ public struct Webhook: Hashable, Sendable {
 
 /// An event on a channel.
 public enum WebhookEvent: Hashable, Sendable {
-    /// The channel got its first subscriber.
+    /// The channel has its first subscriber.
     case channelOccupied(channel: String)
     /// The channel has had no subscriber for three seconds.
     case channelVacated(channel: String)
-    /// A user has joined a presence channel with a first connection.
+    /// A user has joined a presence channel with the first connection.
     case memberAdded(channel: String, userID: String)
     /// A user has had no connection on a presence channel for three seconds.
     case memberRemoved(channel: String, userID: String)

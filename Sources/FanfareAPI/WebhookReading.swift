@@ -30,7 +30,7 @@ extension Webhook {
 
     private static func events(_ array: JSONValue, in text: Span<UInt8>) -> [WebhookEvent] {
         var events: [WebhookEvent] = []
-        // The whole text has been validated above, so these scanners cannot fail.
+        // The whole text was validated above, so these scanners cannot fail.
         var scanner = JSONScanner(at: array.range.lowerBound)
         try? scanner.beginArray(in: text)
         while let element = try? scanner.nextElement(in: text) {

@@ -13,19 +13,17 @@ import PusherProtocol
 /// for case .memberAdded(let channel, let userID) in webhook.events { … }
 /// ```
 ///
-/// Answer with any 2xx status once the events are handled: the broker retries for five minutes otherwise. It also
+/// Answer with any 2xx status once the events are handled; otherwise the broker retries for five minutes. It also
 /// retries after a late answer, so handle events idempotently.
 public struct WebhookReceiver: Sendable {
     /// The secrets by key.
     private let secrets: [String: AppSecret]
-    /// The largest age of a webhook, and the largest lead over this machine's clock.
-    ///
-    /// Limits replay attacks.
+    /// The maximum age of a webhook, and the maximum lead over this machine's clock; limits replay attacks.
     public var ageMax: Duration = .seconds(300)
     /// Returns milliseconds since 1970.
     private let clock: @Sendable () -> Int64
 
-    /// Creates a receiver with the secrets of one or several keys, such as an old and a new secret during a rotation.
+    /// Creates a receiver for one or several keys; during a rotation a key may have several secrets.
     ///
     /// - Parameters:
     ///   - secrets: The accepted secrets by key (`X-Pusher-Key`), at least one for each key.
@@ -39,9 +37,9 @@ public struct WebhookReceiver: Sendable {
     ///
     /// - Parameters:
     ///   - body: The content exactly as received.
-    ///   - field: Returns the value of a header field, case-insensitively by name; `nil` if there is none.
+    ///   - field: Returns the value of a header field by its case-insensitive name; `nil` if there is none.
     /// - Returns: The webhook.
-    /// - Throws: The reason it is refused; answer with ``WebhookRefusal/status``.
+    /// - Throws: The reason for refusing it; answer with ``WebhookRefusal/status``.
     public func receive(
         _ body: some Sequence<UInt8>,
         field: (_ name: String) -> String?
@@ -56,7 +54,7 @@ public struct WebhookReceiver: Sendable {
     ///   - key: The value of the field `X-Pusher-Key`.
     ///   - signature: The value of the field `X-Pusher-Signature`.
     /// - Returns: The webhook.
-    /// - Throws: The reason it is refused; answer with ``WebhookRefusal/status``.
+    /// - Throws: The reason for refusing it; answer with ``WebhookRefusal/status``.
     public func receive(
         _ body: some Sequence<UInt8>,
         key: String?,
@@ -85,7 +83,7 @@ public enum WebhookRefusal: Error, Hashable, Sendable {
     case unknownKey(String)
     /// The signature matches none of the key's secrets.
     case wrongSignature
-    /// The webhook is too old, or, with a negative age, from the future.
+    /// The webhook is too old, or from the future (a negative age).
     case wrongTime(age: Duration, ageMax: Duration)
     /// The webhook is signed but malformed.
     case malformed(String)
@@ -100,7 +98,7 @@ public enum WebhookRefusal: Error, Hashable, Sendable {
 }
 
 extension WebhookRefusal: CustomStringConvertible {
-    /// What is wrong and what is expected.
+    /// What is wrong, and the expected form.
     public var description: String {
         switch self {
         case .unsigned:
@@ -116,7 +114,7 @@ extension WebhookRefusal: CustomStringConvertible {
 }
 
 extension BrokerAPI {
-    /// Verifies webhooks signed with this client's key and secret.
+    /// A receiver of webhooks that are signed with this client's key and secret.
     ///
     /// For several keys or secrets, create a ``WebhookReceiver``.
     public var webhooks: WebhookReceiver {

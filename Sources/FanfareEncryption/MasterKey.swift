@@ -3,8 +3,8 @@ public import FanfareAPI
 
 /// The key from which an app derives the key of each encrypted channel.
 ///
-/// Only the app's backend has it, for its authorisation endpoint and for triggering events. Clients get the
-/// ``ChannelKey`` of the channels they are authorised for. The broker has neither.
+/// Only the app's backend has it: for its authorisation endpoint and for triggering events. A client gets the
+/// ``ChannelKey`` of each channel for which it is authorised. The broker has neither.
 public struct MasterKey: Sendable, Hashable {
     /// The length of a key, in bytes.
     public static let length = 32
@@ -14,7 +14,7 @@ public struct MasterKey: Sendable, Hashable {
     /// Decodes a key: 32 bytes as base64, such as the output of `openssl rand -base64 32`.
     ///
     /// - Parameter base64: The key.
-    /// - Throws: ``KeyError``.
+    /// - Throws: A ``KeyError`` with the reason.
     public init(base64: String) throws(KeyError) { bytes = try KeyError.bytes(of: base64) }
 
     /// Returns a new random key.
@@ -55,7 +55,7 @@ public struct ChannelKey: Sendable, Hashable {
     /// Decodes a key: the `shared_secret` of an authorisation, 32 bytes as base64.
     ///
     /// - Parameter base64: The key.
-    /// - Throws: ``KeyError``.
+    /// - Throws: A ``KeyError`` with the reason.
     public init(base64: String) throws(KeyError) { bytes = try KeyError.bytes(of: base64) }
 
     init(bytes: [UInt8]) { self.bytes = bytes }
@@ -66,9 +66,9 @@ public struct ChannelKey: Sendable, Hashable {
 
 /// The reason a text is not a key.
 public enum KeyError: Error, Sendable, Hashable {
-    /// It is not base64.
+    /// The text is not base64.
     case notBase64
-    /// It is base64 of this number of bytes instead of 32.
+    /// The text is base64 of this number of bytes instead of 32.
     case wrongLength(Int)
 
     fileprivate static func bytes(of base64: String) throws(KeyError) -> [UInt8] {

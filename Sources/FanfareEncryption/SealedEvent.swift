@@ -69,7 +69,7 @@ struct SealedEvent {
 public struct SecretBoxDecrypter: EventDecrypter {
     /// Creates a decrypter.
     ///
-    /// It holds no keys: each channel's key comes with its authorisation.
+    /// The decrypter stores no keys: each channel's key comes with its authorisation.
     public init() {}
 
     /// Decrypts the data of one event.

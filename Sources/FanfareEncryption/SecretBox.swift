@@ -1,8 +1,8 @@
 import CSodium
 
-/// NaCl's secretbox (XSalsa20 and Poly1305) by libsodium.
+/// NaCl's secretbox (XSalsa20 and Poly1305), implemented by libsodium.
 enum SecretBox {
-    /// The length of a nonce, in bytes: long enough for random nonces not to repeat under one key.
+    /// The length of a nonce, in bytes; random nonces of this length do not repeat for one key.
     static let nonceLength = Int(crypto_secretbox_NONCEBYTES)
     /// The length of the authentication tag before the ciphertext, in bytes.
     static let tagLength = Int(crypto_secretbox_MACBYTES)
@@ -32,7 +32,7 @@ enum SecretBox {
         precondition(nonce.count == nonceLength, "a nonce has \(nonceLength) bytes")
         isReady
         var box = [UInt8](repeating: 0, count: text.count + tagLength)
-        // SAFETY: nonce and key have the lengths that the routine reads, and the box room for what it writes.
+        // SAFETY: nonce and key have the lengths that the routine reads, and the box has room for its output.
         crypto_secretbox_easy(&box, text, UInt64(text.count), nonce, key.bytes)
         return box
     }
@@ -41,7 +41,7 @@ enum SecretBox {
     ///
     /// - Parameters:
     ///   - box: The tag and the ciphertext, at least ``tagLength`` bytes.
-    ///   - nonce: The nonce it was encrypted with, ``nonceLength`` bytes.
+    ///   - nonce: The nonce of the encryption, ``nonceLength`` bytes.
     ///   - key: The key.
     /// - Returns: The text; `nil` when the key does not match or the box was changed.
     static func open(_ box: [UInt8], nonce: [UInt8], key: ChannelKey) -> [UInt8]? {

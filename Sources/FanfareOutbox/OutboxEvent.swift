@@ -1,6 +1,7 @@
-/// An event in an outbox: it waits until the broker has accepted it.
+/// An event in an outbox, where it stays until the broker has accepted it.
 public struct OutboxEvent: Sendable, Hashable {
-    /// The idempotency key, at most 128 characters: the broker publishes the event once, however often it is sent.
+    /// The idempotency key, at most 128 characters; the broker publishes the event once even if it is sent several
+    /// times.
     public var key: String
     /// The event's name.
     public var name: String

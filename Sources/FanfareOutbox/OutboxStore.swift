@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Keeps the events of one outbox in the order in which they were appended.
+/// Stores the events of one outbox in the order in which they were appended.
 ///
-/// `SQLiteOutbox` of the module `FanfareStorage` keeps them in a file, so that they outlive the process. Two outboxes must
-/// not share a store: each would send the events of both.
+/// `SQLiteOutbox` of the module `FanfareStorage` stores them in a file, so that they survive a restart of the process.
+/// Two outboxes must not share a store, because each would send the events of both.
 public protocol OutboxStore: Sendable {
     /// Returns the oldest events, in order.
     ///
@@ -12,10 +12,10 @@ public protocol OutboxStore: Sendable {
     /// - Throws: The reason the store cannot be read.
     func first(_ countMax: Int) async throws -> [OutboxEvent]
 
-    /// Adds an event behind all others; it is kept when this returns.
+    /// Adds an event after all others; the event is stored when this returns.
     ///
     /// - Parameter event: The event.
-    /// - Throws: An ``OutboxFull``, or the reason the store cannot be written. The event is not kept then.
+    /// - Throws: An ``OutboxFull``, or the reason the store cannot be written; the event is then not stored.
     func append(_ event: OutboxEvent) async throws
 
     /// Removes the event with a key; does nothing if there is none.
@@ -24,18 +24,18 @@ public protocol OutboxStore: Sendable {
     /// - Throws: The reason the store cannot be written.
     func remove(_ key: String) async throws
 
-    /// Sets what to call when events were appended by other code than the outbox, such as a transaction of the app.
+    /// Sets the closure to call when other code than the outbox has appended events, such as a transaction of the app.
     ///
     /// - Parameter perform: Called from any thread; it returns at once.
     func onAppend(_ perform: @escaping @Sendable () -> Void)
 }
 
 extension OutboxStore {
-    /// Ignores the closure: only the outbox appends events.
+    /// Ignores the closure, because only the outbox appends events.
     public func onAppend(_ perform: @escaping @Sendable () -> Void) {}
 }
 
-/// The error of a store that holds as many events as it may.
+/// The error of a store that is full.
 public struct OutboxFull: Error, Sendable, Hashable, CustomStringConvertible {
     /// The most events that the store holds.
     public let countMax: Int
@@ -45,13 +45,13 @@ public struct OutboxFull: Error, Sendable, Hashable, CustomStringConvertible {
     /// - Parameter countMax: The most events that the store holds.
     public init(countMax: Int) { self.countMax = countMax }
 
-    /// The limit, and what to do.
+    /// The limit and what to do about it.
     public var description: String {
         "The outbox holds \(countMax) events, its limit. Is the broker reachable? Otherwise raise the limit"
     }
 }
 
-/// Keeps events in memory: they are lost with the process.
+/// Stores events in memory; they are lost when the process ends.
 public final class MemoryOutbox: OutboxStore {
     private let events = Mutex<[OutboxEvent]>([])
     private let countMax: Int
@@ -66,7 +66,7 @@ public final class MemoryOutbox: OutboxStore {
         events.withLock { Array($0.prefix(countMax)) }
     }
 
-    /// Adds an event behind all others.
+    /// Adds an event after all others.
     public func append(_ event: OutboxEvent) throws {
         try events.withLock { events in
             guard events.count < countMax else { throw OutboxFull(countMax: countMax) }

@@ -4,15 +4,15 @@ public import GRDB
 import Foundation
 import Synchronization
 
-/// Keeps the events of an outbox in SQLite, so that they are sent after the app has ended and started again.
+/// Stores the events of an outbox in SQLite, so that they are sent even after a restart of the app.
 ///
-/// In a file of its own:
+/// The outbox can have its own file:
 ///
 /// ```swift
 /// options.outbox = try SQLiteOutbox(path: "outbox.sqlite")
 /// ```
 ///
-/// Or in the app's database, where a change and its event are written in one transaction: both are kept, or neither.
+/// It can also be a table of the app's database. One transaction then writes a change and its event: both or neither.
 ///
 /// ```swift
 /// let store = try SQLiteOutbox(database)
@@ -35,13 +35,13 @@ public final class SQLiteOutbox: OutboxStore {
     /// - Throws: A `DatabaseError` of GRDB.
     public convenience init(path: String, countMax: Int = 10_000) throws {
         var configuration = Configuration()
-        // Another process may read the file, such as one that shows what waits.
+        // Another process may read the file, such as one that shows the waiting events.
         configuration.busyMode = .timeout(5)
         let database = try DatabaseQueue(path: path, configuration: configuration)
         try self.init(database, countMax: countMax)
     }
 
-    /// Uses a table of the app's database, and creates it if there is none.
+    /// Uses a table of the app's database; creates the table if it does not exist.
     ///
     /// - Parameters:
     ///   - database: The database.
@@ -60,7 +60,7 @@ public final class SQLiteOutbox: OutboxStore {
             try database.create(table: table, options: .ifNotExists) { table in
                 // AUTOINCREMENT: the place of a removed event must not be used again.
                 table.autoIncrementedPrimaryKey("place")
-                // UTF-8 as blobs: SQLite's functions end a text at U+0000, which is a character like any other here.
+                // UTF-8 as blobs: SQLite's functions end text at U+0000, which is an ordinary character here.
                 for column in ["key", "name", "channel", "data"] {
                     table.column(column, .blob).notNull()
                 }
@@ -93,12 +93,12 @@ public final class SQLiteOutbox: OutboxStore {
         }
     }
 
-    /// Adds an event behind all others.
+    /// Adds an event after all others.
     public func append(_ event: OutboxEvent) async throws {
         try await database.write { try self.append(event, in: $0) }
     }
 
-    /// Adds an event in a transaction of the app; its outbox sends it once the transaction is committed.
+    /// Adds an event in a transaction of the app; the outbox sends it once the transaction is committed.
     ///
     /// - Parameters:
     ///   - event: The event.
@@ -127,7 +127,7 @@ public final class SQLiteOutbox: OutboxStore {
         }
     }
 
-    /// Sets what to call when a transaction has added events.
+    /// Sets the closure to call when a transaction has added events.
     public func onAppend(_ perform: @escaping @Sendable () -> Void) {
         appended.withLock { $0 = perform }
     }

@@ -3,7 +3,7 @@ public import GRDB
 
 import Foundation
 
-/// Keeps a client's positions in SQLite, so that a new run of the app goes on where the last one was.
+/// Stores a client's positions in SQLite, so that the app's next run continues there.
 ///
 /// ```swift
 /// options.positions = try SQLitePositions(path: "positions.sqlite")
@@ -17,7 +17,7 @@ public final class SQLitePositions: PositionStore {
     ///
     /// - Parameters:
     ///   - path: The file's path.
-    ///   - countMax: The most channels to keep a position of.
+    ///   - countMax: The most channels whose positions are stored; the most recently changed positions stay.
     /// - Throws: A `DatabaseError` of GRDB.
     public convenience init(path: String, countMax: Int = 10_000) throws {
         var configuration = Configuration()
@@ -26,12 +26,12 @@ public final class SQLitePositions: PositionStore {
         try self.init(database, countMax: countMax)
     }
 
-    /// Uses a table of the app's database, and creates it if there is none.
+    /// Uses a table of the app's database; creates the table if it does not exist.
     ///
     /// - Parameters:
     ///   - database: The database.
     ///   - table: The table's name.
-    ///   - countMax: The most channels to keep a position of; the ones that moved last stay.
+    ///   - countMax: The most channels whose positions are stored; the most recently changed positions stay.
     /// - Throws: A `DatabaseError` of GRDB.
     public init(
         _ database: any DatabaseWriter,
@@ -44,7 +44,7 @@ public final class SQLitePositions: PositionStore {
         try database.write { database in
             try database.create(table: table, options: .ifNotExists) { table in
                 table.autoIncrementedPrimaryKey("place")
-                // UTF-8 as a blob: SQLite's functions end a text at U+0000, which is a character like any other here.
+                // UTF-8 as a blob: SQLite's functions end text at U+0000, which is an ordinary character here.
                 table.column("channel", .blob).notNull().unique()
                 table.column("stream", .text).notNull()
                 table.column("serial", .integer).notNull()
@@ -52,7 +52,7 @@ public final class SQLitePositions: PositionStore {
         }
     }
 
-    /// Returns all positions, the last moved one last.
+    /// Returns all positions, the most recently changed one last.
     public func positions() async throws -> [StoredPosition] {
         try await database.read { [table] database in
             try Row.fetchAll(
@@ -71,12 +71,12 @@ public final class SQLitePositions: PositionStore {
         }
     }
 
-    /// Replaces the positions of some channels, and removes those of the longest unmoved ones above the limit.
+    /// Replaces the positions of some channels; above the limit, removes the least recently changed ones.
     public func save(_ positions: [StoredPosition]) async throws {
         try await database.write { try self.save(positions, in: $0) }
     }
 
-    /// Replaces positions in a transaction of the app, as ``save(_:)`` does.
+    /// Replaces positions in a transaction of the app; see ``save(_:)``.
     ///
     /// - Parameters:
     ///   - positions: The new positions.
@@ -85,7 +85,7 @@ public final class SQLitePositions: PositionStore {
     public func save(_ positions: [StoredPosition], in database: Database) throws {
         let name = table.quotedDatabaseIdentifier
         for position in positions {
-            // Replaced as a whole, with a new place.
+            // Replaced as a whole row, with a new place.
             try database.execute(
                 sql: "INSERT OR REPLACE INTO \(name) (channel, stream, serial) VALUES (?, ?, ?)",
                 arguments: [

@@ -1,7 +1,7 @@
 public import Foundation
 import PusherProtocol
 
-/// The role of the app's backend, played by the test.
+/// The actions of the app's backend, which the test takes instead.
 extension ScriptedBroker {
     /// Triggers an event whose data is a value, encoded as JSON.
     ///
@@ -9,8 +9,8 @@ extension ScriptedBroker {
     ///   - event: The event's name, at most 200 characters.
     ///   - channel: The channel's name.
     ///   - data: The value.
-    ///   - except: The socket ID of a client to exclude.
-    ///   - isEphemeral: Whether the event is sent to present subscribers alone, without a number.
+    ///   - except: The socket ID of a client that must not receive the event.
+    ///   - isEphemeral: Whether only current subscribers receive the event, without a number.
     ///   - encoder: The encoder.
     /// - Throws: ``FanfareTestingError/encoding(_:)`` or ``FanfareTestingError/refused(status:message:)``.
     public func trigger(
@@ -30,14 +30,14 @@ extension ScriptedBroker {
         try trigger(event, on: [channel], text: text, except: except, isEphemeral: isEphemeral)
     }
 
-    /// Triggers an event whose data is a text, on one or more channels.
+    /// Triggers an event whose data is text, on one or more channels.
     ///
     /// - Parameters:
     ///   - event: The event's name, at most 200 characters.
     ///   - channels: The channels' names, at most 100.
     ///   - text: The data exactly as subscribers receive it.
-    ///   - except: The socket ID of a client to exclude.
-    ///   - isEphemeral: Whether the event is sent to present subscribers alone, without a number.
+    ///   - except: The socket ID of a client that must not receive the event.
+    ///   - isEphemeral: Whether only current subscribers receive the event, without a number.
     /// - Throws: ``FanfareTestingError/refused(status:message:)``.
     public func trigger(
         _ event: String,

@@ -2,7 +2,7 @@ import Broker
 import Primitives
 import PusherProtocol
 
-/// Channels: subscribers in the order of their subscriptions, and homes, with the rules of `Broker`.
+/// The channels: subscribers in the order of their subscriptions, and homes, with the rules of `Broker`.
 extension BrokerState {
     mutating func join(
         _ name: ChannelName,
@@ -101,7 +101,7 @@ extension BrokerState {
         }
     }
 
-    /// The stream that a message belongs to, if its channel has one.
+    /// Returns the number of the stream that a message belongs to; `nil` if its channel has none.
     private mutating func stream(of name: ChannelName, at now: Duration) -> Int? {
         let address = ChannelAddress(app: app.id, name: name)
         guard channels[name] == nil else {
@@ -112,15 +112,17 @@ extension BrokerState {
         return homeState.stream(ofVacant: address, app, at: now.wholeMilliseconds)
     }
 
-    /// Numbers and keeps a message, and sends it to all subscribers but one, which gets its number if it tracks the channel.
+    /// Numbers and keeps a message, and sends it to all subscribers but one.
+    ///
+    /// The excluded connection gets the message's number if it tracks the channel.
     ///
     /// - Parameters:
     ///   - name: The channel.
-    ///   - except: The connection that does not get the message.
-    ///   - key: The key under which this connection gets a receipt.
-    ///   - isEphemeral: Whether the message gets no number, and is not kept.
+    ///   - except: The connection that must not receive the message.
+    ///   - key: The idempotency key for the receipt to this connection.
+    ///   - isEphemeral: Whether the message gets no number and is not kept.
     ///   - now: The time.
-    ///   - message: Appends the message with a serial, or 0 for none.
+    ///   - message: Appends the message with a serial; 0 for none.
     private mutating func distribute(
         on name: ChannelName,
         except: SocketID?,

@@ -5,7 +5,7 @@ import PusherProtocol
 
 /// The state of a scripted broker, without I/O: each call returns or queues messages to clients.
 ///
-/// The rules are those of the `Broker` module. This type only adds the registries of connections, channels and users.
+/// The rules are those of the `Broker` module. This type only adds the tables of connections, channels and users.
 struct BrokerState: ~Copyable {
     /// A message to a client, or the end of its connection.
     enum Output {
@@ -65,7 +65,7 @@ struct BrokerState: ~Copyable {
         )
     }
 
-    /// Begins anew without connections, as a process that was started again.
+    /// Restarts without connections, as a new process would.
     mutating func restart(keepingHistory: Bool, at now: Duration) {
         for connection in connections {
             refuse(connection, .reconnectImmediately, "The broker is restarted")
@@ -73,7 +73,7 @@ struct BrokerState: ~Copyable {
         }
         users = UserHome()
         restartCount += 1
-        // Another seed: streams of the new run have other IDs.
+        // Another seed, so that the streams of the new run have other IDs.
         if !keepingHistory { homeState = HomeShardState(seed: restartCount) }
     }
 
@@ -81,7 +81,7 @@ struct BrokerState: ~Copyable {
 
     // MARK: Queries
 
-    /// The limits of names and data.
+    /// The limits for names and data.
     var texts: ProtocolLimits { app.limits.texts }
 
     /// The open connections, the oldest first.
@@ -161,12 +161,8 @@ struct BrokerState: ~Copyable {
         removeConnection(connection, code: nil, at: now)
     }
 
-    /// Removes a closed connection, its subscriptions and its user.
-    ///
-    /// - Parameters:
-    ///   - connection: The connection.
-    ///   - code: The code of the client's close frame; `nil` if there was none.
-    ///   - now: The time.
+    /// Removes a closed connection, its subscriptions and its user; the code is that of the client's close frame, if
+    /// any.
     mutating func removeConnection(_ connection: Int, code: Int?, at now: Duration) {
         guard let registrations = sessions[connection]?.end() else { return }
         sessions[connection] = nil
@@ -206,7 +202,7 @@ struct BrokerState: ~Copyable {
         }
     }
 
-    /// Adds the signature of the app's backend to a message.
+    /// Returns a message with the signature of the app's backend.
     private func sign(_ message: ClientMessage, _ connection: Int) -> ClientMessage {
         let socketID = Self.socketID(connection)
         switch message {
@@ -269,7 +265,7 @@ struct BrokerState: ~Copyable {
 
     // MARK: Output
 
-    /// Queues a raw text for a client.
+    /// Queues a raw message for a client.
     mutating func send(_ text: [UInt8], _ connection: Int) {
         outputs.append((connection, .text(text)))
     }

@@ -2,7 +2,7 @@ import Broker
 import Primitives
 import PusherProtocol
 
-/// Users: which are signed in, and which connections watch them.
+/// The users: who is signed in, and which connections watch them.
 extension BrokerState {
     /// Closes the connections that are signed in as a user.
     mutating func terminate(_ user: String, at now: Duration) {
@@ -12,7 +12,7 @@ extension BrokerState {
         }
     }
 
-    /// Performs what is due: reports departed users, and announces counts.
+    /// Performs the due tasks: reports departed users and announces counts.
     mutating func tick(at now: Duration) {
         report(users.removeDeparted(at: now.wholeMilliseconds))
         announceCounts(at: now)

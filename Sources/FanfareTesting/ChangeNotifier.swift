@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Notifies tasks that wait for a condition, which is checked again after each change.
+/// Notifies tasks that wait for a condition; the condition is checked again after each change.
 final class ChangeNotifier: Sendable {
-    /// The interval of further checks: a condition may concern the app, whose changes are not reported.
+    /// The interval of further checks; a condition may concern the app, whose changes are not reported.
     private static let lookInterval = Duration.milliseconds(5)
 
     private struct State {
@@ -50,7 +50,7 @@ final class ChangeNotifier: Sendable {
         }
     }
 
-    /// Suspends until there is a change after the first `count`, or the timeout.
+    /// Suspends until there is a change after the first `count` changes, or until the timeout.
     private func next(after count: Int, notAfter end: ContinuousClock.Instant) async {
         let id = state.withLock { state in
             state.nextID += 1
@@ -63,7 +63,7 @@ final class ChangeNotifier: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isLate = state.withLock { state in
-                    // A change takes this lock too, so none can be missed between the check and the registration.
+                    // A change takes this lock too, so none is missed between the check and the registration.
                     guard state.count == count, !Task.isCancelled, ContinuousClock.now < end
                     else { return true }
                     state.waiters.append((id, continuation))

@@ -1,4 +1,4 @@
-/// An action of a client, as seen by the broker; for assertions.
+/// An action of a client as the broker sees it, for assertions.
 public struct ClientAction: Sendable, Equatable {
     /// The kind of an action.
     public enum Kind: Sendable, Equatable {
@@ -18,13 +18,13 @@ public struct ClientAction: Sendable, Equatable {
         case pong
         /// The client has sent a malformed message; the text describes the fault.
         case fault(String)
-        /// The connection has ended; `code` is that of the client's close frame, if any.
+        /// The connection has ended; `code` is the code of the client's close frame, if any.
         case disconnected(code: Int?)
     }
 
     /// The socket ID.
     public let socketID: String
-    /// The time of the broker's clock, since its creation.
+    /// The time on the broker's clock, since the clock's creation.
     public let time: Duration
     /// The kind of the action.
     public let kind: Kind

@@ -1,6 +1,6 @@
 /// An error of a test, with advice.
 public enum FanfareTestingError: Error, Equatable, Sendable {
-    /// The condition was not met within this real time; `seen` is what happened last.
+    /// The condition was not met within this real time; `seen` lists the last actions.
     case timedOut(waitingFor: String, within: Duration, seen: [String])
     /// Client and broker still exchanged messages after this number of rounds.
     case notSettled(rounds: Int)
@@ -13,7 +13,7 @@ public enum FanfareTestingError: Error, Equatable, Sendable {
 }
 
 extension FanfareTestingError: CustomStringConvertible {
-    /// The error, and advice.
+    /// The error and what to do about it.
     public var description: String {
         switch self {
         case .timedOut(let what, let patience, let seen):

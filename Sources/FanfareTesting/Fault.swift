@@ -1,16 +1,16 @@
 /// A fault in the delivery of a message.
 public enum Fault: Sendable, Equatable {
-    /// The message is lost without an error, as by a bug; no network does that to a single message.
+    /// The message is lost without an error, as by a bug; a network never loses a single message.
     case drop
-    /// The message, and all those behind it, arrive later by the broker's clock.
+    /// The message and all later ones arrive after this delay on the broker's clock.
     case delay(Duration)
     /// The message arrives twice.
     case duplicate
-    /// The connection is cut in place of the message, without a close frame.
+    /// The connection ends instead of the message's arrival, without a close frame.
     case cut
 }
 
-/// A message in transit, for selecting those that a ``Fault`` applies to.
+/// A message in transit, for selecting the messages to which a ``Fault`` applies.
 public struct WireMessage: Sendable, Equatable {
     /// The direction of a message.
     public enum Direction: Sendable, Equatable {
@@ -26,7 +26,7 @@ public struct WireMessage: Sendable, Equatable {
     public let socketID: String
     /// The event's name on the wire, such as `pusher:subscribe`; empty if there is none.
     public let event: String
-    /// The channel, also that of a `pusher:subscribe`.
+    /// The channel, also for a `pusher:subscribe`.
     public let channel: String?
     /// The whole message.
     public let text: String

@@ -10,16 +10,16 @@ extension ScriptedBroker {
         set { act { state, _ in state.reception = newValue } }
     }
 
-    /// Whether messages are lost in both directions, while connections stay open.
+    /// Whether messages in both directions are lost while connections stay open.
     ///
-    /// A client notices by its own clock.
+    /// A client detects this by its own clock.
     public var isSilent: Bool {
         get { state.withLock { $0.isSilent } }
         set {
             act { state, now in
                 state.isSilent = newValue
                 guard !newValue else { return }
-                // Removes the connections that clients have given up meanwhile.
+                // Removes the connections that their clients have closed meanwhile.
                 for (number, wire) in state.wires where wire.receiver == nil {
                     state.broker.removeConnection(number, code: nil, at: now)
                     state.wires[number] = nil
@@ -34,7 +34,8 @@ extension ScriptedBroker {
     ///   - fault: The fault.
     ///   - direction: The direction of the messages.
     ///   - times: The number of messages.
-    ///   - matching: Whether the fault applies to a message. It must not call the broker, which is locked meanwhile.
+    ///   - matching: Returns whether the fault applies to a message. It must not call the broker, which is locked
+    ///     meanwhile.
     public func inject(
         _ fault: Fault,
         _ direction: WireMessage.Direction = .toClient,
@@ -49,9 +50,9 @@ extension ScriptedBroker {
     /// Removes the remaining faults.
     public func removeFaults() { act { state, _ in state.faults.removeAll() } }
 
-    /// Cuts a connection as a network does: without a close frame.
+    /// Ends a connection as a network failure does: without a close frame.
     ///
-    /// - Parameter socketID: The connection.
+    /// - Parameter socketID: The connection's socket ID.
     /// - Throws: ``FanfareTestingError/noConnection(socketID:)``.
     public func cut(_ socketID: String) throws(FanfareTestingError) {
         try act { (state, now) throws(FanfareTestingError) in
@@ -59,7 +60,7 @@ extension ScriptedBroker {
         }
     }
 
-    /// Cuts all connections as a network does: without a close frame.
+    /// Ends all connections as a network failure does: without a close frame.
     public func cut() {
         act { state, now in
             for number in state.broker.connections { cut(number, &state, at: now) }
@@ -69,9 +70,9 @@ extension ScriptedBroker {
     /// Closes connections with a code of the protocol.
     ///
     /// - Parameters:
-    ///   - socketID: The connection; `nil` for all.
-    ///   - code: With 4000 to 4099 the client does not reconnect, with 4100 to 4199 after a pause, with 4200 to 4299 at
-    ///     once.
+    ///   - socketID: The connection's socket ID; `nil` for all connections.
+    ///   - code: The close code. The client does not reconnect after 4000 to 4099, reconnects after a delay after 4100
+    ///     to 4199, and at once after 4200 to 4299.
     ///   - message: The message of the error.
     /// - Throws: ``FanfareTestingError/noConnection(socketID:)``.
     public func close(
@@ -92,20 +93,20 @@ extension ScriptedBroker {
 
     /// Restarts the broker: it closes all connections with 4200, and clients reconnect.
     ///
-    /// - Parameter keepingHistory: Whether the kept messages and positions, cached events and keys outlive the restart; if
-    ///   not, clients that come back are told of a gap.
+    /// - Parameter keepingHistory: Whether kept messages and positions, cached events and keys survive the restart. If
+    ///   not, clients that reconnect are notified of a gap.
     public func restart(keepingHistory: Bool = false) {
         act { state, now in state.broker.restart(keepingHistory: keepingHistory, at: now) }
     }
 
-    /// Drops all kept messages, as if they were too old: a client that has missed any is told of a gap.
+    /// Removes all kept messages, as if they were too old; a client that has missed any is notified of a gap.
     public func forgetHistory() { act { state, _ in state.broker.homeState.dropMessages() } }
 
-    /// Sends a client a raw text, such as broken JSON or an unknown event.
+    /// Sends a raw message to a client, such as invalid JSON or an unknown event.
     ///
     /// - Parameters:
     ///   - text: The whole message.
-    ///   - socketID: The connection.
+    ///   - socketID: The connection's socket ID.
     /// - Throws: ``FanfareTestingError/noConnection(socketID:)``.
     public func send(_ text: String, to socketID: String) throws(FanfareTestingError) {
         try act { (state, _) throws(FanfareTestingError) in

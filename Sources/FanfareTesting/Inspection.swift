@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Queries of the clients' state, and waits for it.
+/// Queries of the clients' state, and waits for a state.
 extension ScriptedBroker {
     /// An open connection.
     public struct Connection: Sendable, Equatable {
         /// The socket ID.
         public let socketID: String
-        /// The channels that it is subscribed to, by name.
+        /// The names of its channels, sorted.
         public let channels: [String]
-        /// The user that it is signed in as; `nil` for none.
+        /// The user as whom it is signed in; `nil` for none.
         public let user: String?
     }
 
@@ -43,7 +43,7 @@ extension ScriptedBroker {
     /// - Parameters:
     ///   - name: The event's name, which begins with `client-`.
     ///   - channel: The channel's name.
-    /// - Returns: The data of each, JSON text or plain text; `nil` for none.
+    /// - Returns: The data of each event, as JSON text or plain text; `nil` for an event without data.
     public func clientEvents(_ name: String, on channel: String) -> [String?] {
         actions.compactMap { action in
             guard case .event(name, channel, let data) = action.kind else { return nil }
@@ -53,14 +53,14 @@ extension ScriptedBroker {
 
     // MARK: Waiting
 
-    /// Waits for a condition of clients or the app.
+    /// Waits for a condition of the clients or the app.
     ///
     /// The condition is checked after each action of a client, and every few milliseconds.
     ///
     /// - Parameters:
     ///   - what: A description of the condition, for the error: "timed out waiting for …".
     ///   - patience: The timeout, in real time.
-    ///   - isolation: The actor that evaluates the condition: the caller's.
+    ///   - isolation: The actor that evaluates the condition; by default the caller's.
     ///   - condition: The condition, which may call this broker and the app.
     /// - Throws: ``FanfareTestingError/timedOut(waitingFor:within:seen:)``, or `CancellationError`.
     public func wait(
@@ -93,7 +93,7 @@ extension ScriptedBroker {
         }
     }
 
-    /// Waits until a channel has a number of subscribers, and they have received the acknowledgement.
+    /// Waits until a channel has a number of subscribers that have received the acknowledgement.
     ///
     /// - Parameters:
     ///   - count: The number.

@@ -9,8 +9,8 @@ import Synchronization
 /// clock.advance(by: .seconds(60))
 /// ```
 ///
-/// A ``ScriptedBroker`` has one, which its clients use too; ``ScriptedBroker/advance(by:_:)`` advances it. No real time
-/// passes.
+/// Each ``ScriptedBroker`` has one, which its clients also use; ``ScriptedBroker/advance(by:_:)`` advances it. No real
+/// time passes.
 public final class ManualClock: Clock {
     /// An instant of the clock, as the time since its creation.
     public struct Instant: InstantProtocol {
@@ -34,7 +34,7 @@ public final class ManualClock: Clock {
     /// A waiting task or callback.
     private enum Waiter {
         case sleeper(CheckedContinuation<Void, any Error>)
-        /// The task of a client's timer, which then calls the client.
+        /// The task of a client's timer; when it is resumed, it calls the client.
         case timer(CheckedContinuation<Void, any Error>)
         /// Called on the thread that advances the clock.
         case alarm(@Sendable () -> Void)
@@ -43,12 +43,11 @@ public final class ManualClock: Clock {
     private struct State {
         var now = Instant(offset: .zero)
         var nextID = 0
-        /// In the order of registration, which decides among equal deadlines.
+        /// The waiters in the order of registration, which decides among equal deadlines.
         var waiters: [(id: Int, deadline: Instant, waiter: Waiter)] = []
-        /// The sleeps not yet returned by ``waitForSleep(of:within:)``, the oldest first.
+        /// The sleeps that ``waitForSleep(of:within:)`` has not returned yet, oldest first.
         var requests: [Duration] = []
-        /// The timers of clients that do not wait: those that have just been started, and those that are due and have not
-        /// returned yet.
+        /// The number of client timers that have just been started, or are due and have not returned yet.
         var busyTimerCount = 0
 
         mutating func add(_ waiter: Waiter, _ id: Int, until deadline: Instant) {
@@ -108,7 +107,7 @@ public final class ManualClock: Clock {
     ///
     /// - Parameters:
     ///   - deadline: The instant; returns at once if it has passed.
-    ///   - tolerance: Ignored: the clock is exact.
+    ///   - tolerance: Ignored, because the clock is exact.
     /// - Throws: `CancellationError` when the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         try await sleep(until: deadline) { .sleeper($0) }
@@ -148,7 +147,7 @@ public final class ManualClock: Clock {
 
     /// Advances the clock, and resumes the waiters in the order of their deadlines.
     ///
-    /// A resumed task runs a little later, when the clock has already reached the final instant. Where that matters, use
+    /// A resumed task runs slightly later, when the clock has already reached the final instant. If that matters, use
     /// ``ScriptedBroker/advance(by:_:)``, which stops at each deadline.
     ///
     /// - Parameter duration: Not negative.
@@ -157,7 +156,7 @@ public final class ManualClock: Clock {
         advance(to: now.advanced(by: duration))
     }
 
-    /// Advances the clock to an instant, unless it is later already.
+    /// Advances the clock to an instant, unless it is already later.
     func advance(to end: Instant) {
         while let waiter = state.withLock({ $0.next(notAfter: end) }) {
             switch waiter {
@@ -215,7 +214,7 @@ public final class ManualClock: Clock {
     /// Whether a client's timer has just been started, or is due and has not returned yet.
     var hasBusyTimers: Bool { state.withLock { $0.busyTimerCount > 0 } }
 
-    /// Calls a client's timer at its deadline; cancelled, it does not.
+    /// Calls a client's timer at its deadline, unless the task is cancelled.
     private func runTimer(at deadline: Instant, _ call: ClientClock.Call) async {
         guard (try? await sleep(until: deadline, as: { .timer($0) })) != nil else { return }
         call()
@@ -227,7 +226,7 @@ public final class ManualClock: Clock {
     /// Calls a function when the clock reaches an instant.
     ///
     /// - Parameters:
-    ///   - moment: The time since the clock's creation; one in the past is due at the next advance.
+    ///   - moment: The time since the clock's creation; an instant in the past is due at the next advance.
     ///   - call: Called on the thread that advances the clock.
     /// - Returns: The ID for ``cancelAlarm(_:)``.
     func setAlarm(at moment: Duration, _ call: @escaping @Sendable () -> Void) -> Int {

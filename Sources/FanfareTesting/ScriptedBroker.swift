@@ -3,7 +3,7 @@ public import FanfareClient
 import PusherProtocol
 import Synchronization
 
-/// An in-process broker for tests, which real clients connect to without a network.
+/// An in-process broker for tests; real clients connect to it without a network.
 ///
 /// ```swift
 /// let broker = ScriptedBroker()
@@ -16,11 +16,11 @@ import Synchronization
 /// try await broker.settle()
 /// ```
 ///
-/// It speaks the protocol of the real broker, with the same code: all kinds of channels, presence, client events, users
-/// and watchlists, cached events. ``clock`` is the time of broker and clients, and stands still until the test advances
+/// It implements the protocol with the code of the real broker: all kinds of channels, presence, client events, users
+/// and watchlists, cached events. ``clock`` is the clock of broker and clients; it stands still until the test advances
 /// it.
 ///
-/// All methods may be called from any thread, also from callbacks of the clients.
+/// All methods may be called from any thread, including callbacks of the clients.
 public final class ScriptedBroker: Sendable {
     /// The response to a connection attempt.
     public enum Reception: Sendable, Equatable {
@@ -28,11 +28,11 @@ public final class ScriptedBroker: Sendable {
         case accept
         /// The client receives a `pusher:error` and a close with this code, such as 4001 or 4100.
         case refuse(code: Int, message: String)
-        /// The connection fails, as with a wrong name, address or certificate.
+        /// The connection fails, as with a wrong host name, address or certificate.
         case unreachable(reason: String)
-        /// The server is no broker: the WebSocket upgrade is refused.
+        /// The server is no broker: it refuses the WebSocket upgrade.
         case refuseUpgrade(reason: String)
-        /// There is no answer; the client gives up by its own clock.
+        /// There is no answer; the client times out by its own clock.
         case silence
     }
 
@@ -44,7 +44,7 @@ public final class ScriptedBroker: Sendable {
         var isSilent = false
         var faults = Faults()
         var alarm: (id: Int, time: Duration)?
-        /// The number of messages sent in either direction, for detecting idleness.
+        /// The number of messages sent in either direction, to detect idleness.
         var activity = 0
         var callbacks = CallbacksOfClients()
     }
@@ -55,14 +55,14 @@ public final class ScriptedBroker: Sendable {
     public let clock: ManualClock
     let state: Mutex<State>
     let changes = ChangeNotifier()
-    /// The serial queue of deliveries to clients, which must not happen inside their own calls.
+    /// The serial queue of deliveries to clients, which must not happen inside the clients' own calls.
     let deliveries = DispatchQueue(label: "fanfare.testing.deliveries")
 
-    /// Creates a broker, ready for connections.
+    /// Creates a broker that accepts connections at once.
     ///
     /// - Parameters:
     ///   - settings: The settings.
-    ///   - clock: The clock; brokers may share one.
+    ///   - clock: The clock; several brokers may share one.
     public init(_ settings: Settings = Settings(), clock: ManualClock = ManualClock()) {
         self.settings = settings
         self.clock = clock
@@ -71,7 +71,7 @@ public final class ScriptedBroker: Sendable {
 
     // MARK: Clients
 
-    /// The endpoint of clients; nothing listens there.
+    /// The endpoint for clients; no server listens there.
     public var endpoint: Endpoint { .plain(host: "scripted-broker.test") }
 
     /// The transport from clients to this broker.
@@ -79,23 +79,23 @@ public final class ScriptedBroker: Sendable {
 
     /// Returns options for a client of this broker: its transport, its clock and its signatures.
     ///
-    /// - Parameter user: The ID of the user on presence channels and of sign-ins; `nil` for none.
+    /// - Parameter user: The user's ID, for presence channels and sign-ins; `nil` for none.
     /// - Returns: The options, which a test may change.
     public func clientOptions(as user: String? = nil) -> ClientOptions {
         var options = ClientOptions()
         options.transport = transport
         options.clock = clock.clientClock
-        // A change of the machine's network would be a ping that no test expects.
+        // A change of the machine's network would cause a ping that no test expects.
         options.checksConnectionOnNetworkChange = false
         options.channelAuthorizer = channelAuthorizer(as: user)
         if let user { options.userAuthenticator = userAuthenticator(as: user) }
         return options
     }
 
-    /// Creates a client of this broker, not connected yet.
+    /// Creates a client of this broker; it is not connected yet.
     ///
     /// - Parameters:
-    ///   - user: The ID of the user on presence channels and of sign-ins; `nil` for none.
+    ///   - user: The user's ID, for presence channels and sign-ins; `nil` for none.
     ///   - configure: Changes the options.
     /// - Returns: A real client.
     public func client(
@@ -192,7 +192,7 @@ public final class ScriptedBroker: Sendable {
         }
     }
 
-    /// Delivers everything that is due, and its consequences.
+    /// Delivers everything that is due, including the consequences.
     private func run(_ state: inout State, at now: Duration) {
         state.broker.tick(at: now)
         var isMoving = true
@@ -264,7 +264,7 @@ public final class ScriptedBroker: Sendable {
         }
     }
 
-    /// Ends a connection at once, as the network does.
+    /// Ends a connection at once, as a network failure does.
     func cut(_ number: Int, _ state: inout State, at now: Duration) {
         state.broker.removeConnection(number, code: nil, at: now)
         end(number, .cut(reason: "the test has cut it"), &state)

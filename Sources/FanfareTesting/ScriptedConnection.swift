@@ -3,7 +3,7 @@ import PusherProtocol
 
 /// The client's end of a connection.
 final class ScriptedConnection: TransportConnection {
-    /// The number of the connection, counted from one.
+    /// The number of the connection, from one.
     let number: Int
     private let broker: ScriptedBroker
 
@@ -27,10 +27,10 @@ struct Pipe<Item> {
     /// The number of items in transit.
     var count: Int { waiting.count }
 
-    /// The time of the next arrival; `nil` if nothing is in transit, or the receiver has paused.
+    /// The time of the next arrival; `nil` if nothing is in transit or the receiver has paused.
     var nextArrival: Duration? { isPaused ? nil : waiting.first?.due }
 
-    /// Adds an item with a time of arrival, which is never before that of earlier items.
+    /// Adds an item that arrives at a time, but not before earlier items.
     mutating func put(_ item: Item, due: Duration) {
         waiting.append((item, max(due, waiting.last?.due ?? due)))
     }
@@ -64,7 +64,7 @@ struct Wire {
 }
 
 extension WireMessage {
-    /// Parses event and channel of a message, if there are such.
+    /// Parses the event and the channel of a message, if it has them.
     init(_ direction: Direction, over connection: Int, _ bytes: [UInt8]) {
         var (event, channel) = ("", String?.none)
         let text = bytes.span
@@ -76,7 +76,7 @@ extension WireMessage {
                     take(name, try scanner.value(in: text))
                 }
             } catch {
-                // A message without valid JSON has no event; faults apply to it all the same.
+                // A message without valid JSON has no event, but faults still apply to it.
             }
         }
         var data: [UInt8] = []

@@ -6,14 +6,14 @@ import Synchronization
 extension ScriptedBroker {
     private static let roundsMax = 2_000
 
-    /// Waits until nothing is in transit: sent messages have arrived, and the callbacks of the clients have returned.
+    /// Waits until nothing is in transit: sent messages have arrived, and the clients' callbacks have returned.
     ///
-    /// It does not wait for delayed messages, nor for tasks of the app that read sequences: see
+    /// It does not wait for delayed messages or for tasks of the app that read sequences; use
     /// ``wait(for:within:isolation:until:)`` for those.
     ///
-    /// - Parameter queues: The queues of the app whose current blocks are waited for too, such as those that callbacks
-    ///   have added.
-    /// - Throws: ``FanfareTestingError/notSettled(rounds:)`` if every message is answered;
+    /// - Parameter queues: The queues of the app whose current blocks must also run, such as blocks that callbacks have
+    ///   added.
+    /// - Throws: ``FanfareTestingError/notSettled(rounds:)`` if every message causes another one;
     ///   ``FanfareTestingError/timedOut(waitingFor:within:seen:)`` if a callback does not return within 30 seconds of
     ///   real time; or `CancellationError`.
     public func settle(_ queues: [DispatchQueue] = [.main]) async throws {
@@ -35,15 +35,15 @@ extension ScriptedBroker {
         throw FanfareTestingError.notSettled(rounds: Self.roundsMax)
     }
 
-    /// Settles, and advances the clock from one deadline to the next, settling at each.
+    /// Settles, then advances the clock from one deadline to the next and settles at each.
     ///
-    /// So a client that reconnects in this time does so while the clock stands still at that moment, and its next timeouts
-    /// begin there. Authorization requests and the app's own tasks are not waited for.
+    /// A client that reconnects meanwhile does so while the clock stands still at that instant, and its next timeouts
+    /// begin there. This does not wait for authorisation requests or for the app's own tasks.
     ///
     /// - Parameters:
     ///   - duration: Not negative.
-    ///   - queues: The queues of the app whose current blocks are waited for too.
-    /// - Throws: What ``settle(_:)`` throws.
+    ///   - queues: The queues of the app whose current blocks must also run.
+    /// - Throws: The errors of ``settle(_:)``.
     public func advance(by duration: Duration, _ queues: [DispatchQueue] = [.main]) async throws {
         precondition(duration >= .zero, "the duration is negative")
         try await settle(queues)
@@ -77,11 +77,8 @@ struct CallbacksOfClients: Sendable {
 
     var count: Int { clients.reduce(0) { $0 + ($1.calls?.count ?? 0) } }
 
-    /// Adds the client that a connection belongs to, if it is not known yet.
-    ///
-    /// - Parameters:
-    ///   - receiver: The client's end of the connection.
-    ///   - whenIdle: Called whenever all callbacks of the client have returned.
+    /// Adds a connection's client if it is new; `whenIdle` is called each time all callbacks of the client have
+    /// returned.
     mutating func add(
         _ receiver: any TransportReceiver,
         whenIdle: @escaping @Sendable () -> Void

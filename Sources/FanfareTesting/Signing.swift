@@ -1,12 +1,12 @@
 public import FanfareClient
 import PusherProtocol
 
-/// Signatures of the app's backend, made by the test.
+/// The signatures of the app's backend, which the test makes instead.
 extension ScriptedBroker {
     /// Returns an authorizer that signs every channel with the app's secret.
     ///
     /// - Parameters:
-    ///   - user: The ID of the user on presence channels; `nil` for one named after the connection.
+    ///   - user: The ID of the user on presence channels; `nil` for a user named after the connection.
     ///   - info: The `user_info` sent to other members, as JSON text; `nil` for none.
     /// - Returns: The `channelAuthorizer` for a client's options.
     public func channelAuthorizer(
@@ -46,14 +46,14 @@ extension ScriptedBroker {
         }
     }
 
-    /// Signs a client's subscription, like a backend's authorization endpoint.
+    /// Signs a client's subscription, like a backend's authorisation endpoint.
     ///
     /// - Parameters:
     ///   - socketID: The client's socket ID.
     ///   - channel: The channel's name.
     ///   - member: On a presence channel, an object with `user_id` and `user_info` as JSON text.
-    /// - Returns: The `auth` of the answer, with `member` as its `channel_data`.
-    /// - Throws: ``FanfareTestingError/noConnection(socketID:)`` if it is no socket ID.
+    /// - Returns: The `auth` of the response; send `member` as its `channel_data`.
+    /// - Throws: ``FanfareTestingError/noConnection(socketID:)`` if the text is no socket ID.
     public func authorization(
         of socketID: String,
         for channel: String,
@@ -74,8 +74,8 @@ extension ScriptedBroker {
     /// - Parameters:
     ///   - socketID: The client's socket ID.
     ///   - userData: An object with `id` and optional `user_info` and `watchlist`, as JSON text.
-    /// - Returns: The `auth` of the answer, with `userData` as its `user_data`.
-    /// - Throws: ``FanfareTestingError/noConnection(socketID:)`` if it is no socket ID.
+    /// - Returns: The `auth` of the response; send `userData` as its `user_data`.
+    /// - Throws: ``FanfareTestingError/noConnection(socketID:)`` if the text is no socket ID.
     public func authentication(
         of socketID: String,
         as userData: String

@@ -1,3 +1,3 @@
-// Tests of lists check their changes with a `TableOracle`, which reports the violated rule of table views. This export
-// saves them an import.
+// Tests of lists check their changes with a `TableOracle`, which reports violated rules of table views. With this
+// export they need no other import.
 @_exported public import LiveRows

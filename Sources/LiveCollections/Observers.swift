@@ -23,7 +23,7 @@ import FanfareClient
         return token
     }
 
-    /// Calls the callbacks; one that cancels another ends it at once.
+    /// Calls the callbacks; a callback that cancels another one ends it at once.
     func send(_ update: Update) {
         for entry in entries where entry.token.isActive { entry.perform(update) }
     }

@@ -6,8 +6,8 @@ import Dispatch
 
 /// The observed result of a database query: the list's rows follow every write to the database.
 ///
-/// After every write, by the list, a sync or another part of the app, the query runs again and the rows that differ are
-/// updated. Edits of the list are written by the app's own closure.
+/// After every write, by the list, a sync or another part of the app, the query runs again and the changed rows are
+/// updated. The app's own closure writes the list's edits.
 public final class QuerySource<Row: LiveRow>: LiveSource where Row.ID: Sendable {
     private let snapshots: SnapshotSource<Row>
 
@@ -15,7 +15,7 @@ public final class QuerySource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     ///
     /// - Parameters:
     ///   - database: The database.
-    ///   - fetch: Runs the query; its rows are ordered and have unique ids.
+    ///   - fetch: Runs the query; its rows are ordered and have unique IDs.
     ///   - write: Writes an operation. All operations of an edit are in one transaction; an error reverts the edit.
     public init(
         in database: any DatabaseWriter,
@@ -34,7 +34,7 @@ public final class QuerySource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     ///
     /// - Parameters:
     ///   - database: The database.
-    ///   - fetch: Runs the query; its rows are ordered and have unique ids.
+    ///   - fetch: Runs the query; its rows are ordered and have unique IDs.
     public init(
         in database: any DatabaseReader,
         fetch: @escaping @Sendable (Database) throws -> [Row]
@@ -48,7 +48,7 @@ public final class QuerySource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
         try await snapshots.listen(handler)
     }
 
-    /// Not supported: the observation begins with a snapshot.
+    /// Throws an error, because the observation begins with a snapshot.
     ///
     /// - Throws: Always `LiveListError.refused`.
     public func snapshot() async throws -> ListSnapshot<Row> { try await snapshots.snapshot() }
@@ -56,9 +56,9 @@ public final class QuerySource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     /// Writes an edit to the database, in one transaction.
     ///
     /// - Parameter commit: The edit.
-    /// - Returns: `nil`: the observation sends the result.
-    /// - Throws: `LiveListError.refused` with the database's error; SQLite's own error when the database is busy, and
-    ///   then the edit is retried.
+    /// - Returns: `nil`, because the observation sends the result.
+    /// - Throws: `LiveListError.refused` with the database's error. If the database is busy, SQLite's own error; the
+    ///   edit is then retried.
     public func commit(_ commit: ListCommit<Row>) async throws -> UInt64? {
         try await snapshots.commit(commit)
     }

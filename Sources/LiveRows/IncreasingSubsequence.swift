@@ -1,6 +1,6 @@
 /// Returns a longest increasing subsequence: the rows that do not move.
 ///
-/// Patience sorting, O(n log n); O(n) for a sequence that is already increasing.
+/// It uses patience sorting: O(n log n), and O(n) for a sequence that is already increasing.
 ///
 /// - Parameter numbers: Distinct numbers; negative ones are ignored.
 /// - Returns: For each number, whether it is part of the subsequence.

@@ -1,11 +1,11 @@
-/// Ordered rows that are found by their ids and changed by operations.
+/// Ordered rows that are found by their IDs and changed by operations.
 ///
-/// An operation determines its changes, so no lists are compared: the cost is that of finding the row in one piece of
+/// An operation determines its changes, so no lists are compared. Its cost is that of finding the row in one piece of
 /// the list, and hardly grows with the number of rows.
 public struct KeyedRows<Row: Identifiable & Equatable> {
-    /// The rows in order; after a copy of it is made, the next operation copies only one piece.
+    /// The rows in order; if a copy of the list exists, the next operation copies only one piece.
     public private(set) var list = RowList<Row>()
-    /// For each id, the key of the row's piece.
+    /// For each ID, the key of the row's piece.
     private var keys: [Row.ID: Int] = [:]
     /// For each key, the index of its piece; -1 for a free key.
     private var positions: [Int] = []
@@ -17,7 +17,7 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
     /// Creates a list of rows.
     ///
     /// - Parameter rows: The rows, in order.
-    /// - Throws: ``DuplicateRow`` when two of them have the same id.
+    /// - Throws: ``DuplicateRow`` when two of them have the same ID.
     public init(_ rows: some Sequence<Row>) throws(DuplicateRow) {
         list = RowList(rows)
         positions = Array(list.pieces.indices)
@@ -36,17 +36,17 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
     /// Whether there are no rows.
     public var isEmpty: Bool { list.isEmpty }
 
-    /// Whether there is a row with an id.
+    /// Returns whether there is a row with an ID.
     public func contains(_ id: Row.ID) -> Bool { keys[id] != nil }
 
-    /// The row with an id, or `nil`.
+    /// The row with an ID, or `nil`.
     public subscript(id: Row.ID) -> Row? {
         location(of: id).map { list.pieces[$0.piece].rows[$0.offset] }
     }
 
     /// Returns the index of a row.
     ///
-    /// - Parameter id: The row's id.
+    /// - Parameter id: The row's ID.
     /// - Returns: The index from zero, or `nil` when there is no such row.
     public func index(of id: Row.ID) -> Int? {
         location(of: id).map { list.start(of: $0.piece) + $0.offset }
@@ -64,14 +64,14 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
     public struct Effect {
         /// The changes of the rows.
         public let changes: RowChanges
-        /// The operation that restores the rows, if it is the next one applied; `nil` when nothing changed.
+        /// The operation that restores the rows, if it is applied next; `nil` when nothing changed.
         public let inverse: ListOperation<Row>?
     }
 
     /// Applies an operation.
     ///
     /// - Parameter operation: The operation; it has no effect on a row that does not exist.
-    /// - Returns: The effect.
+    /// - Returns: The changes, and the operation that reverts them.
     @discardableResult
     public mutating func apply(_ operation: ListOperation<Row>) -> Effect {
         switch operation {
@@ -136,9 +136,8 @@ public struct KeyedRows<Row: Identifiable & Equatable> {
         )
     }
 
-    /// Returns the index of a row after it has been moved behind an anchor.
-    ///
-    /// - Returns: `nil` when the anchor does not exist or is the row itself.
+    /// Returns the index of a row after a move to the place after an anchor; `nil` if the anchor does not exist or is
+    /// the row itself.
     private func target(after anchor: Row.ID?, of index: Int?) -> Int? {
         guard let anchor else { return 0 }
         guard let anchorIndex = self.index(of: anchor), anchorIndex != index else { return nil }

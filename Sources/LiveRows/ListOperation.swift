@@ -1,20 +1,20 @@
-/// One step of an edit, with rows identified by id, never by index.
+/// One step of an edit; it identifies rows by ID, never by index.
 ///
 /// Operations are applied in order and never fail: an operation on a row that does not exist has no effect, so that
 /// concurrent edits can be combined in any order.
 public enum ListOperation<Row: Identifiable> {
-    /// Inserts a row, or replaces and moves the row with the same id.
+    /// Inserts a row, or replaces and moves the row with the same ID.
     ///
-    /// The row is placed behind the row `after`; first when `after` is `nil`; last when that row does not exist.
+    /// The row is placed after the row `after`; first when `after` is `nil`; last when that row does not exist.
     case put(Row, after: Row.ID?)
-    /// Moves a row behind another, or first when `after` is `nil`; no effect when that row does not exist.
+    /// Moves a row after another, or first when `after` is `nil`; no effect when that row does not exist.
     case move(Row.ID, after: Row.ID?)
-    /// Replaces the contents of the row with the same id.
+    /// Replaces the contents of the row with the same ID.
     case update(Row)
     /// Removes a row.
     case remove(Row.ID)
 
-    /// The id of the row.
+    /// The ID of the row.
     public var id: Row.ID {
         switch self {
         case .put(let row, after: _), .update(let row): row.id
@@ -63,7 +63,7 @@ extension ListOperation: Encodable where Row: Encodable, Row.ID: Encodable {
 }
 
 extension ListOperation: Decodable where Row: Decodable, Row.ID: Decodable {
-    /// Reads an operation; a missing `after` counts as the first place.
+    /// Decodes an operation; a missing `after` means the first place.
     ///
     /// - Throws: A `DecodingError` that names the member.
     public init(from decoder: any Decoder) throws {

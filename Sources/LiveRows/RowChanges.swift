@@ -1,8 +1,8 @@
 /// The changes from one list of rows to another, in the form of a table view's batch updates.
 ///
 /// Deletions, insertions and moves form one batch. Deletions and the origins of moves are indices before the batch;
-/// insertions and the targets of moves are indices after it; the order of the calls does not matter. Updates are a
-/// second pass over the new list, in place: a row that has moved *and* changed is in both.
+/// insertions and the targets of moves are indices after it. The order of the calls does not matter. Updates are a
+/// second pass over the new list, in place; a row that has moved *and* changed is in both.
 public struct RowChanges: Sendable, Hashable {
     /// A row that moves within the list.
     public struct Move: Sendable, Hashable {
@@ -63,7 +63,7 @@ public struct RowChanges: Sendable, Hashable {
 }
 
 extension RowChanges: CustomStringConvertible {
-    /// The changes in one line, as `-[0, 1] +[3] 5→2 ~[4]`.
+    /// The changes in one line, such as `-[0, 1] +[3] 5→2 ~[4]`.
     public var description: String {
         var parts: [String] = []
         if !deletes.isEmpty { parts.append("-\(deletes)") }

@@ -1,15 +1,15 @@
 /// Returns the changes from one list of rows to another, with as few moves as possible.
 ///
-/// Rows with equal ids are the same row; the same row with other contents is an update. The cost is linear except for
-/// moved rows: common prefixes, suffixes and long runs are compared, not hashed.
+/// Rows with equal IDs are the same row; the same row with other contents is an update. The cost is linear except for
+/// moved rows. Common prefixes, suffixes and long runs are compared, not hashed.
 ///
 /// - Parameters:
 ///   - old: The rows before.
 ///   - new: The rows after.
 /// - Returns: One batch, and the updates after it.
-/// - Throws: ``DuplicateRow`` when an id is found twice in one list. Only inserted, deleted and moved rows are hashed,
-///   so a duplicate elsewhere is not found; the changes are correct nevertheless, index by index. ``duplicateRow(in:)``
-///   checks all rows.
+/// - Throws: ``DuplicateRow`` when an ID is found twice in one list. Only inserted, deleted and moved rows are hashed,
+///   so a duplicate elsewhere is not found; the changes are still correct, index by index. ``duplicateRow(in:)`` checks
+///   all rows.
 @inlinable
 public func rowChanges<Row: Identifiable & Equatable>(
     from old: [Row],
@@ -28,7 +28,7 @@ public func rowChanges<Row: Identifiable & Equatable>(
     return try result.get()
 }
 
-/// A part of the old list and a part of the new one, between rows that are known to be unmoved.
+/// A part of the old list and a part of the new one, between rows that are known not to move.
 @usableFromInline
 struct RowSegment {
     /// The range in the given old rows.
@@ -51,10 +51,10 @@ struct RowSegment {
 
 /// A comparison of two lists.
 ///
-/// Inlinable, so that the app's compiler specialises it for its row type: several times faster.
+/// Inlinable, so that the app's compiler specialises it for its row type, which is several times faster.
 @usableFromInline
 struct RowDifference<Row: Identifiable & Equatable> {
-    /// How many rows ahead to search for a match.
+    /// The number of rows to search ahead for a match.
     @usableFromInline static var window: Int { 16 }
 
     @usableFromInline let old: UnsafeBufferPointer<Row>
@@ -113,7 +113,7 @@ struct RowDifference<Row: Identifiable & Equatable> {
     mutating func match(_ segment: RowSegment) {
         var (from, to) = (segment.old.lowerBound, segment.new.lowerBound)
         let (fromEnd, toEnd) = (segment.old.upperBound, segment.new.upperBound)
-        // Stops early for lists with little in common: the search costs more than hashing.
+        // Stops early if the lists have little in common, because the search costs more than hashing.
         var misses = 16 + (toEnd - to) / 64
         while from < fromEnd, to < toEnd, misses > 0 {
             if old[from].id == new[to].id {
@@ -148,11 +148,11 @@ struct RowDifference<Row: Identifiable & Equatable> {
         unmatchedNew.append(contentsOf: to..<toEnd)
     }
 
-    /// Matches the remaining rows by id; each is hashed once.
+    /// Matches the remaining rows by ID; each is hashed once.
     @inlinable
     mutating func matchByID(_ segments: [RowSegment]) throws(DuplicateRow) {
         guard !unmatchedNew.isEmpty || !unmatchedOld.isEmpty else { return }
-        /// By id, the index of an old row, or the complement of a new row's.
+        /// By ID, the index of an old row, or the complement of a new row's index.
         var indices: [Row.ID: Int] = [:]
         indices.reserveCapacity(unmatchedOld.count + unmatchedNew.count / 4)
         for index in unmatchedOld {
@@ -226,7 +226,7 @@ struct RowDifference<Row: Identifiable & Equatable> {
         }
     }
 
-    /// Returns which of a segment's new rows do not move; `nil` when none does.
+    /// Returns which of a segment's new rows do not move; `nil` when all move.
     @inlinable
     func kept(in segment: RowSegment) -> [Bool]? {
         var isOrdered = true

@@ -1,16 +1,16 @@
-/// An ordered list of rows; a value that is cheap to copy and keep.
+/// An ordered list of rows, as a value that is cheap to copy and keep.
 ///
-/// The rows are stored in pieces that copies share: a change copies only the affected pieces. So every update can
+/// The rows are stored in pieces that copies share; a change copies only the affected pieces. So every update can
 /// contain all rows, whatever their number.
 public struct RowList<Row>: RandomAccessCollection {
     /// A run of rows; never empty.
     struct Piece {
         var rows: ContiguousArray<Row>
-        /// Identifies the piece when its index changes; see ``KeyedRows``.
+        /// Identifies the piece even if its index changes; see ``KeyedRows``.
         var key: Int
     }
 
-    /// The number of rows of a new piece; one with more than `pieceCountMax` is split.
+    /// The number of rows of a new piece; a piece with more than `pieceCountMax` is split.
     static var pieceCount: Int { 96 }
     static var pieceCountMax: Int { 128 }
     /// A piece with fewer rows is merged with its neighbour.

@@ -1,13 +1,13 @@
 /// Returns the changes from one list of rows to another; pieces that both share are not compared.
 ///
-/// A list and its changed copy share most of their pieces, which are recognised by address: the cost is that of the
+/// A list and its changed copy share most of their pieces, which are recognised by address. The cost is that of the
 /// rows near a change.
 ///
 /// - Parameters:
 ///   - old: The rows before.
 ///   - new: The rows after.
 /// - Returns: One batch, and the updates after it.
-/// - Throws: ``DuplicateRow`` when an id is found twice in one list.
+/// - Throws: ``DuplicateRow`` when an ID is found twice in one list.
 public func rowChanges<Row: Identifiable & Equatable>(
     from old: RowList<Row>,
     to new: RowList<Row>
@@ -15,8 +15,8 @@ public func rowChanges<Row: Identifiable & Equatable>(
     let shared = SharedPieces(old, new)
     guard shared.count > 0 else { return try rowChanges(from: Array(old), to: Array(new)) }
     let changes = try shared.changes()
-    // Moving a whole shared piece may need fewer moves than moving rows past it, but only when there are more moves
-    // than rows in the smallest piece.
+    // Moving a whole shared piece may need fewer moves than moving rows past it. This is possible only if there are
+    // more moves than rows in the smallest piece.
     guard changes.moves.count > shared.rowCountMin else { return changes }
     return try rowChanges(from: Array(old), to: Array(new))
 }
@@ -93,7 +93,7 @@ private struct SharedPieces<Row: Identifiable & Equatable> {
         )
     }
 
-    /// Compares by address: both lists are alive and no piece is empty, so equal addresses mean one piece.
+    /// Compares by address: both lists are alive and no piece is empty, so equal addresses mean the same piece.
     private static func isSame(_ left: RowList<Row>.Piece, _ right: RowList<Row>.Piece) -> Bool {
         address(left) == address(right)
     }

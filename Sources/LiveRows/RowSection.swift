@@ -1,6 +1,6 @@
 /// A section of a table.
 public struct RowSection<ID: Hashable, Row: Identifiable & Equatable>: Identifiable, Equatable {
-    /// The identity of the section, such as its heading.
+    /// The ID of the section, such as its heading.
     public var id: ID
     /// The section's rows, in order.
     public var rows: [Row]
@@ -8,8 +8,8 @@ public struct RowSection<ID: Hashable, Row: Identifiable & Equatable>: Identifia
     /// Creates a section.
     ///
     /// - Parameters:
-    ///   - id: The identity of the section.
-    ///   - rows: The rows, in order; ids must be unique across all sections.
+    ///   - id: The ID of the section.
+    ///   - rows: The rows, in order; their IDs must be unique across all sections.
     public init(id: ID, rows: [Row]) {
         self.id = id
         self.rows = rows
@@ -21,9 +21,9 @@ extension RowSection: Sendable where ID: Sendable, Row: Sendable {}
 /// Groups rows into sections by a key, in one pass.
 ///
 /// - Parameters:
-///   - rows: The rows; the order within a section is kept.
+///   - rows: The rows; their order is kept within a section.
 ///   - key: Returns the section of a row.
-///   - areInIncreasingOrder: The order of the sections.
+///   - areInIncreasingOrder: Returns whether the first section comes before the second.
 /// - Returns: The sections; none is empty.
 public func sections<ID: Hashable, Row: Identifiable & Equatable>(
     of rows: some Sequence<Row>,
@@ -38,7 +38,7 @@ public func sections<ID: Hashable, Row: Identifiable & Equatable>(
 /// Groups rows into sections by a key; the sections are sorted by key.
 ///
 /// - Parameters:
-///   - rows: The rows; the order within a section is kept.
+///   - rows: The rows; their order is kept within a section.
 ///   - key: Returns the section of a row.
 /// - Returns: The sections; none is empty.
 public func sections<ID: Hashable & Comparable, Row: Identifiable & Equatable>(

@@ -23,13 +23,13 @@ public struct RowPath: Sendable, Hashable, Comparable {
 
 /// The changes from one list of sections to another: a batch of sections, a batch of rows, and updates.
 ///
-/// Table views refuse a batch in which rows move while sections come, go or move. So the three passes are performed one
-/// after the other, and each begins with the result of the previous one:
+/// Table views refuse a batch in which rows move while sections are inserted, deleted or moved. So the changes are
+/// three passes, and each begins with the result of the previous one:
 ///
-/// 1. ``sections``: all rows stay in their sections; an inserted section has its rows already, a deleted one takes them
-///    along. ``sectionsBetweenBatches(from:to:)`` returns what the data source shows then.
-/// 2. ``deletes``, ``inserts`` and ``moves`` of rows: deletions and origins are positions before this batch, insertions
-///    and targets positions after it. The sections are those after the first batch in both.
+/// 1. ``sections``: all rows stay in their sections. An inserted section already has its rows; a deleted section takes
+///    its rows with it. ``sectionsBetweenBatches(from:to:)`` returns what the data source then shows.
+/// 2. ``deletes``, ``inserts`` and ``moves`` of rows: deletions and origins are positions before this batch; insertions
+///    and targets are positions after it. In both, the sections are those after the first batch.
 /// 3. ``updates``, in place.
 public struct SectionChanges: Sendable, Hashable {
     /// A row that moves within its section or to another.
@@ -90,14 +90,14 @@ public struct SectionChanges: Sendable, Hashable {
     public var hasRowBatch: Bool { !deletes.isEmpty || !inserts.isEmpty || !moves.isEmpty }
 }
 
-/// The error for two sections, or two rows, of a table with the same id.
+/// The error for two sections, or two rows, of a table with the same ID.
 public enum DuplicateInSections: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Two sections have the same id.
+    /// Two sections have the same ID.
     case section(DuplicateRow)
-    /// Two rows have the same id, in one section or in two.
+    /// Two rows have the same ID, in one section or in two.
     case row(id: String, first: RowPath, second: RowPath)
 
-    /// The error and its remedy.
+    /// The error and what to do about it.
     public var description: String {
         switch self {
         case .section(let duplicate):

@@ -1,13 +1,13 @@
 /// Returns the changes from one list of sections to another.
 ///
-/// Sections and rows are matched by id; a row can move to another section. Within a section the number of moves is
+/// Sections and rows are matched by ID; a row can move to another section. Within a section the number of moves is
 /// minimal.
 ///
 /// - Parameters:
 ///   - old: The sections before.
 ///   - new: The sections after.
 /// - Returns: A batch of sections, a batch of rows, and the updates after them.
-/// - Throws: ``DuplicateInSections`` when two sections, or two rows of any sections, have the same id.
+/// - Throws: ``DuplicateInSections`` when two sections, or two rows of any sections, have the same ID.
 public func sectionChanges<ID: Hashable, Row: Identifiable & Equatable>(
     from old: [RowSection<ID, Row>],
     to new: [RowSection<ID, Row>]
@@ -21,8 +21,8 @@ public func sectionChanges<ID: Hashable, Row: Identifiable & Equatable>(
 /// - Parameters:
 ///   - old: The sections before both batches.
 ///   - new: The sections after both batches.
-/// - Returns: The new sections. Those that are in both lists have their old rows; a row that leaves such a section for
-///   an inserted one is in both.
+/// - Returns: The new sections. Sections that are in both lists have their old rows. A row that moves from such a
+///   section to an inserted one is therefore in both.
 public func sectionsBetweenBatches<ID: Hashable, Row: Identifiable & Equatable>(
     from old: [RowSection<ID, Row>],
     to new: [RowSection<ID, Row>]
@@ -31,7 +31,7 @@ public func sectionsBetweenBatches<ID: Hashable, Row: Identifiable & Equatable>(
     return new.map { RowSection(id: $0.id, rows: rows[$0.id] ?? $0.rows) }
 }
 
-/// A section that is compared by its id only.
+/// A section that is compared by its ID only.
 private struct Heading<ID: Hashable>: Identifiable, Equatable { let id: ID }
 
 private struct SectionDifference<ID: Hashable, Row: Identifiable & Equatable> {

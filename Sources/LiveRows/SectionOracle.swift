@@ -1,7 +1,7 @@
 /// A model of a table view with sections, for tests; see ``TableOracle``.
 ///
-/// The rules for rows also apply to sections; and a batch changes sections or rows, never both. Table views accept some
-/// mixtures of both and raise an exception for others.
+/// The rules for rows also apply to sections. In addition, a batch changes either sections or rows, because table views
+/// accept some mixtures and raise an exception for others.
 public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
     /// A violated rule.
     public enum Violation: Error, Hashable, Sendable, CustomStringConvertible {
@@ -43,7 +43,7 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
     /// Creates a table that shows sections.
     public init(sections: [RowSection<ID, Row>]) { self.sections = sections }
 
-    /// Performs changes as ``SectionChanges`` says: both batches, then the updates in place.
+    /// Performs changes as ``SectionChanges`` describes: both batches, then the updates in place.
     ///
     /// - Parameters:
     ///   - changes: The changes that the app reports.
@@ -68,7 +68,7 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
         self = table
     }
 
-    /// Performs one batch; changed contents are left to ``update(_:sections:)``.
+    /// Performs one batch; ``update(_:sections:)`` applies changed contents.
     ///
     /// - Parameters:
     ///   - changes: The changes of sections or of rows; their updates are ignored.
@@ -168,7 +168,7 @@ public struct SectionOracle<ID: Hashable, Row: Identifiable & Equatable> {
         do throws(TableViolation) { try body() } catch { throw .rows(section: section, error) }
     }
 
-    /// The rows that the calls of a batch name, checked.
+    /// The rows that the calls of a batch name, after they are checked.
     private struct RowCalls {
         /// Positions before the batch.
         var removed: Set<RowPath> = []

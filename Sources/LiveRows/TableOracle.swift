@@ -2,7 +2,7 @@
 ///
 /// It has a cell for each row and performs a batch as a table view does: deletions by the indices before it, insertions
 /// by the indices after it, independent of the order of the calls. Where a table view would raise an exception or show
-/// wrong rows, it throws a ``TableViolation`` that names the rule.
+/// wrong rows, the model throws a ``TableViolation`` that names the rule.
 ///
 /// ```
 /// var table = TableOracle(rows: films)
@@ -13,7 +13,8 @@ public struct TableOracle<Row: Identifiable & Equatable> {
     public private(set) var cells: [Row]
     /// The number of cells that were requested.
     ///
-    /// One for each initial, inserted, reloaded or updated row; an unchanged or moved row keeps its cell.
+    /// A cell is requested for each initial, inserted, reloaded or updated row; an unchanged or moved row keeps its
+    /// cell.
     public private(set) var cellsMade: Int
 
     /// Creates a table that shows rows.
@@ -37,7 +38,7 @@ public struct TableOracle<Row: Identifiable & Equatable> {
     ) throws(TableViolation) {
         var calls = changes.moves.map { TableOracleCall.move(from: $0.from, to: $0.to) }
         calls += changes.inserts.map { .insert($0) }
-        // Last on purpose: the order of the calls does not matter.
+        // Last on purpose, because the order of the calls does not matter.
         calls += changes.deletes.map { .delete($0) }
         var table = self
         try table.batch(calls, rows: rows)
@@ -46,7 +47,7 @@ public struct TableOracle<Row: Identifiable & Equatable> {
         self = table
     }
 
-    /// Performs a batch; changed contents are left to ``update(_:rows:)``.
+    /// Performs a batch; ``update(_:rows:)`` applies changed contents.
     ///
     /// - Parameters:
     ///   - calls: The calls within the batch, in any order.

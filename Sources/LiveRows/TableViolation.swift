@@ -10,7 +10,7 @@ public enum TableViolation: Error, Hashable, Sendable {
     case reloadedAndMoved(old: Int)
     /// Two calls of the batch fill one position.
     case filledTwice(new: Int)
-    /// The number of rows after the batch is not that before it plus insertions minus deletions.
+    /// The number of rows after the batch is not the number before it plus insertions minus deletions.
     case countMismatch(before: Int, inserted: Int, deleted: Int, after: Int)
     /// The row at a position is not the one that the batch puts there.
     case wrongRow(new: Int, shown: String, expected: String)

@@ -7,7 +7,7 @@
         /// Shows a list as the rows of a table view.
         ///
         /// - Parameters:
-        ///   - list: The list; held strongly.
+        ///   - list: The list; retained.
         ///   - tableView: The view; held weakly. Set its data source, which returns ``rows``, after this call.
         public convenience init(_ list: LiveList<Row>, to tableView: NSTableView) {
             self.init(list, view: { [weak tableView] in tableView.map(TableRows.init) })
@@ -24,8 +24,8 @@
 
         func reloadRows() { tableView.reloadData() }
 
-        // `NSTableView` performs the calls of a batch one after the other, with the indices after the previous call: a
-        // moved row is deleted and inserted.
+        // `NSTableView` performs the calls of a batch one after the other, with the indices after the previous call. A
+        // moved row is therefore deleted and inserted.
         func performBatch(_ changes: RowChanges, takeRows: @escaping () -> Void) {
             takeRows()
             tableView.beginUpdates()

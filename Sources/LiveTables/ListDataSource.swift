@@ -18,7 +18,7 @@
             self.cell = cell
             binding = RowBinding(list, to: tableView)
             super.init()
-            // After the binding has its rows: the view counts them when its data source is set.
+            // After the binding has its rows, because the view counts them when its data source is set.
             tableView.dataSource = self
             tableView.reloadData()
         }

@@ -4,9 +4,9 @@ public import LiveRows
 
 /// Shows a live list in a view, in batches, until the binding is released.
 ///
-/// The binding is the view's data source: ``rows`` are always the rows that the view shows, and change within the batch
-/// that shows the change. After a pause the shown rows are compared with the list's. More than 1,000 changes, or changes
-/// outside of a window, reload the view instead.
+/// The binding is the source of the view's rows: ``rows`` are always the rows that the view shows, and change within
+/// the batch that shows the change. After a pause the binding compares the shown rows with the list's. It reloads the
+/// view for more than 1,000 changes, and for changes while the view is in no window.
 @MainActor public final class RowBinding<Row: LiveRow> where Row.ID: Sendable {
     /// The rows that the view shows; its data source returns these.
     public private(set) var rows = RowList<Row>()
@@ -22,13 +22,13 @@ public import LiveRows
     /// Binds a list to a view.
     ///
     /// - Parameters:
-    ///   - list: The list; held strongly.
+    ///   - list: The list; retained.
     ///   - view: The view; held weakly.
     public convenience init(_ list: LiveList<Row>, to view: any RowView) {
         self.init(list, view: { [weak view] in view })
     }
 
-    /// Binds a list to the view that a closure returns as long as it exists.
+    /// Binds a list to the view that a closure returns while the view exists.
     init(_ list: LiveList<Row>, view: @escaping () -> (any RowView)?) {
         self.list = list
         self.view = view

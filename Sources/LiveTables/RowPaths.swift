@@ -16,7 +16,7 @@ extension SectionChanges {
     internal import UIKit
 
     extension RowPath {
-        /// The position as UIKit names it.
+        /// The position as an index path of UIKit.
         var indexPath: IndexPath { IndexPath(row: row, section: section) }
     }
 #endif

@@ -2,7 +2,7 @@ public import LiveRows
 
 /// A view that shows rows and performs batches, such as a table view.
 @MainActor public protocol RowView: AnyObject {
-    /// Whether the view is in a window. Outside of one it is reloaded: table views do not support batches there.
+    /// Whether the view is in a window; otherwise it is reloaded, because table views do not support batches there.
     var isInWindow: Bool { get }
 
     /// Reloads all rows from the data source, without a batch.
@@ -24,7 +24,7 @@ public import LiveRows
 
 /// A view that shows sections of rows and performs batches.
 @MainActor public protocol SectionView: AnyObject {
-    /// Whether the view is in a window. Outside of one it is reloaded: table views do not support batches there.
+    /// Whether the view is in a window; otherwise it is reloaded, because table views do not support batches there.
     var isInWindow: Bool { get }
 
     /// Reloads all sections from the data source, without a batch.
@@ -33,7 +33,7 @@ public import LiveRows
     /// Performs deletions, insertions and moves, either of sections or of rows, as one batch.
     ///
     /// - Parameters:
-    ///   - changes: The batch, without updates. It never has changes of sections and of rows.
+    ///   - changes: The batch, without updates. It never changes both sections and rows.
     ///   - takeSections: Switches the data source to the sections after the batch. Call it once, within the batch,
     ///     before this method returns.
     func performBatch(_ changes: SectionChanges, takeSections: @escaping () -> Void)
@@ -44,5 +44,5 @@ public import LiveRows
     func updateRows(_ paths: [RowPath])
 }
 
-/// The maximum number of animated changes; with more, a view is reloaded.
+/// The maximum number of animated changes; with more, the view is reloaded.
 package let animatedChangesMax = 1000

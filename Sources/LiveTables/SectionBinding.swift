@@ -4,8 +4,8 @@ public import LiveRows
 
 /// Shows a live list in a view with sections, in batches, until the binding is released.
 ///
-/// Changes of sections are one batch and changes of rows the next, as `SectionChanges` of `LiveRows` explains. More
-/// than 1,000 changes, or changes outside of a window, reload the view instead.
+/// Changes of sections are one batch and changes of rows the next; see `SectionChanges` of `LiveRows`. The binding
+/// reloads the view for more than 1,000 changes, and for changes while the view is in no window.
 @MainActor public final class SectionBinding<ID: Hashable & Sendable, Row: LiveRow>
 where Row.ID: Sendable {
     /// The sections that the view shows; its data source returns these.
@@ -20,7 +20,7 @@ where Row.ID: Sendable {
     /// Binds a list to a view with sections.
     ///
     /// - Parameters:
-    ///   - list: The list; held strongly.
+    ///   - list: The list; retained.
     ///   - view: The view; held weakly.
     ///   - build: Groups rows into sections, as `sections(of:by:)` does.
     public convenience init(
@@ -31,7 +31,7 @@ where Row.ID: Sendable {
         self.init(list, view: { [weak view] in view }, build: build)
     }
 
-    /// Binds a list to the view that a closure returns as long as it exists.
+    /// Binds a list to the view that a closure returns while the view exists.
     init(
         _ list: LiveList<Row>,
         view: @escaping () -> (any SectionView)?,
@@ -48,7 +48,7 @@ where Row.ID: Sendable {
     private func show(_ rows: RowList<Row>) {
         let new = build(rows)
         let view = view()
-        // Sections with duplicate ids cannot be compared: they are shown without animation.
+        // Sections with duplicate IDs cannot be compared, so they are shown without animation.
         let changes = try? sectionChanges(from: sections, to: new)
         guard let view, view.isInWindow, let changes, !sections.isEmpty,
             Self.count(changes) <= animatedChangesMax

@@ -7,7 +7,7 @@
         /// Shows a list in the first section of a collection view.
         ///
         /// - Parameters:
-        ///   - list: The list; held strongly.
+        ///   - list: The list; retained.
         ///   - collectionView: The view; held weakly. Set its data source, which returns ``rows``, after this call.
         public convenience init(_ list: LiveList<Row>, to collectionView: UICollectionView) {
             let view = { [weak collectionView] in collectionView.map(CollectionRows.init) }
@@ -19,7 +19,7 @@
         /// Shows a list in the sections of a collection view.
         ///
         /// - Parameters:
-        ///   - list: The list; held strongly.
+        ///   - list: The list; retained.
         ///   - collectionView: The view; held weakly. Set its data source, which returns ``sections``, after this call.
         ///   - build: Groups rows into sections, as `sections(of:by:)` does.
         public convenience init(

@@ -7,7 +7,7 @@
         /// Shows a list in the first section of a table view.
         ///
         /// - Parameters:
-        ///   - list: The list; held strongly.
+        ///   - list: The list; retained.
         ///   - tableView: The view; held weakly. Set its data source, which returns ``rows``, after this call.
         public convenience init(_ list: LiveList<Row>, to tableView: UITableView) {
             self.init(list, view: { [weak tableView] in tableView.map(TableRows.init) })
@@ -18,7 +18,7 @@
         /// Shows a list in the sections of a table view.
         ///
         /// - Parameters:
-        ///   - list: The list; held strongly.
+        ///   - list: The list; retained.
         ///   - tableView: The view; held weakly. Set its data source, which returns ``sections``, after this call.
         ///   - build: Groups rows into sections, as `sections(of:by:)` does.
         public convenience init(

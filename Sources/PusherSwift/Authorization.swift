@@ -3,19 +3,13 @@ internal import FanfareClient
 import Foundation
 import PusherProtocol
 
-/// Authorises channels by the method of the options.
-// SAFETY: the connection is set once, before the first request; the app's objects are called on the main queue or the
-// callback queue, where the app expects it.
+/// Authorises channels by the method in the options.
+// SAFETY: the connection is set once, before the first request. The app's objects are called on the main queue or the
+// callback queue, as the app expects.
 final class Authorization: @unchecked Sendable {
     weak var connection: PusherConnection?
 
-    /// Requests a signature by the current method.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel's name.
-    ///   - socketID: The connection's socket ID.
-    /// - Returns: The authorisation.
-    /// - Throws: An `AuthorizationFailure`.
+    /// Requests the signature for a channel by the current method; throws an `AuthorizationFailure`.
     func authorize(_ channel: String, _ socketID: String) async throws -> ChannelAuthorization {
         guard let connection else { throw AuthorizationFailure.notConfigured }
         switch connection.options.authMethod {
@@ -89,12 +83,12 @@ final class Authorization: @unchecked Sendable {
         return ChannelAuthorization(auth: auth, channelData: data)
     }
 
-    /// Returns the member for a presence channel: the app's, or one with the socket ID as its ID.
+    /// Returns the member for a presence channel: the app's, or one whose ID is the socket ID.
     private func member(_ socketID: String, _ connection: PusherConnection) async -> String {
         guard let fetcher = connection.userDataFetcher else {
             return Self.text(of: ["user_id": socketID]) ?? "{}"
         }
-        // SAFETY: it is only called on the callback queue.
+        // SAFETY: the closure is only called on the callback queue.
         nonisolated(unsafe) let fetch = fetcher
         return await withCheckedContinuation { continuation in
             connection.options.callbackQueue.async {

@@ -18,9 +18,9 @@ public struct QueuedClientEvent {
     }
 }
 
-/// The arguments of `trigger` for the events of one channel that the `Fanfare` client has queued.
+/// The arguments of `trigger` for one channel's events that the `Fanfare` client has queued.
 ///
-/// The client sends a channel's events in order, so the last of these are the ones still queued.
+/// The client sends a channel's events in order, so the last events of this list are those still queued.
 // SAFETY: the list is only accessed under `lock`.
 final class ClientEventQueue: @unchecked Sendable {
     private let lock = NSLock()
@@ -30,16 +30,13 @@ final class ClientEventQueue: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - event: The event.
-    ///   - count: The number of the channel's events queued in the client; older ones are dropped here.
+    ///   - count: The number of the channel's events queued in the client; older ones are removed here.
     func append(_ event: QueuedClientEvent, count: Int) {
         lock.withLock { list.append(event) }
         _ = events(count: count)
     }
 
-    /// Returns the events that are still queued.
-    ///
-    /// - Parameter count: The number of events queued in the client.
-    /// - Returns: The last `count` events, in order.
+    /// Returns the last `count` events, in order: those that the client still has queued.
     func events(count: Int) -> [QueuedClientEvent] {
         lock.withLock {
             list.removeFirst(max(0, list.count - count))

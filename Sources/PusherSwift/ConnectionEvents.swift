@@ -9,7 +9,7 @@ extension PusherConnection {
         let actor = callbackActor
         client.bind(Callback(on: actor) { reference.connection?.receive($0) })
         client.onError(Callback(on: actor) { reference.connection?.report($0) })
-        // Captured by itself, so that the last change is reported even if the connection object is deallocated.
+        // Captured separately, so that the last change is reported even if the connection object is deallocated.
         let notifier = notifier
         client.onStatusChange(
             Callback(on: actor) { change in
@@ -37,7 +37,7 @@ extension PusherConnection {
     private func receive(_ event: ChannelEvent) {
         let channel = event.channel.flatMap { channels.find(name: $0) }
         switch event.name {
-        // Reported with its reason, as an error.
+        // Reported as an error, with its reason.
         case "pusher:subscription_error": return
         case "pusher:subscription_succeeded": channel?.subscriptionConfirmed()
         case "pusher:subscription_count":

@@ -14,12 +14,7 @@ final class DelegateNotifier: @unchecked Sendable {
         set { lock.withLock { holder = newValue } }
     }
 
-    /// Calls the delegate.
-    ///
-    /// - Parameters:
-    ///   - queue: The queue of this call. On the main queue the delegate is called synchronously, in order with
-    ///     callbacks.
-    ///   - call: Calls a method of the delegate.
+    /// Calls the delegate; if this call is on the main queue, synchronously and in order with the callbacks.
     func notify(
         from queue: DispatchQueue,
         _ call: @escaping @MainActor @Sendable (any PusherDelegate) -> Void

@@ -4,19 +4,19 @@ import Foundation
 public struct EventHandler {
     let id: String
     let callback: (PusherEvent) -> Void
-    /// For errors of the connection, with a global callback of the older API.
+    /// Receives errors of the connection; set for global callbacks of the older API.
     var errorCallback: ((PusherError) -> Void)?
 }
 
 /// The callbacks of one client.
 ///
-/// They are looked up when an event is delivered, not when it is received: a callback bound on the callback queue right
-/// after `subscribe` receives the channel's first event.
-// SAFETY: the tables are only accessed under `lock`; the callbacks are only called on the client's callback queue, where
-// a caller in language mode 5 expects them.
+/// The callbacks are looked up when an event is delivered, not when it is received. A callback bound on the callback
+/// queue right after `subscribe` therefore receives the channel's first event.
+// SAFETY: the tables are only accessed under `lock`. The callbacks are only called on the client's callback queue,
+// where a caller in language mode 5 expects them.
 final class EventHandlers: @unchecked Sendable {
     private let lock = NSLock()
-    /// By channel and event.
+    /// The callbacks by channel and event.
     private var channels: [String: [String: [EventHandler]]] = [:]
     private var global: [EventHandler] = []
 
@@ -69,7 +69,7 @@ final class EventHandlers: @unchecked Sendable {
         return Dictionary(handlers.map { ($0.id, $0.callback) }) { first, _ in first }
     }
 
-    // A removed callback may own anything, and its deinitialisation may call back: release it outside the lock.
+    // A removed callback may own anything, and its deinitialisation may call back, so it is released outside the lock.
 
     func remove(id: String, channel: String, event: String) {
         let removed = lock.withLock { () -> [EventHandler]? in
@@ -139,13 +139,13 @@ struct LegacyPayload {
     /// Whether to parse the data as JSON.
     let attemptsJSON: Bool
 
-    /// Returns a JSON object or array parsed, other data as text, and `nil` for no data.
+    /// Returns a parsed JSON object or array, other data as text, and `nil` for no data.
     ///
-    /// The result of `JSONSerialization` supports the casts that apps for Apple's platforms use, such as `as? [String:
+    /// The result of `JSONSerialization` supports the casts of apps for Apple platforms, such as `as? [String:
     /// AnyObject]`.
     func value(of data: String?) -> Any? {
         guard let data, attemptsJSON else { return data }
-        // Objects and arrays only: no fragments.
+        // Only objects and arrays, no fragments.
         return (try? JSONSerialization.jsonObject(with: Data(data.utf8), options: [])) ?? data
     }
 

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A value set by the app that hides the client's value until the client has a newer one.
+/// A value set by the app; it hides the client's value until the client has a newer one.
 ///
-/// The official client's state is in settable variables, which the tests of apps set. Here the state belongs to the
-/// client: a set value is returned when read and has no other effect.
+/// The official client keeps its state in settable variables, and the tests of apps set them. Here the state belongs to
+/// the client: a set value is returned when read and has no other effect.
 // SAFETY: the value is only accessed under `lock`.
 final class Override<Value>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value?
 
-    /// Returns the app's value, or else the client's.
+    /// Returns the app's value if there is one, otherwise the client's.
     func value(or known: @autoclosure () -> Value) -> Value {
         lock.withLock { value } ?? known()
     }
@@ -22,6 +22,6 @@ final class Override<Value>: @unchecked Sendable {
 
     /// Removes the app's value.
     ///
-    /// The value may own anything, and its deinitialisation may call back: it is released outside the lock.
+    /// The value is released outside the lock, because it may own anything and its deinitialisation may call back.
     func clear() { _ = lock.withLock { exchange(&value, with: nil) } }
 }

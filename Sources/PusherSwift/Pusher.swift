@@ -1,7 +1,7 @@
 internal import FanfareClient
 public import Foundation
 
-/// A client with the interface of the official PusherSwift.
+/// A client with the API of the official PusherSwift.
 ///
 /// ```swift
 /// let pusher = Pusher(
@@ -14,7 +14,7 @@ public import Foundation
 /// pusher.connect()
 /// ```
 ///
-/// Keep a reference to it: it disconnects when it is deallocated.
+/// Keep a reference to it; it disconnects when it is deallocated.
 open class Pusher: NSObject {
     /// The connection.
     public let connection: PusherConnection
@@ -51,7 +51,7 @@ open class Pusher: NSObject {
     /// Subscribes to a channel now or when the client connects.
     ///
     /// - Parameters:
-    ///   - channelName: The channel's name; `presence-` at its start creates a ``PusherPresenceChannel``.
+    ///   - channelName: The channel's name; a name that begins with `presence-` creates a ``PusherPresenceChannel``.
     ///   - auth: A signature for the current connection; `nil` uses ``PusherClientOptions/authMethod``.
     ///   - onMemberAdded: Called for each user who joins a presence channel.
     ///   - onMemberRemoved: Called for each user who leaves it.
@@ -85,8 +85,7 @@ open class Pusher: NSObject {
         }
     }
 
-    /// Subscribes to a channel, as
-    /// ``subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)`` does.
+    /// Subscribes to a channel; see ``subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
     @discardableResult
     open func subscribe(
         channelName: String,
@@ -147,7 +146,7 @@ open class Pusher: NSObject {
         return channel
     }
 
-    /// Unsubscribes from a channel, also before its subscription is confirmed.
+    /// Unsubscribes from a channel, even if its subscription is not confirmed yet.
     open func unsubscribe(_ channelName: String) {
         guard let channel = connection.channels.remove(channelName) else { return }
         connection.unsubscribe(from: channel)
@@ -169,8 +168,9 @@ open class Pusher: NSObject {
         connection.handlers.addGlobal(eventCallback)
     }
 
-    /// Calls `callback` with each event of every channel, as a dictionary of `event`, `channel` and `data`, and with
-    /// each error that the broker reports, as `pusher:error`.
+    /// Calls `callback` with each event of every channel, and with each error that the broker reports.
+    ///
+    /// An event is a dictionary of `event`, `channel` and `data`; an error is the event `pusher:error`.
     ///
     /// - Parameter callback: Called on the callback queue. The data is text; for an error, a dictionary.
     /// - Returns: The ID for ``unbind(callbackId:)``.

@@ -31,13 +31,13 @@ public final class PusherAuth: NSObject, Sendable {
 public enum AuthMethod {
     /// An endpoint of the app's backend, which receives a form of `socket_id` and `channel_name`.
     case endpoint(authEndpoint: String)
-    /// A request built by the app, with a response as an endpoint's.
+    /// A request built by the app; the response has the form of an endpoint's.
     case authRequestBuilder(authRequestBuilder: any AuthRequestBuilderProtocol)
     /// A custom method of the app.
     case authorizer(authorizer: any Authorizer)
-    /// The app's secret, with which the client signs. For tests only: a secret in an app is not secret.
+    /// The client signs with the app's secret. For tests only: a secret in an app is not secret.
     case inline(secret: String)
-    /// None: only public channels can be subscribed to.
+    /// No method: only public channels can be subscribed to.
     case noMethod
 }
 
@@ -52,7 +52,7 @@ public protocol AuthRequestBuilderProtocol: AnyObject {
     /// - Returns: The request; `nil` to refuse the channel.
     func requestFor(socketID: String, channelName: String) -> URLRequest?
 
-    /// Returns the request for one channel, in version 4's form; called when the other method returns `nil`.
+    /// Returns the request for one channel, in the form of version 4; called when the other method returns `nil`.
     ///
     /// - Parameters:
     ///   - socketID: The connection's socket ID.

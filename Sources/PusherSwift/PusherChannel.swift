@@ -1,7 +1,7 @@
 internal import FanfareClient
 public import Foundation
 
-/// A channel, to bind callbacks to its events.
+/// A channel; binds callbacks to its events.
 open class PusherChannel: NSObject {
     /// The channel's name.
     public let name: String
@@ -42,8 +42,8 @@ open class PusherChannel: NSObject {
 
     /// Whether the broker has confirmed the subscription.
     ///
-    /// A value set by the app is returned until the broker confirms again or the connection changes; it does not
-    /// subscribe.
+    /// A value set by the app is returned until the broker confirms again or the connection changes. Setting it does
+    /// not subscribe.
     open var subscribed: Bool {
         get { subscribedByApp.value(or: connection?.client.channel(name).isSubscribed ?? false) }
         set { subscribedByApp.set(newValue) }
@@ -51,7 +51,7 @@ open class PusherChannel: NSObject {
 
     /// The callbacks by event.
     ///
-    /// Removed callbacks are no longer called.
+    /// Callbacks that the app removes are no longer called.
     open var eventHandlers: [String: [EventHandler]] {
         get { connection?.handlers.handlers(channel: name) ?? [:] }
         set { connection?.handlers.replace(channel: name, with: newValue) }
@@ -59,7 +59,7 @@ open class PusherChannel: NSObject {
 
     /// The triggered events that wait for the subscription or the rate limit; see ``trigger(eventName:data:)``.
     ///
-    /// Removed events are not sent; added events are triggered.
+    /// Events that the app removes are not sent; events that it adds are triggered.
     open var unsentEvents: [QueuedClientEvent] {
         get { queue.events(count: queuedCount) }
         set {
@@ -85,7 +85,7 @@ open class PusherChannel: NSObject {
         connection?.handlers.add(eventCallback, channel: name, event: eventName) ?? ""
     }
 
-    /// Calls `callback` with the data of each event with this name: parsed JSON, or else text.
+    /// Calls `callback` with the data of each event with this name: parsed JSON, otherwise text.
     ///
     /// - Parameters:
     ///   - eventName: The event's name.
@@ -106,7 +106,7 @@ open class PusherChannel: NSObject {
 
     /// Ends one binding.
     ///
-    /// Called on the callback queue, the callback is not called after this returns.
+    /// If this is called on the callback queue, the callback is not called after it returns.
     open func unbind(eventName: String, callbackId: String) {
         connection?.handlers.remove(id: callbackId, channel: name, event: eventName)
     }
@@ -121,14 +121,14 @@ open class PusherChannel: NSObject {
 
     /// Calls the callbacks bound to an event.
     ///
-    /// Received events are delivered by this method.
+    /// This method also delivers received events.
     open func handleEvent(event: PusherEvent) {
         connection?.handlers.deliver(event, on: name)
     }
 
     // MARK: Client events
 
-    /// Sends an event to the other subscribers of a private or presence channel, once it is subscribed.
+    /// Sends an event to the other subscribers of a private or presence channel, once the channel is subscribed.
     ///
     /// Errors are logged with ``PusherDelegate/debugLog(message:)``.
     ///
@@ -168,7 +168,7 @@ public enum PusherChannelType: Sendable {
     /// A public channel.
     case normal
 
-    /// Creates the type from the name's prefix before its first hyphen.
+    /// Creates the type from the part of the name before its first hyphen.
     public init(name: String) {
         self = PusherChannelType.type(forName: name)
     }

@@ -9,8 +9,8 @@ open class PusherChannels: NSObject {
 
     /// The channels by name.
     ///
-    /// ``PusherConnection/connect()`` and the next connection subscribe to channels added here. A channel removed here
-    /// receives nothing more; ``Pusher/unsubscribe(_:)`` also unsubscribes at the broker.
+    /// ``PusherConnection/connect()`` and the next connection subscribe to channels that the app adds here. A channel
+    /// that the app removes here receives no more events; ``Pusher/unsubscribe(_:)`` also unsubscribes at the broker.
     open var channels: [String: PusherChannel] {
         get { lock.withLock { table } }
         set {
@@ -19,7 +19,7 @@ open class PusherChannels: NSObject {
                 order += newValue.keys.filter { table[$0] == nil }.sorted()
                 return exchange(&table, with: newValue)
             }
-            // Their deinitialisation may call back: release them outside the lock.
+            // Their deinitialisation may call back, so they are released outside the lock.
             _ = removed
         }
     }
@@ -60,7 +60,7 @@ open class GlobalChannel: PusherChannel {
 
     /// The callbacks by ID.
     ///
-    /// Removed callbacks are no longer called.
+    /// Callbacks that the app removes are no longer called.
     open var globalCallbacks: [String: (PusherEvent) -> Void] {
         get { connection?.handlers.globalCallbacks ?? [:] }
         set { connection?.handlers.replaceGlobal(with: newValue) }

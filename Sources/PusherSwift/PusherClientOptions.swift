@@ -22,7 +22,7 @@ public class PusherClientOptions: NSObject {
     public let path: String?
     /// Whether the connection uses TLS.
     public let useTLS: Bool
-    /// The silence after which the client sends a ping, in seconds; the broker may ask for less.
+    /// The idle time after which the client sends a ping, in seconds; the broker may request a shorter time.
     public let activityTimeout: TimeInterval?
     /// The serial queue of all callbacks.
     ///
@@ -31,7 +31,7 @@ public class PusherClientOptions: NSObject {
     /// The default is the main queue, which must be running: in an app, by `dispatchMain()`, or in an asynchronous main
     /// function.
     public var callbackQueue: DispatchQueue = .main
-    /// Sets options the official client does not have, such as trust, a proxy or a test's transport.
+    /// Sets options that the official client does not have, such as trust, a proxy or a test's transport.
     ///
     /// Called when a ``Pusher`` is created.
     public var configure: (inout ClientOptions) -> Void = { _ in }
@@ -40,13 +40,13 @@ public class PusherClientOptions: NSObject {
     ///
     /// - Parameters:
     ///   - authMethod: The method of authorising private channels.
-    ///   - attemptToReturnJSONObject: Whether `bind(eventName:callback:)` passes parsed JSON.
+    ///   - attemptToReturnJSONObject: Whether `bind(eventName:callback:)` passes parsed JSON instead of text.
     ///   - autoReconnect: Whether the client reconnects after it loses the connection.
     ///   - host: The broker's host, or the hosted service's cluster.
-    ///   - port: By default 443 with TLS and 80 without.
+    ///   - port: The TCP port; by default 443 with TLS and 80 without.
     ///   - path: The URL's path before `/app/KEY`.
     ///   - useTLS: Whether the connection uses TLS.
-    ///   - activityTimeout: The silence before a ping, in seconds.
+    ///   - activityTimeout: The idle time before a ping, in seconds.
     public init(
         authMethod: AuthMethod = .noMethod,
         attemptToReturnJSONObject: Bool = true,
@@ -71,10 +71,10 @@ public class PusherClientOptions: NSObject {
     ///
     /// - Parameters:
     ///   - authMethod: The method of authorising private channels.
-    ///   - attemptToReturnJSONObject: Whether `bind(eventName:callback:)` passes parsed JSON.
+    ///   - attemptToReturnJSONObject: Whether `bind(eventName:callback:)` passes parsed JSON instead of text.
     ///   - autoReconnect: Whether the client reconnects after it loses the connection.
     ///   - host: The broker's host, or the hosted service's cluster.
-    ///   - port: By default 443 with TLS and 80 without.
+    ///   - port: The TCP port; by default 443 with TLS and 80 without.
     ///   - encrypted: Whether the connection uses TLS.
     @available(*, deprecated, renamed: "init(authMethod:host:port:useTLS:)")
     public convenience init(
@@ -129,9 +129,7 @@ struct BrokerURL {
             : .plain(host: options.host, port: port, pathPrefix: path)
     }
 
-    /// Parses a URL.
-    ///
-    /// Traps on any other form, since the URL is part of the program.
+    /// Parses a URL; traps on any other form, because the URL is part of the program.
     init(_ url: String, _ key: String) {
         let path = url.prefix { $0 != "?" && $0 != "#" }
         let end = "/app/\(key)"

@@ -2,15 +2,15 @@ public import FanfareClient
 public import Foundation
 import Logging
 
-// `URLRequest`, `URLResponse` and `URLSession` are part of this API. On Apple platforms Foundation contains them;
-// elsewhere an app that imports only PusherSwift gets them from here.
+// `URLRequest`, `URLResponse` and `URLSession` are part of this API. On Apple platforms Foundation contains them. On
+// other platforms this export provides them to an app that imports only PusherSwift.
 #if canImport(FoundationNetworking)
     @_exported public import FoundationNetworking
 #endif
 
 /// The connection of a ``Pusher``.
 ///
-/// ``connect()`` applies changed settings from the next connection on.
+/// ``connect()`` applies changed settings; they take effect at the next connection.
 open class PusherConnection: NSObject {
     /// The app's public key.
     public let key: String
@@ -27,12 +27,12 @@ open class PusherConnection: NSObject {
     open lazy var globalChannel: GlobalChannel! = GlobalChannel(connection: self)
     /// The session for authorisation requests.
     open var URLSession: URLSession
-    /// Returns the member for presence channels, with ``AuthMethod/inline(secret:)``.
+    /// Returns the member for presence channels, for ``AuthMethod/inline(secret:)``.
     ///
     /// Called on the callback queue.
     open var userDataFetcher: (() -> PusherPresenceChannelMember)?
 
-    /// The most reconnection attempts in a row; `nil` for no limit.
+    /// The most consecutive reconnection attempts; `nil` for no limit.
     open var reconnectAttemptsMax: Int?
     /// The number of reconnection attempts since the last connection.
     ///
@@ -40,9 +40,9 @@ open class PusherConnection: NSObject {
     open var reconnectAttempts = 0
     /// The longest delay between two attempts, in seconds; `nil` for 30 seconds.
     open var maxReconnectGapInSeconds: Double? = 120
-    /// The time limit for the answer to a ping, in seconds.
+    /// The time limit for the pong, in seconds.
     open var pongResponseTimeoutInterval: TimeInterval = 30
-    /// The silence after which the client sends a ping, in seconds; the broker may ask for less.
+    /// The idle time after which the client sends a ping, in seconds; the broker may request a shorter time.
     open var activityTimeoutInterval: TimeInterval
 
     /// The states of version 4 during a connection attempt; see `socketConnected`.
@@ -56,7 +56,7 @@ open class PusherConnection: NSObject {
     let notifier = DelegateNotifier()
     /// The client that this connection wraps.
     let client: Fanfare
-    /// The actor on the callback queue, on which all callbacks run in one order.
+    /// The actor of the callback queue, on which all callbacks run in one order.
     let callbackActor: any Actor
 
     /// Creates a connection.
@@ -65,8 +65,8 @@ open class PusherConnection: NSObject {
     ///
     /// - Parameters:
     ///   - key: The app's public key.
-    ///   - socket: The transport that opens connections, where the official client takes a socket. `nil` for the
-    ///     transport set by ``PusherClientOptions/configure`` or the default.
+    ///   - socket: The transport that opens connections, in place of the official client's socket; `nil` for the
+    ///     transport of ``PusherClientOptions/configure`` or the default.
     ///   - url: `ws://HOST[:PORT][/PREFIX]/app/KEY`, or `wss://…`; a query is ignored. It replaces the options' host,
     ///     port and path. Traps on a URL of another form.
     ///   - options: The client's settings.
@@ -110,7 +110,7 @@ open class PusherConnection: NSObject {
         observe(client)
     }
 
-    /// Disconnects, since the client would otherwise stay connected.
+    /// Disconnects, because the client would otherwise stay connected.
     deinit { client.disconnect() }
 
     /// The delegate, referenced weakly.
@@ -129,13 +129,13 @@ open class PusherConnection: NSObject {
 
     /// The connection's socket ID; `nil` without a connection.
     ///
-    /// A value set by the app is returned until the state changes; requests to a backend use the broker's.
+    /// A value set by the app is returned until the state changes; requests to a backend use the broker's socket ID.
     open var socketId: String? {
         get { socketIdByApp.value(or: client.socketID) }
         set { socketIdByApp.set(newValue) }
     }
 
-    /// Removes the values set by the app: the client has newer ones.
+    /// Removes the values set by the app, because the client has newer ones.
     func clearOverrides() {
         stateByApp.clear()
         socketIdByApp.clear()
@@ -164,9 +164,9 @@ open class PusherConnection: NSObject {
 
     /// Sends an event to the broker.
     ///
-    /// A client event, whose name begins with `client-`, goes to the other subscribers of the channel, as with
-    /// ``PusherChannel/trigger(eventName:data:)``. Any other event is a message to the broker with the name and the
-    /// data. Errors are logged with ``PusherDelegate/debugLog(message:)``.
+    /// A client event, whose name begins with `client-`, goes to the other subscribers of the channel, as in
+    /// ``PusherChannel/trigger(eventName:data:)``. Any other event is sent to the broker as a message with this name
+    /// and data. Errors are logged with ``PusherDelegate/debugLog(message:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name.
@@ -182,7 +182,7 @@ open class PusherConnection: NSObject {
 
     /// Calls the callbacks bound to an event.
     ///
-    /// Received events are delivered by this method.
+    /// This method also delivers received events.
     open func handleEvent(event: PusherEvent) {
         if !Self.isChannelOnly(event.eventName) { handlers.deliverGlobally(event) }
         guard let name = event.channelName else { return }
@@ -191,7 +191,7 @@ open class PusherConnection: NSObject {
 
     /// Reports an error of the broker to callbacks and the delegate.
     ///
-    /// Received errors are delivered by this method.
+    /// This method also delivers received errors.
     open func handleError(error: PusherError) {
         handlers.deliver(error)
         // SAFETY: an error is immutable.
@@ -266,7 +266,7 @@ open class PusherConnection: NSObject {
 
     /// Returns data as JSON; logs an error if it cannot be encoded.
     private func json(of data: Any, for event: String) -> String? {
-        // `JSONSerialization` traps where this is false.
+        // If this is false, `JSONSerialization` traps.
         guard JSONSerialization.isValidJSONObject([data]),
             let json = try? JSONSerialization.data(withJSONObject: data, options: .fragmentsAllowed)
         else {

@@ -24,7 +24,7 @@ public protocol PusherDelegate: AnyObject {
         data: String?,
         error: NSError?
     )
-    /// Called when an event could not be decrypted, even with a fresh key; it is skipped.
+    /// Called when an event could not be decrypted, even with a new key; the event is skipped.
     func failedToDecryptEvent(eventName: String, channelName: String, data: String?)
     /// Called when the broker reports an error.
     func receivedError(error: PusherError)

@@ -7,10 +7,10 @@ open class PusherPresenceChannel: PusherChannel {
     open var onMemberAdded: ((PusherPresenceChannelMember) -> Void)?
     /// Called for each user who leaves.
     open var onMemberRemoved: ((PusherPresenceChannelMember) -> Void)?
-    /// The registration for the channel's changes.
+    /// The registration of the callback for changes of the members.
     var changes: ListenerToken?
     private let lock = NSLock()
-    /// One object for each member, so that its identity is stable while the member is on the channel.
+    /// One object per member, so that its identity is stable while the member is on the channel.
     private var objects: [String: PusherPresenceChannelMember] = [:]
 
     /// Creates a channel.
@@ -49,7 +49,7 @@ open class PusherPresenceChannel: PusherChannel {
 
     /// All members, each once; empty before the broker has sent the list.
     ///
-    /// A value set by the app is returned until the broker reports a change; it is not sent to others.
+    /// A value set by the app is returned until the broker reports a change; it is not sent to other clients.
     open var members: [PusherPresenceChannelMember] {
         get { membersByApp.value(or: knownMembers) }
         set { membersByApp.set(newValue) }
@@ -84,7 +84,7 @@ open class PusherPresenceChannel: PusherChannel {
 
     private var roster: PresenceRoster? { connection?.client.channel(name).presence.roster }
 
-    /// Returns the object for a member; to be called under the lock.
+    /// Returns the object of a member; the caller must hold the lock.
     private func object(_ member: PresenceMember) -> PusherPresenceChannelMember {
         if let known = objects[member.id], known.infoText == member.info { return known }
         let new = PusherPresenceChannelMember(member)
@@ -116,7 +116,7 @@ public class PusherPresenceChannelMember: NSObject {
     public let userInfo: Any?
     let infoText: String?
 
-    /// Creates a member, such as for ``PusherConnection/userDataFetcher``.
+    /// Creates a member, for example for ``PusherConnection/userDataFetcher``.
     ///
     /// - Parameters:
     ///   - userId: The user's ID.

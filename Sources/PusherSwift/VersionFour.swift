@@ -1,7 +1,7 @@
 internal import FanfareClient
 import Foundation
 
-// The API of version 4 that later versions do not have.
+// The API of version 4 that later versions no longer have.
 
 extension PusherChannel {
     /// Calls the callbacks bound to an event.
@@ -69,7 +69,7 @@ extension PusherConnection {
     /// Parses a message into the members of an event.
     ///
     /// - Parameter string: The message.
-    /// - Returns: Its members; `nil` when it is not a JSON object.
+    /// - Returns: Its members; `nil` if it is not a JSON object.
     public func getPusherEventJSON(from string: String) -> PusherEventJSON? {
         LegacyPayload(attemptsJSON: true).value(of: string) as? [String: AnyObject]
     }
@@ -77,7 +77,7 @@ extension PusherConnection {
     /// Parses the data of an event, as for callbacks of the older API.
     ///
     /// - Parameter string: The data as text.
-    /// - Returns: The parsed JSON object or array, or else the text.
+    /// - Returns: The parsed JSON object or array, otherwise the text.
     public func getEventDataJSON(from string: String) -> Any {
         LegacyPayload(attemptsJSON: true).value(of: string) ?? string
     }

@@ -4,10 +4,10 @@ import GRDB
 struct Contact: Codable, Equatable, Sendable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "Contacts"
 
-    /// A UUID in lower case, created by the client that adds the contact.
+    /// A lower-case UUID, created by the client that adds the contact.
     let id: String
     var name: String
-    /// As entered; may be empty, like the two fields below.
+    /// The phone number as entered; may be empty, like the two fields below.
     var phone: String
     var email: String
     var note: String
@@ -25,22 +25,14 @@ struct Person: Codable, Equatable, Sendable {
 }
 
 extension Contact {
-    /// Creates a contact from an edit; missing fields are empty.
-    ///
-    /// - Parameters:
-    ///   - id: The contact's id.
-    ///   - edit: The entered fields.
-    /// - Throws: The ``FieldRefusal`` of the first invalid field.
+    /// Creates a contact, with missing fields empty; throws the ``FieldRefusal`` of the first invalid field.
     init(id: String, _ edit: ContactEdit) throws(FieldRefusal) {
         self.init(id: id, name: "", phone: "", email: "", note: "")
         guard edit.name != nil else { throw FieldRefusal.noName }
         try apply(edit)
     }
 
-    /// Applies the fields of an edit; the others stay.
-    ///
-    /// - Parameter edit: The entered fields.
-    /// - Throws: The ``FieldRefusal`` of the first invalid field.
+    /// Applies the fields of an edit and keeps the others; throws the ``FieldRefusal`` of the first invalid field.
     mutating func apply(_ edit: ContactEdit) throws(FieldRefusal) {
         if let name = edit.name { self.name = try ContactField.name.checked(name) }
         if let phone = edit.phone { self.phone = try ContactField.phone.checked(phone) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A field of a contact, with its validation.
+/// A field of a contact and its validation.
 enum ContactField: String, Sendable, CaseIterable {
     case name, phone, email, note
 
@@ -9,17 +9,13 @@ enum ContactField: String, Sendable, CaseIterable {
         switch self {
         case .name: 100
         case .phone: 40
-        // RFC 5321 §4.5.3.1.3: a path has 256 octets at most, two of which are its angle brackets.
+        // RFC 5321 §4.5.3.1.3: a path has at most 256 octets, two of which are its angle brackets.
         case .email: 254
         case .note: 1_000
         }
     }
 
-    /// Validates a text and removes white space around it.
-    ///
-    /// - Parameter text: The entered text.
-    /// - Returns: The text; empty only if the field allows it.
-    /// - Throws: A ``FieldRefusal`` with the reason.
+    /// Returns text without white space around it, empty only if the field allows it; throws a ``FieldRefusal``.
     func checked(_ text: String) throws(FieldRefusal) -> String {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard text.count <= lengthMax else {
@@ -50,7 +46,7 @@ enum ContactField: String, Sendable, CaseIterable {
         }
     }
 
-    /// A minimal check for typing errors; only the mail server knows the valid addresses.
+    /// Checks for obvious typing errors; only the mail server knows the valid addresses.
     private func checkEmail(_ text: String) throws(FieldRefusal) {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),
@@ -64,7 +60,7 @@ enum ContactField: String, Sendable, CaseIterable {
     }
 }
 
-/// The reason why a field is invalid.
+/// The reason for which a field is invalid.
 struct FieldRefusal: Error, Equatable, CustomStringConvertible {
     /// The field.
     let field: ContactField

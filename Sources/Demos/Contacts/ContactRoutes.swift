@@ -6,8 +6,8 @@ import HTTPServer
 /// The routes of the contacts' page.
 ///
 /// - `GET people` and `GET person?id=…` return a snapshot: `{"revision": 7, "model": …}`.
-/// - `POST add`, `change` and `remove` take the contact's `id`, the first two also its fields. They return
-///   `{"revision": 8}`, or a status of 4xx with `{"error": "…", "field": "…"}` for an invalid field. They are
+/// - `POST add`, `change` and `remove` take the contact's `id`; the first two also take its fields. They return
+///   `{"revision": 8}`. For an invalid field they return a 4xx status with `{"error": "…", "field": "…"}`. They are
 ///   idempotent.
 struct ContactRoutes: Sendable {
     let contacts: PublishedContacts
@@ -59,7 +59,7 @@ struct ContactRoutes: Sendable {
         )
     }
 
-    /// Validates an id and returns it in lower case.
+    /// Validates an ID and returns it in lower case.
     private static func checked(_ id: String) throws(RequestError) -> String {
         guard let uuid = UUID(uuidString: id) else {
             throw .refused(400, "The field id must be a UUID, not \(id.prefix(50)).")

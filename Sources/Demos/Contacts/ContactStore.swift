@@ -1,10 +1,10 @@
 import GRDB
 
-/// A model at one revision, which screens receive whenever the model changes.
+/// A model at one revision; screens receive it whenever the model changes.
 struct Snapshot<Model: Encodable & Sendable>: Encodable, Sendable {
     /// The number of changes of the store.
     let revision: Int64
-    /// `nil`, encoded as null, for a contact that does not exist.
+    /// The model; `nil`, encoded as null, for a contact that does not exist.
     let model: Model?
 
     private enum CodingKeys: String, CodingKey { case revision, model }
@@ -16,7 +16,7 @@ struct Snapshot<Model: Encodable & Sendable>: Encodable, Sendable {
     }
 }
 
-/// The contacts in SQLite, with the number of their changes.
+/// The contacts in SQLite, and the number of their changes.
 struct ContactStore: Sendable {
     /// The maximum number of contacts.
     static let contactCountMax = 500
@@ -52,7 +52,7 @@ struct ContactStore: Sendable {
 
     // A change ends with `post`, which adds its events in the same transaction.
 
-    /// Adds a contact, unless its id exists.
+    /// Adds a contact, unless its ID exists.
     func add(_ contact: Contact, post: (Database) throws -> Void = { _ in }) throws -> Outcome {
         try database.write { database in
             guard try !contact.exists(database) else { return .alreadyDone }
@@ -64,9 +64,7 @@ struct ContactStore: Sendable {
         }
     }
 
-    /// Writes some fields of a contact; the others keep concurrent changes.
-    ///
-    /// - Throws: A ``FieldRefusal``; nothing is written then.
+    /// Writes some fields of a contact; others keep concurrent changes, and nothing is written if it throws.
     func change(
         _ id: String,
         _ edit: ContactEdit,

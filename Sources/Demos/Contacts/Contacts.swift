@@ -1,7 +1,7 @@
 package import DemoSite
 
 extension Demo {
-    /// An address book with three screens, each of which follows a model in the store.
+    /// An address book with three screens; each follows a model in the store.
     package static let contacts = Demo(
         name: "Contacts",
         path: "/contacts/",

@@ -2,17 +2,17 @@ import DemoSite
 import GRDB
 import HTTP1
 
-/// The single writer of the contacts: it publishes a new snapshot after each change.
+/// The single writer of the contacts; it publishes a new snapshot after each change.
 ///
 /// There are two kinds of models: all people, on the channel `contacts`, and one contact, on `contacts-ID`. The event
-/// `snapshot` contains `{"revision": 7, "model": …}`; a model that is too large for an event is omitted, and clients
+/// `snapshot` contains `{"revision": 7, "model": …}`. A model that is too large for an event is omitted, and clients
 /// fetch it.
 actor PublishedContacts {
     /// The channel of the model of all people.
     static let channel = "contacts"
     /// The event for a new snapshot.
     static let event = "snapshot"
-    /// The maximum length of an event with its model, in bytes; the least that brokers of the protocol accept is 10 KiB.
+    /// The maximum length of an event with its model, in bytes; all brokers of the protocol accept at least 10 KiB.
     static let eventLengthMax = 8_000
 
     private let store: ContactStore
@@ -27,23 +27,17 @@ actor PublishedContacts {
 
     func contact(_ id: String) throws -> Snapshot<Contact> { try store.contact(id) }
 
-    /// Adds a contact.
-    ///
-    /// - Returns: The revision that contains it.
+    /// Adds a contact, and returns the revision that contains it.
     func add(_ contact: Contact) throws -> Int64 {
         try revision(after: store.add(contact) { try publish(contact.id, $0) })
     }
 
-    /// Writes some fields of a contact.
-    ///
-    /// - Returns: The revision that contains them.
+    /// Writes some fields of a contact, and returns the revision that contains them.
     func change(_ id: String, _ edit: ContactEdit) throws -> Int64 {
         try revision(after: store.change(id, edit) { try publish(id, $0) })
     }
 
-    /// Removes a contact.
-    ///
-    /// - Returns: The revision without it.
+    /// Removes a contact, and returns the revision without it.
     func remove(_ id: String) throws -> Int64 {
         try revision(after: store.remove(id) { try publish(id, $0) })
     }

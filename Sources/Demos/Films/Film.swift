@@ -7,10 +7,10 @@ struct Film: ListRow {
     static let databaseTableName = "Films"
     /// The maximum length of a title, in characters.
     static let titleLengthMax = 100
-    /// The valid years, from the oldest known film on.
+    /// The valid years, beginning with the oldest known film.
     static let years = 1888...2100
 
-    /// Created by the client that adds the film; never reused.
+    /// The ID, created by the client that adds the film; never reused.
     let id: Int64
     var title: String
     var year: Int

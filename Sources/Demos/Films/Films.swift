@@ -2,7 +2,7 @@ package import DemoSite
 import LiveRows
 
 extension Demo {
-    /// A list of films that is edited in batches.
+    /// A list of films that users edit in batches.
     package static let films = Demo(
         name: "Films",
         path: "/films/",
@@ -32,7 +32,7 @@ extension Demo {
         return films.routes(below: "rows") + [reset]
     }
 
-    /// Small enough that a reset fits into one event.
+    /// Few enough rows that a reset fits into one event.
     private static let limits = ListLimits(rowsMax: 60)
 
     /// Returns the batch from any rows to the initial ones.

@@ -99,7 +99,7 @@ struct FanfareDemos: AsyncParsableCommand {
         }
     }
 
-    /// The broker's address for pages; a local broker is on the host that serves the page.
+    /// Returns the broker's address for pages; a local broker is on the host that serves the page.
     private func publicDescription() throws -> PublicBroker {
         let url = publicBroker ?? broker
         guard let parts = URLComponents(string: url), let host = parts.host,
@@ -133,7 +133,7 @@ struct FanfareDemos: AsyncParsableCommand {
     }
 }
 
-/// An app's ID, key and secret, written `ID:KEY:SECRET` as in the broker's own flag.
+/// An app's ID, key and secret, in the form `ID:KEY:SECRET` of the broker's own flag.
 struct AppCredentials: ExpressibleByArgument, CustomStringConvertible, Equatable {
     let id: String
     let key: String
@@ -141,7 +141,7 @@ struct AppCredentials: ExpressibleByArgument, CustomStringConvertible, Equatable
 
     /// The broker's default app.
     static let development = AppCredentials(id: "1", key: "app-key", secret: "app-secret")
-    /// What stands for an argument that is not `ID:KEY:SECRET`.
+    /// The value for an argument that is not `ID:KEY:SECRET`.
     static let malformed = AppCredentials(id: "", key: "", secret: "")
 
     init(id: String, key: String, secret: String) {
@@ -150,7 +150,7 @@ struct AppCredentials: ExpressibleByArgument, CustomStringConvertible, Equatable
         self.secret = secret
     }
 
-    /// A malformed argument is refused by the command: the parser of arguments would print it, with the secret.
+    /// Parses an argument; the command refuses a malformed one, because the argument parser would print the secret.
     init(argument: String) {
         let parts = argument.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             .map(String.init)
@@ -158,7 +158,7 @@ struct AppCredentials: ExpressibleByArgument, CustomStringConvertible, Equatable
         self = isComplete ? Self(id: parts[0], key: parts[1], secret: parts[2]) : .malformed
     }
 
-    /// For the help text, without the secret.
+    /// The credentials for the help text, without the secret.
     var description: String { "\(id):\(key):…" }
 }
 

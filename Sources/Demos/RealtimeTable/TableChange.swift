@@ -23,8 +23,7 @@ enum TableChange: Equatable, Sendable {
 }
 
 extension TableChange {
-    /// Returns the tutorial's events for a commit; their indices are those of a list that has applied all earlier
-    /// events.
+    /// Returns the tutorial's events for a commit, with the indices of a list that has applied all earlier events.
     static func events(
         of commit: ListCommit<User>,
         by device: String
@@ -36,8 +35,8 @@ extension TableChange {
 
     /// Returns the changes that are equivalent to one operation; an operation of a tutorial client is a single change.
     ///
-    /// Tutorial clients can only add at the end and cannot update a row: other operations become a removal, an addition
-    /// and a move.
+    /// Tutorial clients can only add rows at the end and cannot update a row. Other operations therefore become a
+    /// removal, an addition and a move.
     static func changes(
         for step: ListCommit<User>.Step,
         by device: String
@@ -66,7 +65,7 @@ extension TableChange {
         }
     }
 
-    /// Returns the move of a row from the end to its index in `order`; `nil` when it is at the end.
+    /// Returns the move of a row from the end to its index in `order`; `nil` if its place is at the end.
     private static func placement(
         of id: Int64,
         in order: [Int64],
@@ -112,7 +111,7 @@ extension TableChange: Encodable {
     }
 }
 
-/// The move of a row to the position of another, both with index and id.
+/// The move of a row to the position of another, both with index and ID.
 ///
 /// A request contains the indices that a screen showed; an event contains those at the time of the move.
 struct Move: Equatable, Sendable {
@@ -121,12 +120,7 @@ struct Move: Equatable, Sendable {
     var sourceID: Int64
     var destinationID: Int64
 
-    /// Returns the row behind which the moved row belongs.
-    ///
-    /// - Parameters:
-    ///   - order: The current ids, including the moved one.
-    ///   - source: The moved row's index in `order`.
-    /// - Returns: The id of that row, or `nil` for the first position.
+    /// Returns the ID of the row after which to place the row at `source`; `nil` for the first position.
     func anchor(in order: [Int64], from source: Int) -> Int64? {
         let index = destination(in: order, from: source)
         var others = order
@@ -137,7 +131,7 @@ struct Move: Equatable, Sendable {
     /// Returns the new index: after the destination's row for a move down, otherwise before it.
     private func destination(in order: [Int64], from source: Int) -> Int {
         guard let anchor = order.firstIndex(of: destinationID) else {
-            // The destination was removed meanwhile: use the nearest index.
+            // The destination was removed meanwhile, so use the nearest index.
             return min(max(destinationIndex, 0), order.count - 1)
         }
         if anchor == source { return source }

@@ -5,7 +5,7 @@ import LiveRows
 
 /// The routes of the well-known tutorial at the root of the site, which edit the live list.
 struct TutorialRoutes: Sendable {
-    /// The maximum length of a device's identifier, in characters.
+    /// The maximum length of a device ID, in characters.
     static let deviceIDLengthMax = 100
 
     let users: PublishedList<User>
@@ -29,7 +29,7 @@ struct TutorialRoutes: Sendable {
     }
 
     private func delete(_ fields: RequestFields) async throws -> TableChange {
-        // The index is required by the tutorial's API but unused: the id identifies the row.
+        // The tutorial's API requires the index, but it is unused: the ID identifies the row.
         let _: Int = try fields.integer("index")
         let id: Int64 = try fields.integer("id")
         return try await commit(fields) { rows in
@@ -76,7 +76,7 @@ struct ListedUser: Codable, Equatable, Sendable, FetchableRecord {
     let name: String
     /// The position in the list: 1 for the first row.
     let position: Int
-    /// When the row was last written, in UTC: `2026-01-31 23:59:59`.
+    /// The time of the last write of the row, in UTC: `2026-01-31 23:59:59`.
     let updatedAt: String
 
     // Columns of the database and keys of the JSON.

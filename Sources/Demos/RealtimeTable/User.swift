@@ -7,7 +7,7 @@ struct User: ListRow {
     /// The maximum length of a name, in characters.
     static let nameLengthMax = 100
 
-    /// Created by the client that adds the user; never reused.
+    /// The ID, created by the client that adds the user; never reused.
     let id: Int64
     /// The name, as entered.
     var name: String
@@ -20,7 +20,7 @@ struct User: ListRow {
 extension Migration {
     /// The table of the well-known tutorial, with its first row and seven more.
     static let createUsers = Migration("createUsers") { database in
-        // AUTOINCREMENT: the id of a removed user must not be reused.
+        // AUTOINCREMENT: the ID of a removed user must not be reused.
         try database.execute(
             sql: """
                 CREATE TABLE Users (

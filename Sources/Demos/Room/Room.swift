@@ -2,10 +2,10 @@ package import DemoSite
 import FanfareEncryption
 
 extension Demo {
-    /// A room: who is here, who is typing, where everyone's pointer is, and messages that the broker cannot read.
+    /// A room with members, typing indicators, pointers, and messages that the broker cannot read.
     ///
-    /// Members, typing and pointers are client events on a presence channel, which no backend sees. The messages go
-    /// through the backend, which keeps the last ones, to an end-to-end encrypted channel.
+    /// Members, typing and pointers are client events on a presence channel, which no backend sees. The backend
+    /// receives the messages, keeps the last ones and publishes them on an end-to-end encrypted channel.
     package static let room = Demo(
         name: "Room",
         path: "/room/",

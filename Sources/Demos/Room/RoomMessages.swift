@@ -3,7 +3,7 @@ import FanfareEncryption
 import Foundation
 import GRDB
 
-/// A message of the room; its JSON is what the page and the subscribers get.
+/// A message of the room; the page and the subscribers receive its JSON.
 struct RoomMessage: Codable, Equatable, Sendable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "RoomMessages"
 
@@ -13,18 +13,18 @@ struct RoomMessage: Codable, Equatable, Sendable, FetchableRecord, PersistableRe
     static let nameLengthMax = 60
     static let textLengthMax = 500
 
-    /// Created by the page that sends the message: one that is sent again is known by it.
+    /// The ID, created by the page that sends the message; it identifies a message that is sent again.
     let id: String
     /// The user's ID.
     let user: String
-    /// The user's name at that time.
+    /// The user's name at the time of sending.
     let name: String
     let text: String
-    /// When the backend accepted it, in seconds since 1970.
+    /// The time at which the backend accepted it, in seconds since 1970.
     let sentAt: Int64
 }
 
-/// The last messages of the room, and the key that the broker does not have.
+/// The last messages of the room, and the key, which the broker does not have.
 struct RoomMessages: Sendable {
     /// The encrypted channel of the messages.
     static let channel = "private-encrypted-room"
@@ -39,19 +39,19 @@ struct RoomMessages: Sendable {
         outbox = environment.outbox
     }
 
-    /// The key of the room's channel is derived from this one; it never leaves the backend.
+    /// Returns the key from which the key of the room's channel is derived; it never leaves the backend.
     func masterKey() async throws -> MasterKey {
         try await database.read { try Self.masterKey(in: $0) }
     }
 
-    /// The kept messages, oldest first.
+    /// Returns the kept messages, oldest first.
     func all() async throws -> [RoomMessage] {
         try await database.read { database in
             try RoomMessage.fetchAll(database, sql: "SELECT * FROM RoomMessages ORDER BY number")
         }
     }
 
-    /// Keeps a message and publishes it, both or neither; a known one is ignored.
+    /// Stores and publishes a message in one transaction; a known message is ignored.
     func add(_ message: RoomMessage) async throws {
         try await database.write { database in
             let known = RoomMessage.filter(Column("id") == message.id)
@@ -77,9 +77,9 @@ struct RoomMessages: Sendable {
 }
 
 extension Migration {
-    /// The messages, and a key of this database's own.
+    /// The messages, and this database's own key.
     ///
-    /// It is random: a key that is derived from the app's secret would be known to the broker.
+    /// The key is random, because the broker would know a key that is derived from the app's secret.
     static let createRoom = Migration("createRoom") { database in
         try database.execute(
             sql: """

@@ -3,12 +3,12 @@ import HTTP1
 import HTTPServer
 import PusherProtocol
 
-/// Authorizes subscriptions to the demos' private and presence channels, and signs users in.
+/// Authorises subscriptions to the demos' private and presence channels, and signs users in.
 ///
-/// There is no authentication: a page chooses its user's id and name. An app with accounts takes both from its session
+/// There is no authentication: a page chooses its user's ID and name. An app with accounts takes both from its session
 /// instead.
 struct Authorization: Sendable {
-    /// The maximum length of a user's id, in characters.
+    /// The maximum length of a user's ID, in characters.
     static let userIDLengthMax = 64
     /// The maximum length of a user's name, in characters.
     static let userNameLengthMax = 60

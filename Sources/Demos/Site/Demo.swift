@@ -27,7 +27,7 @@ package struct Demo: Sendable {
     package let name: String
     /// The path of its page; it begins and ends with a slash.
     package let path: String
-    /// The files of its page, and the page itself.
+    /// The files of its page, including the page itself.
     package let files: [SiteFile]
     /// Its migrations, oldest first; never reordered.
     package let migrations: [Migration]
@@ -47,10 +47,10 @@ package struct Demo: Sendable {
     /// - Parameters:
     ///   - name: The name.
     ///   - path: The path of its page, such as `/table/`.
-    ///   - files: The files of its page, and the page itself.
+    ///   - files: The files of its page, including the page itself.
     ///   - migrations: Its migrations, oldest first.
     ///   - channels: The private and presence channels that its pages may join; a trailing `*` matches any suffix.
-    ///   - routes: Creates its routes, once, when the database is ready. A path with a leading slash is absolute,
+    ///   - routes: Creates its routes, once, when the database is ready. A path with a leading slash is absolute;
     ///     others are below the demo's path.
     ///   - sharedSecret: Returns the key of one of its encrypted channels; by default it has none.
     package init(
@@ -96,22 +96,12 @@ package struct Route: Sendable {
     let path: String
     let action: Action
 
-    /// Creates a route for GET, and for HEAD without the content.
-    ///
-    /// - Parameters:
-    ///   - path: The path below the demo's path; absolute with a leading slash.
-    ///   - action: Returns the response to a request.
-    /// - Returns: The route.
+    /// Creates a route for GET, and for HEAD without the content; the path is below the demo's path, or absolute.
     package static func get(_ path: String, _ action: @escaping Action) -> Route {
         Route(method: .get, path: path, action: action)
     }
 
-    /// Creates a route for POST.
-    ///
-    /// - Parameters:
-    ///   - path: The path below the demo's path; absolute with a leading slash.
-    ///   - action: Returns the response to a request.
-    /// - Returns: The route.
+    /// Creates a route for POST; the path is below the demo's path, or absolute with a leading slash.
     package static func post(_ path: String, _ action: @escaping Action) -> Route {
         Route(method: .post, path: path, action: action)
     }

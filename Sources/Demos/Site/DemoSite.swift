@@ -34,14 +34,7 @@ package final class DemoSite: Sendable {
     /// The address of the site, with the actual port.
     package let address: SocketAddress
 
-    /// Opens the database and starts to listen.
-    ///
-    /// - Parameters:
-    ///   - demos: The demos of the site.
-    ///   - configuration: The configuration.
-    ///   - trigger: Sends events to the broker.
-    ///   - report: Called with a message for each event that is late or was refused.
-    /// - Throws: A `DatabaseError` of GRDB, or the `SystemError` of the listener.
+    /// Opens the database and starts to listen; `report` gets a message for each event that is delayed or refused.
     package init(
         _ demos: [Demo],
         _ configuration: Configuration,

@@ -3,11 +3,7 @@ package import HTTP1
 package import HTTPServer
 
 extension Response {
-    /// Returns a response with a value as JSON, with sorted keys.
-    ///
-    /// - Parameter value: The content.
-    /// - Returns: The response, with status 200.
-    /// - Throws: The `EncodingError` of a value that cannot be encoded.
+    /// Returns a response with status 200 and a value as JSON with sorted keys.
     package static func encoding(_ value: some Encodable) throws -> Response {
         .json(Array(try JSONText.encode(value).utf8))
     }
@@ -25,11 +21,7 @@ extension Response {
 }
 
 extension HTTPRequest {
-    /// Decodes the body as JSON.
-    ///
-    /// - Parameter type: The type of the value.
-    /// - Returns: The value.
-    /// - Throws: ``RequestError/unreadable(_:)`` with the path of the error.
+    /// Decodes the body as JSON; throws ``RequestError/unreadable(_:)`` with the path of the error.
     package func decode<Value: Decodable>(_ type: Value.Type) throws(RequestError) -> Value {
         do {
             return try JSONDecoder().decode(type, from: Data(body))
@@ -44,10 +36,6 @@ extension HTTPRequest {
 /// The JSON encoding of the demos.
 package enum JSONText {
     /// Encodes a value with sorted keys, so that equal values have equal texts.
-    ///
-    /// - Parameter value: The value.
-    /// - Returns: The text.
-    /// - Throws: The `EncodingError` of a value that cannot be encoded.
     package static func encode(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

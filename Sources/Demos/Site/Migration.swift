@@ -7,12 +7,7 @@ package struct Migration: Sendable {
     fileprivate let up: @Sendable (Database) throws -> Void
     fileprivate let down: @Sendable (Database) throws -> Void
 
-    /// Creates a migration.
-    ///
-    /// - Parameters:
-    ///   - identifier: The permanent, unique identifier.
-    ///   - up: Applies the change, in a transaction.
-    ///   - down: Reverts the change, in a transaction.
+    /// Creates a migration with a permanent, unique identifier; both functions run in a transaction.
     package init(
         _ identifier: String,
         up: @escaping @Sendable (Database) throws -> Void,
@@ -50,9 +45,7 @@ extension [Migration] {
         try migrator.migrate(writer)
     }
 
-    /// Reverts the last migration.
-    ///
-    /// - Returns: Its identifier, or `nil` when there is none.
+    /// Reverts the last migration and returns its identifier; `nil` if there is none.
     package func migrateDown(_ writer: some DatabaseWriter) throws -> String? {
         try writer.write { database in
             // GRDB only migrates up; this table is its record of the applied migrations, in order.
@@ -61,7 +54,7 @@ extension [Migration] {
                 database,
                 sql: "SELECT identifier FROM grdb_migrations ORDER BY rowid DESC"
             )
-            // An unknown migration is a newer program's.
+            // An unknown migration belongs to a newer program.
             let known = applied.lazy.compactMap { name in first { $0.identifier == name } }
             guard let newest = known.first else { return nil }
             try newest.down(database)

@@ -3,7 +3,7 @@ import FanfareStorage
 package import GRDB
 import HTTP1
 
-/// An event to be sent to the broker.
+/// An event to send to the broker.
 package struct OutgoingEvent: Equatable, Sendable {
     /// The event's name.
     package let event: String
@@ -12,12 +12,7 @@ package struct OutgoingEvent: Equatable, Sendable {
     /// The event's data, as JSON text.
     package let data: String
 
-    /// Creates an event.
-    ///
-    /// - Parameters:
-    ///   - event: The event's name.
-    ///   - channel: The channel's name.
-    ///   - data: The event's data, as JSON text.
+    /// Creates an event with JSON text as its data.
     package init(_ event: String, on channel: String, data: String) {
         self.event = event
         self.channel = channel
@@ -27,20 +22,15 @@ package struct OutgoingEvent: Equatable, Sendable {
 
 /// The events that wait for the broker, in the demos' database.
 ///
-/// A change and its event are written in one transaction: both are kept, or neither. The events are sent in the order of
-/// the transactions, however long the broker cannot be reached, and after a crash at the next start.
+/// One transaction writes a change and its event: both or neither. The events are sent in the order of the
+/// transactions, however long the broker is unreachable, and after a crash at the next start.
 package final class Outbox: Sendable {
     private let database: DatabaseQueue
     private let store: SQLiteOutbox
     private let sender: BrokerOutbox
 
-    /// Opens the outbox of a database, and sends the events in it.
-    ///
-    /// - Parameters:
-    ///   - database: The database.
-    ///   - trigger: Sends events to the broker.
-    ///   - report: Called with a message for each event that is late or was refused.
-    /// - Throws: A `DatabaseError` of GRDB.
+    /// Opens a database's outbox and sends its events; `report` gets a message for each event that is delayed or
+    /// refused.
     package init(
         _ database: DatabaseQueue,
         trigger: any EventTrigger,
@@ -55,13 +45,13 @@ package final class Outbox: Sendable {
         )
     }
 
-    /// Adds an event in a transaction, behind all earlier ones.
+    /// Adds an event in a transaction, after all earlier ones.
     ///
     /// - Parameters:
     ///   - event: The event.
     ///   - database: The database, in the transaction of the change.
-    /// - Throws: A ``RequestError`` when too many events wait, or a `DatabaseError` of GRDB. The transaction must end
-    ///   without the change then.
+    /// - Throws: A ``RequestError`` when too many events wait, or a `DatabaseError` of GRDB. The transaction must then
+    ///   end without the change.
     package func post(_ event: OutgoingEvent, in database: Database) throws {
         do {
             let event = try sender.event(event.event, on: event.channel, text: event.data)
@@ -74,14 +64,12 @@ package final class Outbox: Sendable {
         }
     }
 
-    /// Adds an event that reports no change of the database, behind all earlier ones.
+    /// Adds an event that reports no change of the database, after all earlier ones.
     package func post(_ event: OutgoingEvent) throws {
         try database.write { try post(event, in: $0) }
     }
 
-    /// Sends what waits and ends; what is left is sent at the next start.
-    ///
-    /// - Parameter limit: The time limit.
+    /// Sends the waiting events within a time limit and ends; unsent events are sent at the next start.
     package func close(within limit: Duration = .seconds(5)) async {
         await sender.close(within: limit)
     }

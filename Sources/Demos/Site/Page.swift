@@ -1,12 +1,12 @@
 extension SiteFile {
-    /// Creates the page of a demo: what all pages have, around content of its own.
+    /// Creates the page of a demo: the parts that all pages share, around the demo's own content.
     ///
     /// - Parameters:
     ///   - title: The title, as HTML.
     ///   - purpose: The line below the title, as HTML.
-    ///   - style: The name of its style sheet; `nil` if that of the site is enough.
+    ///   - style: The name of its style sheet; `nil` if the site's is enough.
     ///   - script: The name of its module.
-    ///   - content: What is below the title, as HTML.
+    ///   - content: The content below the title, as HTML.
     /// - Returns: The file `index.html`.
     package static func page(
         title: String,
@@ -27,7 +27,7 @@ extension SiteFile {
         )
     }
 
-    /// The home page, whose panes have the button to go offline.
+    /// The home page; its panes have the button to go offline.
     static let home = page(
         title: "Fanfare: six live apps",
         heading: "Fanfare",
@@ -41,7 +41,7 @@ extension SiteFile {
 
     private static let icon = #"<img src="/icon.svg" alt="" width="44" height="44">"#
 
-    /// `before` and `behind` are HTML at the two ends of the header.
+    /// Creates a page; `before` and `behind` are HTML at the two ends of the header.
     private static func page(
         title: String,
         heading: String,

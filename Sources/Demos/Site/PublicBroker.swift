@@ -14,14 +14,7 @@ package struct PublicBroker: Encodable, Sendable {
     /// The official URL of pusher-js.
     package static let pusherJS = "https://js.pusher.com/8.4.0/pusher.min.js"
 
-    /// Creates the description of a broker.
-    ///
-    /// - Parameters:
-    ///   - key: The app's key.
-    ///   - host: The broker's host for browsers; `nil` for the host that serves the page.
-    ///   - port: The broker's port, plain or TLS.
-    ///   - tls: Whether the page connects with `wss`.
-    ///   - pusherJS: The URL of pusher-js.
+    /// Creates the description of a broker; without a host, it is on the host that serves the page.
     package init(
         key: String,
         host: String?,
@@ -36,18 +29,15 @@ package struct PublicBroker: Encodable, Sendable {
         self.pusherJS = pusherJS
     }
 
-    /// The origin that pages load the broker's scripts from.
-    ///
-    /// - Parameter authority: The host and port that the page was requested from.
-    /// - Returns: The origin; `nil` if the authority is not one.
+    /// Returns the origin from which pages load the broker's scripts; `nil` if the authority has no valid host.
     package func origin(besides authority: String?) -> String? {
         let name = host ?? authority.map(Self.hostName)
-        // It becomes a part of a header field.
+        // The name becomes part of a header field.
         guard let name, !name.isEmpty, name.allSatisfy(Self.isOfHostName) else { return nil }
         return "\(tls ? "https" : "http")://\(name):\(port)"
     }
 
-    /// The host of an authority, without its port.
+    /// Returns the host of an authority, without its port.
     private static func hostName(_ authority: String) -> String {
         guard let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") else {
             return authority

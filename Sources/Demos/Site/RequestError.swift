@@ -1,6 +1,6 @@
 package import HTTP1
 
-/// The reason why a request is refused; the response is `{"error": "<description>"}`.
+/// The reason for which a request is refused; the response is `{"error": "<description>"}`.
 package enum RequestError: Error, Equatable, CustomStringConvertible {
     /// No route has this method and path.
     case noRoute(method: String, path: String)

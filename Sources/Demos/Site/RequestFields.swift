@@ -2,16 +2,11 @@ import Foundation
 import HTTP1
 package import HTTPServer
 
-/// The fields of a request's body, a form or a JSON object.
+/// The fields of a request's body, which is a form or a JSON object.
 package struct RequestFields: Equatable {
     private var values: [String: String]
 
-    /// Parses a body that is a form or a JSON object.
-    ///
-    /// - Parameters:
-    ///   - body: The bytes of the body.
-    ///   - contentType: The `Content-Type` field; a form without one.
-    /// - Throws: A ``RequestError`` with the reason.
+    /// Parses a JSON object or a form; a missing content type means a form.
     package init(_ body: [UInt8], contentType: String?) throws(RequestError) {
         let type = contentType ?? "application/x-www-form-urlencoded"
         switch type.prefix(while: { $0 != ";" && $0 != " " }).lowercased() {
@@ -21,10 +16,7 @@ package struct RequestFields: Equatable {
         }
     }
 
-    /// Parses the body of a request.
-    ///
-    /// - Parameter request: A request whose body is a form or a JSON object.
-    /// - Throws: A ``RequestError`` with the reason.
+    /// Parses the body of a request; throws a ``RequestError`` if it is neither a form nor a JSON object.
     package init(_ request: HTTPRequest) throws(RequestError) {
         try self.init(request.body, contentType: request.field("content-type"))
     }
@@ -32,13 +24,7 @@ package struct RequestFields: Equatable {
     /// Whether the field exists.
     package func has(_ field: String) -> Bool { values[field] != nil }
 
-    /// Returns a text without white space around it.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - limit: The maximum length, in characters.
-    /// - Returns: The text, which is not empty.
-    /// - Throws: A ``RequestError`` with the field and the reason.
+    /// Returns a field of 1 to `limit` characters without white space around it; throws a ``RequestError``.
     package func text(_ field: String, limit: Int) throws(RequestError) -> String {
         guard let value = values[field] else { throw .missing(field: field) }
         let text = value.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -47,13 +33,7 @@ package struct RequestFields: Equatable {
         return text
     }
 
-    /// Returns a text unchanged; it may be empty.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - limit: The maximum length, in Unicode scalars.
-    /// - Returns: The text.
-    /// - Throws: A ``RequestError`` with the field and the reason.
+    /// Returns a field unchanged, of 0 to `limit` Unicode scalars; throws a ``RequestError``.
     package func verbatim(_ field: String, limit: Int) throws(RequestError) -> String {
         guard let value = values[field] else { throw .missing(field: field) }
         guard value.unicodeScalars.count <= limit else {

@@ -30,17 +30,14 @@ package struct SiteFile: Sendable {
         "svg": "image/svg+xml",
     ]
 
-    /// Returns a response with the file.
-    ///
-    /// - Parameter scripts: The external scripts that the page may load, as sources of a content security policy.
-    /// - Returns: The response, with a content security policy.
+    /// Returns a response with the file, and a content security policy that allows scripts from these sources.
     func response(allowing scripts: [String]) -> Response {
         let sources = (["'self'"] + scripts).joined(separator: " ")
         return Response(
             status: 200,
             fields: [
                 Field("Content-Type", contentType),
-                // A new build's page must show immediately.
+                // The page of a new build must show immediately.
                 Field("Cache-Control", "no-cache"),
                 Field("X-Content-Type-Options", "nosniff"),
                 // Text in a name or an event must never run as a script.

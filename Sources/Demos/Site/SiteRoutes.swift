@@ -13,14 +13,7 @@ package struct SiteRoutes: Sendable {
     private var files: [String: SiteFile] = [:]
     private let broker: PublicBroker
 
-    /// Collects the files and routes of the site and the demos.
-    ///
-    /// - Parameters:
-    ///   - demos: The demos of the site.
-    ///   - environment: The environment of the demos.
-    ///   - app: The app of the demos' channels.
-    ///   - broker: The broker's address for the pages.
-    /// - Throws: The error of a demo that fails to start.
+    /// Collects the files and routes of the site and the demos; throws the error of a demo that fails to start.
     package init(
         demos: [Demo],
         environment: DemoEnvironment,
@@ -60,7 +53,7 @@ package struct SiteRoutes: Sendable {
 
     /// Answers a request; errors become a JSON object with `error`.
     package func answer(_ request: HTTPRequest) async -> Response {
-        // HEAD is answered as GET; the server omits the content.
+        // HEAD is answered like GET; the server omits the content.
         let method = request.method == .head ? .get : request.method
         do throws(any Error) {
             if let action = actions[Address(method: method, path: request.path)] {
@@ -71,13 +64,13 @@ package struct SiteRoutes: Sendable {
         } catch let error as RequestError {
             return .refusing(error)
         } catch {
-            // An internal error: its text is not for the client.
+            // An internal error, whose text is not for the client.
             return .failing(500, "The data cannot be read or changed at the moment.")
         }
     }
 
     private func page(_ request: HTTPRequest) throws -> Response? {
-        // A browser gets the page; other clients are told what this is, which also serves as a health check.
+        // A browser gets the page. Other clients get a short description, which also serves as a health check.
         if request.path == "/", !request.accepts("text/html") {
             let host = request.field("host") ?? "this address"
             return .text("These are the demos of Fanfare: open http://\(host)/ in a browser.\n")

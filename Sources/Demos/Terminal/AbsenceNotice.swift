@@ -1,7 +1,7 @@
 import FanfareClient
 
 extension Continuity {
-    /// What a user who was away is told; `nil` if there is nothing to tell.
+    /// The text for a user who was offline; `nil` if there is nothing to report.
     var notice: String? {
         switch self {
         case .resumed(let count) where count > 0:

@@ -31,20 +31,13 @@ struct DemoAddresses: ParsableArguments {
     @Option(help: "The app's key.")
     var key = "app-key"
 
-    /// Creates a client of the broker, not yet connected.
-    ///
-    /// - Returns: The client.
-    /// - Throws: A `ValidationError` for an invalid URL.
+    /// Creates a client of the broker that is not yet connected; throws a `ValidationError` for an invalid URL.
     func makeClient() throws -> Fanfare {
         let endpoint = try Endpoint(option: broker)
         return Fanfare(key: key, endpoint: endpoint)
     }
 
-    /// Returns a URL below that of the demos.
-    ///
-    /// - Parameter path: The path, without a leading slash.
-    /// - Returns: The URL.
-    /// - Throws: A `ValidationError` for an invalid URL.
+    /// Returns the URL of a path (without leading slash) below the demos; throws a `ValidationError` if it is invalid.
     func url(below path: String) throws -> URL {
         guard let url = URL(string: backend), url.host() != nil else {
             throw ValidationError("--backend must be a URL such as http://127.0.0.1:4000.")
@@ -53,7 +46,7 @@ struct DemoAddresses: ParsableArguments {
     }
 }
 
-/// Broker or backend of the demos cannot be reached.
+/// The broker or the backend of the demos cannot be reached.
 struct UnreachableDemos: Error, CustomStringConvertible {
     let reason: String
 
@@ -79,9 +72,7 @@ enum TypedLines {
 }
 
 extension Endpoint {
-    /// Reads the value of `--broker`.
-    ///
-    /// - Throws: A `ValidationError` that says what is wrong with it.
+    /// Parses the value of `--broker`; throws a `ValidationError` that states the fault.
     init(option text: String) throws(ValidationError) {
         do throws(InvalidOption) {
             try self.init(text)

@@ -12,12 +12,7 @@ enum TableCommand: Equatable {
         var description: String
     }
 
-    /// Parses a line.
-    ///
-    /// - Parameters:
-    ///   - line: For example `move 3 1`.
-    ///   - rowCount: The number of rows.
-    /// - Throws: The correct syntax.
+    /// Parses a line such as `move 3 1`; throws a ``Mistake`` with the correct syntax.
     init(_ line: String, rowCount: Int) throws(Mistake) {
         let words = line.split(separator: " ")
         func row(_ index: Int) throws(Mistake) -> Int {

@@ -4,7 +4,7 @@ import LiveCollections
 
 /// The screen of the table: numbered rows, the state of the connection, and the last error or notice.
 ///
-/// A terminal is redrawn after each change; into a pipe, each change is one line.
+/// In a terminal the screen is redrawn after each change; in a pipe each change is one line.
 @MainActor final class TableScreen {
     private let title: String
     private let hint: String
@@ -14,11 +14,7 @@ import LiveCollections
     private var notice: String?
     private let isTerminal = isatty(STDOUT_FILENO) == 1
 
-    /// Creates an empty screen.
-    ///
-    /// - Parameters:
-    ///   - title: The first line.
-    ///   - hint: The available commands.
+    /// Creates an empty screen with a title and a line of available commands.
     init(title: String, hint: String) {
         self.title = title
         self.hint = hint
@@ -45,7 +41,7 @@ import LiveCollections
         draw("status", status)
     }
 
-    /// Shows what has happened while the connection was away, until the next connection.
+    /// Shows what has happened while the client was disconnected, until the next connection.
     func show(_ continuity: Continuity) {
         notice = continuity.notice
         if let notice { draw("notice", notice) }

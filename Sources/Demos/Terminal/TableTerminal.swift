@@ -57,7 +57,8 @@ struct TableTerminal: AsyncParsableCommand {
     /// The longest wait for rows and for the confirmation of an edit.
     private static let patience = Duration.seconds(20)
 
-    /// Runs one command and waits until the backend has confirmed it; fails if broker or backend cannot be reached.
+    /// Runs one command and waits until the backend has confirmed it; fails if the broker or the backend is
+    /// unreachable.
     @MainActor private func run(
         _ line: String,
         on people: LiveList<Person>,
@@ -106,15 +107,13 @@ struct TableTerminal: AsyncParsableCommand {
 
 /// A row of the Realtime table.
 struct Person: Codable, Equatable, Identifiable, Sendable {
-    /// Created by the client that adds the person: a random number from 2³² up to 2⁵³.
+    /// The ID, created by the client that adds the person: a random number from 2³² up to 2⁵³.
     var id = Int64.random(in: 1 << 32..<1 << 53)
     var name: String
 }
 
 extension TableCommand {
-    /// Edits the list.
-    ///
-    /// - Returns: The pending edit; `nil` for `quit`.
+    /// Edits the list and returns the pending edit; `nil` for `quit`.
     @MainActor func run(on people: LiveList<Person>) -> PendingEdit? {
         switch self {
         case .add(let name): people.edit { $0.append(Person(name: name)) }

@@ -11,7 +11,7 @@ struct TextBackend: Sendable {
         transport = try SocketTransport(to: BrokerAddress(url))
     }
 
-    /// Returns a source of the text over these routes and a channel.
+    /// Returns a source of the text that uses these routes and a channel.
     func source(_ channel: Channel) -> ChannelTextSource {
         ChannelTextSource(
             channel: channel,

@@ -42,11 +42,7 @@ enum TextCommand: Equatable {
         return (line, parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// Returns the edit of a text.
-    ///
-    /// - Parameter text: The shown text.
-    /// - Returns: The splice; `nil` for `quit`.
-    /// - Throws: A ``Mistake`` for a line that does not exist.
+    /// Returns the edit of the shown text, `nil` for `quit`; throws a ``Mistake`` for a line that does not exist.
     func edit(of text: String) throws(Mistake) -> TextSplice? {
         switch self {
         case .quit: return nil
@@ -60,7 +56,7 @@ enum TextCommand: Equatable {
             return TextSplice(try Self.range(of: number, in: text), line)
         case .delete(let number):
             let range = try Self.range(of: number, in: text)
-            // With its line end; the last line with the line end before it.
+            // With its line end. For the last line, with the line end before it.
             if range.upperBound < text.utf16.count {
                 return TextSplice(range.lowerBound..<(range.upperBound + 1), "")
             }

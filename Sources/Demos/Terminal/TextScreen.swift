@@ -4,7 +4,7 @@ import LiveCollections
 
 /// The screen of the text: numbered lines, the state of the connection, and the last error or notice.
 ///
-/// A terminal is redrawn after each change; into a pipe, each change is one line.
+/// In a terminal the screen is redrawn after each change; in a pipe each change is one line.
 @MainActor final class TextScreen {
     private let text: LiveText
     private var problem: String?
@@ -22,7 +22,7 @@ import LiveCollections
         }
     }
 
-    /// Shows what has happened while the connection was away, until the next connection.
+    /// Shows what has happened while the client was disconnected, until the next connection.
     func show(_ continuity: Continuity) {
         notice = continuity.notice
         guard let notice else { return }
@@ -58,7 +58,7 @@ import LiveCollections
         problem = nil
     }
 
-    /// Replaces control characters, with which a text could control the terminal.
+    /// Replaces control characters, because a text could control the terminal with them.
     private static func printable(_ line: Substring) -> String {
         String(
             String.UnicodeScalarView(

@@ -57,7 +57,7 @@ struct TextTerminal: AsyncParsableCommand {
         text.stop()
     }
 
-    /// Runs one command; returns false for `quit`.
+    /// Runs one command; returns `false` for `quit`.
     @MainActor private func perform(_ line: String, _ text: LiveText) throws -> Bool {
         let command = try TextCommand(line)
         guard let edit = try command.edit(of: text.string) else { return false }

@@ -1,7 +1,7 @@
 package import DemoSite
 
 extension Demo {
-    /// A text for concurrent editing, also by the well-known tutorial's clients.
+    /// A text for concurrent editing, including by clients of the well-known tutorial.
     package static let collaborativeText = Demo(
         name: "Text editor",
         path: "/text/",

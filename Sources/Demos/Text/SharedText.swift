@@ -8,7 +8,7 @@ actor SharedText {
     static let channel = "collabo"
     /// The event with the whole text, for the tutorial's clients.
     static let wholeTextEvent = "text_update"
-    /// The backend's device ID in whole-text events; a client ignores events with its own.
+    /// The backend's device ID in whole-text events; a client ignores events with its own ID.
     static let deviceID = "fanfare-demos"
     /// The minimum interval between two whole-text events.
     static let wholeTextInterval = Duration.milliseconds(150)
@@ -36,25 +36,23 @@ actor SharedText {
         authority.recovery(after: serial, epoch: epoch)
     }
 
-    /// Applies a replica's operations.
-    ///
-    /// - Returns: The serial of the last log entry.
+    /// Applies a replica's operations and returns the serial of the last log entry.
     func commit(_ batch: TextBatch) throws -> UInt64 {
         try change { (authority) throws(TextRefusal) in try authority.commit(batch) }
         return authority.serial
     }
 
-    /// Applies the whole text of a client without operations.
+    /// Applies the whole text of a client that does not support operations.
     func commit(_ text: String, from device: String) throws {
         let now = clock.now - start
         try change { (authority) throws(TextRefusal) in
             try authority.takeWholeText(text, from: device, at: now)
         }
-        // The device must show the merged text, whatever its edit became.
+        // The device must show the merged text, whatever has become of its edit.
         scheduleWholeText()
     }
 
-    // No suspension: the authority and the store change together.
+    // No suspension, so that the authority and the store change together.
 
     private func change(
         _ body: (inout TextAuthority) throws(TextRefusal) -> [TextEntry]
@@ -123,7 +121,7 @@ actor SharedText {
             ),
             data.utf8.count <= Self.eventLengthMax
         else { return }
-        // The next one has the whole text again.
+        // The next event has the whole text again.
         try? outbox.post(OutgoingEvent(Self.wholeTextEvent, on: Self.channel, data: data))
     }
 }

@@ -5,7 +5,7 @@ import LiveCollections
 
 /// The routes of the text: the tutorial's at the root of the site, the others below `/text/`.
 struct TextRoutes: Sendable {
-    /// The maximum length of a device's identifier, in characters.
+    /// The maximum length of a device ID, in characters.
     static let deviceIDLengthMax = 100
 
     let text: SharedText
@@ -22,7 +22,7 @@ struct TextRoutes: Sendable {
     private struct Success: Encodable { let success = 200 }
     private struct Committed: Encodable { let serial: UInt64 }
 
-    /// The tutorial's request, which its app sends at each keystroke.
+    /// Handles the tutorial's request, which its app sends at each keystroke.
     private func updateText(_ fields: RequestFields) async throws -> Response {
         let device = try fields.text("from", limit: Self.deviceIDLengthMax)
         let whole = try fields.verbatim("text", limit: TextLimits().length)
@@ -51,7 +51,8 @@ struct TextRoutes: Sendable {
         return await text.recovery(after: try number("after"), epoch: try number("epoch"))
     }
 
-    /// 409: the client must load the text and reapply its edits; 413: send them in parts; 422: revert them.
+    /// Returns the error for a refusal: 409 means load the text and reapply the edits, 413 send parts, 422 revert the
+    /// edits.
     private static func answer(to refusal: TextRefusal) -> RequestError {
         switch refusal {
         case .stale: .refused(409, "The edits are out of date: \(refusal).")

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import LiveCollections
 
-/// The text in SQLite: a snapshot, the log entries after it, and the last ones before it.
+/// The text in SQLite: a snapshot, the log entries after it, and the last entries before it.
 struct TextStore: Sendable {
     let database: DatabaseQueue
 
@@ -56,12 +56,7 @@ struct TextStore: Sendable {
         }
     }
 
-    /// Replaces the snapshot, and removes entries that clients no longer need.
-    ///
-    /// - Parameters:
-    ///   - serial: The serial of the last entry to remove.
-    ///   - snapshot: The current text.
-    /// - Throws: The database's error; nothing is changed.
+    /// Replaces the snapshot, and removes the entries up to a serial; changes nothing if it throws.
     func trim(through serial: UInt64, to snapshot: TextSnapshot) throws {
         let text = try JSONText.encode(snapshot)
         try database.write { database in

@@ -13,7 +13,7 @@ extension Migration {
         )
     }
 
-    // AUTOINCREMENT: a late edit of a deleted to-do must not apply to another one with the same id.
+    // AUTOINCREMENT: a late edit of a deleted to-do must not apply to another one with the same ID.
     private static let tables = """
         CREATE TABLE ToDos (
             id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -10,13 +10,13 @@ struct ToDo: ListRow {
     /// The maximum number of to-dos.
     static let countMax = 1_000
 
-    /// Created by the client that adds it, otherwise by the database.
+    /// The ID, created by the client that adds the to-do, otherwise by the database.
     let id: Int64
     var title: String
     /// The due date, `2026-01-31`; `nil` for none.
     var due: String?
     var isDone: Bool
-    /// When it was done, in UTC, `2026-01-31 23:59:59.999`; set by the database.
+    /// The time when it was done, in UTC, `2026-01-31 23:59:59.999`; set by the database.
     var doneAt: String?
 
     func check() throws(RequestError) {
@@ -25,7 +25,7 @@ struct ToDo: ListRow {
 
     private enum CodingKeys: String, CodingKey { case id, title, due, isDone, doneAt }
 
-    /// Encodes all fields, also null ones: an update sets every field that it contains.
+    /// Encodes all fields, including null ones, because an update sets every field that it contains.
     func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(id, forKey: .id)
@@ -37,7 +37,7 @@ struct ToDo: ListRow {
 }
 
 extension ToDo {
-    /// The query that the screens are bound to: open to-dos by due date; those without a date are last.
+    /// Fetches the rows of the screens: open to-dos by due date; those without a date are last.
     static func open(_ database: Database) throws -> [ToDo] {
         try fetchAll(
             database,
@@ -45,7 +45,7 @@ extension ToDo {
         )
     }
 
-    /// The done to-dos, latest first.
+    /// Fetches the done to-dos, latest first.
     static func done(_ database: Database) throws -> [ToDo] {
         try fetchAll(
             database,
@@ -53,7 +53,7 @@ extension ToDo {
         )
     }
 
-    /// The version, which every change of a to-do by any writer increments.
+    /// Returns the version, which every change of a to-do by any writer increments.
     static func version(_ database: Database) throws -> Int64 {
         try Int64.fetchOne(database, sql: "SELECT version FROM ToDoVersion") ?? 0
     }

@@ -25,7 +25,7 @@ extension Demo {
     ) { environment in
         let store = ToDoStore(database: environment.database)
         try store.beginRun()
-        // Before the first query, so that no write between the two is missed.
+        // Before the first query, so that no write in between is missed.
         let monitor = try ExternalChangeMonitor(environment.database)
         let open = PublishedQuery<ToDo>(channel: "to-do-open", outbox: environment.outbox)
         open.follow(environment.database) {
@@ -48,7 +48,7 @@ extension Demo {
         ]
     }
 
-    /// The routes of a query: its snapshot, and commits, which return the revision that contains the commit.
+    /// Returns the routes of a query: its snapshot, and commits, which return the revision that contains the commit.
     private static func routes(
         _ base: String,
         _ query: PublishedQuery<ToDo>,

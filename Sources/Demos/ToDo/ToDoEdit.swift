@@ -4,7 +4,7 @@ import DemoSite
 ///
 /// An operation has no position: the query defines the order. An update contains only the fields that it changes.
 struct ToDoEdit: Decodable, Sendable {
-    /// The identifier of the edit: a repeated edit is applied once.
+    /// The ID of the edit; a repeated edit is applied once.
     let mutation: String?
     let operations: [Operation]
 

@@ -3,15 +3,13 @@ import Foundation
 import GRDB
 import HTTP1
 
-/// Writes to-dos.
-///
-/// It publishes nothing: the queries are observed.
+/// Writes to-dos; it publishes nothing, because the queries are observed.
 struct ToDoStore: Sendable {
     /// The maximum number of operations of one edit.
     static let operationsMax = 200
-    /// The maximum length of a mutation's identifier, in characters.
+    /// The maximum length of a mutation ID, in characters.
     static let mutationLengthMax = 64
-    /// The number of remembered mutations, by which repeated edits are recognised.
+    /// The number of remembered mutations, by which the store recognises repeated edits.
     static let mutationsMax = 5_000
 
     let database: DatabaseQueue
@@ -31,7 +29,7 @@ struct ToDoStore: Sendable {
         }
     }
 
-    /// Skips versions, so that no client takes the first result of this run for the next one of the last run.
+    /// Skips versions, so that no client takes the first result of this run for the next result of the last run.
     func beginRun() throws {
         // More than the number of revisions that a run can publish without a change of the version.
         try database.write {
@@ -39,10 +37,7 @@ struct ToDoStore: Sendable {
         }
     }
 
-    /// Applies an edit in one transaction, unless it was applied before.
-    ///
-    /// - Returns: The version that contains it.
-    /// - Throws: A ``RequestError`` with the reason; nothing is written then.
+    /// Applies an edit in one transaction, unless it was applied before, and returns the version that contains it.
     func commit(_ edit: ToDoEdit) throws -> Int64 {
         guard edit.operations.count <= Self.operationsMax else {
             throw RequestError.refused(
@@ -99,7 +94,7 @@ struct ToDoStore: Sendable {
         }
     }
 
-    /// Writes the fields of a to-do; returns false when it does not exist.
+    /// Writes the fields of a to-do; returns `false` if it does not exist.
     private func update(_ fields: ToDoEdit.Fields, _ database: Database) throws -> Bool {
         guard var toDo = try ToDo.fetchOne(database, key: fields.id) else { return false }
         let before = toDo
@@ -123,7 +118,7 @@ struct ToDoStore: Sendable {
         }
     }
 
-    /// Whether a text is a valid date in SQLite's format.
+    /// Whether the text is a valid date in SQLite's format.
     private static func isDay(_ text: String) -> Bool {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.map(\.utf8.count) == [4, 2, 2], text.utf8.count == 10,

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// A channel of a client, to subscribe to and to receive events from.
+/// A channel of a client, for subscribing and for receiving events.
 ///
 /// A lightweight handle; equal by client and name.
 public struct Channel: Sendable {
@@ -18,13 +18,13 @@ public struct Channel: Sendable {
 
     /// Subscribes now or when the client connects, and again on each later connection.
     ///
-    /// A new subscription begins at the position, at the one of ``ClientOptions/positions``, or at the present: the broker
-    /// gives the events behind a position, or tells of a gap. On a cut the client goes on from the last event that it has
-    /// received, whatever the first position was.
+    /// A new subscription begins at `position`, else at the stored position of ``ClientOptions/positions``, else at the
+    /// present. The broker first sends the events after that position, or reports a gap. After a disconnect the client
+    /// continues from the last event it received, whatever the first position was.
     ///
     /// - Parameters:
-    ///   - position: A position such as an earlier ``position``, or one from the app's backend; `nil` for the stored one, if
-    ///     there is one.
+    ///   - position: A position such as an earlier ``position``, or one from the app's backend; `nil` for the stored
+    ///     position, if there is one.
     ///   - rewind: The earlier events to begin with if there is no position; the broker must allow it.
     /// - Returns: The same channel.
     @discardableResult
@@ -35,8 +35,8 @@ public struct Channel: Sendable {
 
     /// Subscribes on the current connection with a signature the app already has.
     ///
-    /// The signature is valid for the connection whose ``Fanfare/socketID`` was signed. On the next connection
-    /// the client calls ``ClientOptions/channelAuthorizer``; without one the subscription fails.
+    /// The backend must have signed the current ``Fanfare/socketID``. On the next connection the client calls
+    /// ``ClientOptions/channelAuthorizer``; without one the subscription fails.
     ///
     /// - Parameter authorization: The backend's signature.
     /// - Returns: The same channel.
@@ -51,9 +51,9 @@ public struct Channel: Sendable {
     /// Each change arrives as the event `pusher:subscription_count`.
     public var subscriptionCount: Int? { client.subscriptionCount(of: name) }
 
-    /// Ends what ``subscribe(from:rewind:)`` began, and unsubscribes unless a ``ChannelSubscription`` is held.
+    /// Ends the subscription of ``subscribe(from:rewind:)``; the client unsubscribes unless a lease is held.
     ///
-    /// The callbacks stay for the next subscription.
+    /// A lease is a ``ChannelSubscription``. The callbacks stay for the next subscription.
     public func unsubscribe() { client.unsubscribe(from: name) }
 
     /// Subscribes for as long as the lease is held.
@@ -61,7 +61,7 @@ public struct Channel: Sendable {
     /// - Parameters:
     ///   - position: The position to begin at, as in ``subscribe(from:rewind:)``.
     ///   - rewind: The earlier events to begin with if there is no position; the broker must allow it.
-    /// - Returns: The lease; releasing it ends it.
+    /// - Returns: The lease; it ends when it is cancelled or released.
     public func subscription(
         from position: ChannelPosition? = nil,
         rewind: Rewind? = nil
@@ -85,10 +85,10 @@ public struct Channel: Sendable {
     /// channel.bind("addUser") { event in names.append(event.data ?? "") }
     /// ```
     ///
-    /// A closure in an actor's code, or the main actor's, runs on that actor and uses its state directly. One that is
-    /// isolated to no actor runs off the main actor, one call at a time.
+    /// A closure that is isolated to an actor, such as the main actor, runs on that actor and can use its state. Any
+    /// other closure runs off the main actor, one call at a time.
     ///
-    /// On a cut the callback stays; ``subscription(from:rewind:)`` tells what was missed.
+    /// The callback stays bound after a disconnect. A sequence of ``subscription(from:rewind:)`` also reports gaps.
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all.

@@ -8,16 +8,16 @@
 public struct ChannelEvent: Sendable, Hashable {
     /// The event's name.
     ///
-    /// Names that begin with `pusher:` belong to the protocol, such as `pusher:subscription_succeeded`; see
+    /// Names that begin with `pusher:` are protocol events, such as `pusher:subscription_succeeded`; see
     /// ``isFromProtocol``.
     public let name: String
     /// The channel's name; `nil` for an event sent to this connection only.
     public let channel: String?
     /// The data as the publisher wrote it, usually JSON; `nil` when there is none.
     ///
-    /// A value sent as JSON instead of as a string is its JSON text.
+    /// If the publisher sent a JSON value instead of a string, this is its JSON text.
     public let data: String?
-    /// The id of the user whose client sent the event, on presence channels.
+    /// On presence channels, the ID of the user whose client sent the event.
     public let userID: String?
 
     /// Creates an event, for tests.

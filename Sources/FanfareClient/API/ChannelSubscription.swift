@@ -5,7 +5,7 @@
 #endif
 import Synchronization
 
-/// A lease of a channel: the channel is subscribed while a lease is held, until it is cancelled or released.
+/// A lease of a channel: the channel stays subscribed until the lease is cancelled or released.
 ///
 /// ```swift
 /// let subscription = client.channel("orders").subscription()
@@ -19,13 +19,13 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Leases of one channel share one subscription, with each other and with ``Channel/subscribe(from:rewind:)``; the end of the last
-/// one unsubscribes.
+/// All leases of a channel and ``Channel/subscribe(from:rewind:)`` share one subscription. The client unsubscribes when
+/// the last of them ends.
 public final class ChannelSubscription: Sendable {
     /// The channel.
     public let channel: Channel
     private let isHeld = Atomic(true)
-    /// Whether the app has given the position that it begins at.
+    /// Whether the app gave a start position.
     let hasPosition: Bool
     private let buffers = Mutex(EventBuffers<Delivery<ChannelEvent>>())
     private let followers = Mutex(EventBuffers<FollowedEvent>())
@@ -38,7 +38,7 @@ public final class ChannelSubscription: Sendable {
 
     deinit { cancel() }
 
-    /// Gives up the lease; its sequences end.
+    /// Ends the lease and its sequences.
     public func cancel() {
         guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
         buffers.withLock { $0.finish() }
@@ -46,34 +46,34 @@ public final class ChannelSubscription: Sendable {
         channel.client.endLease(channel.name)
     }
 
-    /// Adds the buffer of a reader, which ends with the lease.
+    /// Adds a reader's buffer, which ends with the lease.
     func add(_ buffer: EventBuffer<Delivery<ChannelEvent>>) {
         buffers.withLock { $0.add(buffer) }
         if !isHeld.load(ordering: .acquiring) { buffer.finish() }
     }
 
-    /// Adds the buffer of a reader that follows the channel behind a state.
+    /// Adds the buffer of a reader that loads a state before the events.
     func add(_ buffer: EventBuffer<FollowedEvent>) {
         followers.withLock { $0.add(buffer) }
         if !isHeld.load(ordering: .acquiring) { buffer.finish() }
     }
 
-    /// The channel's events from now on.
+    /// Returns the channel's events from now on.
     ///
     /// - Parameter event: The event's name; `nil` for all, with those of the protocol.
-    /// - Returns: A sequence, which holds the lease.
+    /// - Returns: A sequence that holds the lease.
     public func deliveries(_ event: String? = nil) -> Deliveries<ChannelEvent> {
         Deliveries(Topic(channel: channel.name, event: event), of: channel.client, lease: self) {
             $0
         }
     }
 
-    /// The decoded data of the channel's events of one name, from now on.
+    /// Returns the decoded data of the channel's events of one name, from now on.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
     ///   - decoder: The decoder; `nil` for ``ClientOptions/decoder``.
-    /// - Returns: A sequence, which holds the lease.
+    /// - Returns: A sequence that holds the lease.
     public func deliveries<Payload>(
         of event: EventName<Payload>,
         decoder: JSONDecoder? = nil

@@ -1,15 +1,15 @@
-/// The clock of a client: the system's, or a test's.
+/// The clock of a client: the system's or a test's.
 public struct ClientClock: Sendable {
     /// The time since a fixed instant.
     package let now: @Sendable () -> Duration
-    /// Returns at an instant of `now`, or throws when the task is cancelled.
+    /// Returns at an instant of `now`; throws when the task is cancelled.
     ///
-    /// An instant, not a duration: the sleeping task may start late.
+    /// The argument is an instant, not a duration, because the sleeping task may start late.
     package let sleep: @Sendable (_ until: Duration) async throws -> Void
-    /// Starts a timer: calls a function at an instant of `now`, unless the task is cancelled before.
+    /// Starts a timer: calls a function at an instant of `now`, unless the task is cancelled first.
     package let startTimer: @Sendable (_ at: Duration, @escaping Call) -> Task<Void, Never>
 
-    /// What a timer calls.
+    /// The function that a timer calls.
     package typealias Call = @Sendable () -> Void
 
     /// Wraps a clock.
@@ -23,7 +23,7 @@ public struct ClientClock: Sendable {
         }
     }
 
-    /// Creates a clock of its functions.
+    /// Creates a clock from its functions.
     package init(
         now: @escaping @Sendable () -> Duration,
         sleep: @escaping @Sendable (_ until: Duration) async throws -> Void,
@@ -34,8 +34,8 @@ public struct ClientClock: Sendable {
         self.startTimer = startTimer
     }
 
-    /// The default.
+    /// The default clock.
     ///
-    /// It advances while the machine sleeps, so that a dead connection is noticed on waking.
+    /// It advances while the machine sleeps, so the client detects a dead connection after waking.
     public static var continuous: ClientClock { ClientClock(ContinuousClock()) }
 }

@@ -8,23 +8,23 @@ public import Logging
 
 /// The settings and limits of a client.
 public struct ClientOptions: Sendable {
-    /// The silence after which the client sends a ping; the broker may ask for a shorter time.
+    /// The idle time after which the client sends a ping; the broker may request a shorter time.
     public var activityTimeout: Duration = .seconds(120)
-    /// The time to wait for an answer to a ping before the connection is closed.
+    /// The time to wait for the pong before the connection is closed.
     public var pongTimeout: Duration = .seconds(30)
     /// The time limit from the first packet to the broker's first message.
     public var connectTimeout: Duration = .seconds(15)
-    /// Whether the client checks its connection when the machine's network changes: an interface, an address or a route.
+    /// Whether the client checks its connection when a network interface, an address or a route changes.
     ///
-    /// As ``Fanfare/checkConnection(within:)`` does, so that a network that has gone away is noticed within seconds.
+    /// The check is that of ``Fanfare/checkConnection(within:)``: a lost network is detected within seconds.
     public var checksConnectionOnNetworkChange = true
     /// Whether the client reconnects after it loses the connection.
     public var reconnects = true
-    /// The most reconnection attempts in a row before the client fails; `nil` for no limit.
+    /// The most consecutive reconnection attempts before the client fails; `nil` for no limit.
     public var reconnectAttemptCountMax: Int?
     /// The delay before each reconnection.
     public var backoff = Backoff()
-    /// The certificates to trust, with `wss`.
+    /// The certificates to trust for `wss`.
     public var trust: Trust = .system
     /// The proxy, if any.
     public var proxy: Proxy = .system
@@ -35,8 +35,8 @@ public struct ClientOptions: Sendable {
     public var messageLengthMax = 1 << 20
     /// The most callback calls that may wait on one executor; above it the client stops reading.
     ///
-    /// The broker's send queue then fills, and it closes the connection if that lasts. No event is lost silently:
-    /// received events are delivered before the close is handled.
+    /// If that lasts, the broker's send queue for this connection fills and the broker closes the connection. The
+    /// client delivers all received events before it handles the close, so no event is lost silently.
     public var maxPendingCallbacks = 4096
     /// The most bytes of event data in those calls, with the same consequence.
     public var pendingCallbackBytesMax = 8 << 20
@@ -57,20 +57,22 @@ public struct ClientOptions: Sendable {
     /// Decrypts the events of encrypted channels; `nil` for a client that uses none.
     public var decrypter: (any EventDecrypter)?
 
-    /// Keeps client events until the broker has confirmed them, also when the app ends; `nil` for memory alone.
+    /// Stores client events until the broker has confirmed them, also across restarts of the app; `nil` for memory
+    /// only.
     ///
-    /// Each client needs a store of its own.
+    /// Each client needs its own store.
     public var outbox: (any OutboxStore)?
-    /// Keeps the positions up to which the app has handled the events of its channels, so that a new run of the app goes on
-    /// where the last one was; `nil` for no longer than the channels are subscribed.
+    /// Stores how far the app has handled its channels' events, so that its next run continues there; `nil` to store
+    /// nothing.
     ///
-    /// A channel begins at its stored position, also after it was unsubscribed. Each client needs a store of its own.
+    /// A channel begins at its stored position, also after it was unsubscribed. Without a store, positions last as long
+    /// as the subscription. Each client needs its own store.
     public var positions: (any PositionStore)?
-    /// The most client events that may wait, on all channels together; more are refused.
+    /// The most client events that may wait, on all channels together; the client refuses more.
     public var clientEventQueueCountMax = 100
-    /// The most bytes of those events' names and data, with the same consequence.
+    /// The most bytes of names and data of the waiting client events; the client refuses more.
     public var clientEventQueueBytesMax = 256 << 10
-    /// The most client events sent in a second; more wait.
+    /// The most client events sent per second; more wait.
     ///
     /// The default is what brokers allow; `nil` for no limit.
     public var clientEventsPerSecond: Int? = 10
@@ -78,12 +80,12 @@ public struct ClientOptions: Sendable {
     ///
     /// The default is what the hosted service allows; Fanfare's own default is 102,400 (`event_data_length_max`).
     public var clientEventLengthMax = 10_240
-    /// The most members of a presence channel, and the most watched users, to keep; more are reported and left out.
+    /// The most members of a presence channel, and the most watched users, to keep; more are reported and not kept.
     public var membersMax = 10_000
 
-    /// Observes the network, for ``checksConnectionOnNetworkChange``.
+    /// Observes the network for ``checksConnectionOnNetworkChange``.
     var networkMonitor = NetworkMonitor.system
-    /// Signs subscriptions with the app's secret, where the client has it.
+    /// Signs subscriptions with the app's secret, for a client that has it.
     package var signer: LocalSigner?
     /// The transport of the connection.
     public var transport = ClientTransport.network

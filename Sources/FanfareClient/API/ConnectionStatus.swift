@@ -10,8 +10,9 @@ public enum ConnectionStatus: Sendable, Equatable {
     case connected(socketID: String)
     /// The last connection or attempt ended; the next attempt starts after `delay`.
     case waiting(delay: Duration, because: FanfareError)
-    /// The client has stopped: the broker refused it, or reconnecting is off or used up. Fix the cause, then call
-    /// ``Fanfare/connect()`` again.
+    /// The client has stopped: the broker refused it, reconnecting is off, or no attempts are left.
+    ///
+    /// Fix the cause, then call ``Fanfare/connect()`` again.
     case failed(because: FanfareError)
 
     /// Whether the connection is established.

@@ -1,30 +1,31 @@
 import PusherProtocol
 
-/// The relation between a subscription and what the client received before it.
+/// Whether a subscription continues without loss from what the client received before.
 ///
-/// Told with each confirmation of a subscription, ahead of the events that follow it:
-/// ``Channel/onContinuity(perform:)`` and ``Channel/continuities()``.
+/// ``Channel/onContinuity(perform:)`` and ``Channel/continuities()`` report it at each confirmation of a subscription,
+/// before the events that follow.
 public enum Continuity: Sendable, Hashable {
     /// The subscription is new. Load the current state.
     case began
-    /// The subscription is new, and the earlier events that it asked for come first (``Rewind``); `isComplete` is `false` if
-    /// the broker has kept fewer.
+    /// The subscription is new; the earlier events that it asked for come first (``Rewind``).
+    ///
+    /// `isComplete` is `false` if the broker has kept fewer.
     case rewound(count: Int, isComplete: Bool)
-    /// Nothing is missing: the next events are the ones that were missed, then live ones follow.
+    /// Nothing is missing: the missed events come next, then live ones.
     case resumed(replayed: Int)
-    /// Events are missing, or nobody can know. Load the current state.
+    /// Events are or may be missing. Load the current state.
     case gap(Gap)
-    /// The broker keeps no events for clients that come back. Load the current state.
+    /// The broker keeps no events for clients that reconnect. Load the current state.
     case unknown
 }
 
 /// Earlier events that a new subscription asks for, counted back from the present.
 ///
-/// The broker gives them where its rule for the channel has `rewind: true`, and as many as it keeps.
+/// The broker must allow it for the channel (`rewind: true`), and sends as many events as it keeps.
 public enum Rewind: Sendable, Hashable {
-    /// The last events; at least 1.
+    /// This many of the latest events; at least 1.
     case count(Int)
-    /// The events of the last seconds; at least 1.
+    /// The events of this many seconds; at least 1.
     case seconds(Int)
 }
 

@@ -1,12 +1,12 @@
-/// What a sequence of a channel's events delivers.
+/// An element of a sequence of a channel's events.
 public enum Delivery<Value: Sendable>: Sendable {
     /// An event, and its position if the broker numbers the channel's events.
     case event(Value, at: ChannelPosition?)
-    /// An event whose data cannot be decoded; the sequence goes on.
+    /// An event whose data cannot be decoded; the sequence continues.
     case undecodable(ChannelEvent, FanfareError)
-    /// The connection was lost, and the events missed meanwhile have been delivered: nothing is missing.
+    /// The client has reconnected and received all missed events: nothing is missing.
     case recovered(count: Int)
-    /// Events may have been missed: load the current state, then go on.
+    /// Events may be missing: load the current state, then continue.
     case gap(Gap)
 }
 
@@ -31,9 +31,9 @@ extension Delivery {
     }
 }
 
-/// A place in a channel's sequence of events.
+/// A position in a channel's sequence of events.
 public struct ChannelPosition: Codable, Hashable, Sendable {
-    /// The sequence, which the broker begins anew when it may have lost the end of the last one.
+    /// The ID of the sequence; the broker starts a new one when it may have lost the end of the last one.
     public let stream: String
     /// The number in the sequence, from 1.
     public let serial: UInt64
@@ -41,7 +41,7 @@ public struct ChannelPosition: Codable, Hashable, Sendable {
     /// Creates a position.
     ///
     /// - Parameters:
-    ///   - stream: The sequence.
+    ///   - stream: The ID of the sequence.
     ///   - serial: The number in the sequence, from 1.
     public init(stream: String, serial: UInt64) {
         self.stream = stream
@@ -59,19 +59,20 @@ public struct Gap: Hashable, Sendable {
         /// Creates a reason from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The connection was lost, and the broker keeps no events for clients that come back.
+        /// The connection was lost, and the broker keeps no events for clients that reconnect.
         public static let brokerHasNoHistory = Reason(rawValue: "broker_has_no_history")
-        /// The channel's sequence of events is another one: the broker was restarted, or has forgotten the channel.
+        /// The broker has started a new sequence for the channel: it was restarted, or no longer knows the channel.
         public static let unknownStream = Reason(rawValue: "unknown_stream")
-        /// The first missed event is no longer kept: the client was away for too long, or missed too many events.
+        /// The broker no longer keeps the first missed event: the client was offline too long, or missed too many
+        /// events.
         public static let truncated = Reason(rawValue: "truncated")
-        /// More was missed than the broker replays at once.
+        /// More events were missed than the broker replays at once.
         public static let tooMuch = Reason(rawValue: "too_much")
-        /// The position is one that the channel has not reached.
+        /// The channel has not reached this position yet.
         public static let ahead = Reason(rawValue: "ahead")
         /// The broker keeps no events of this channel.
         public static let notKept = Reason(rawValue: "not_kept")
-        /// The sequence was not read for so long that its buffer was full.
+        /// The sequence was read too slowly, and its buffer is full.
         public static let overflow = Reason(rawValue: "overflow")
 
         /// The reason's name.
@@ -80,7 +81,7 @@ public struct Gap: Hashable, Sendable {
 
     /// The reason.
     public let reason: Reason
-    /// The number of missed events, if it is known.
+    /// The number of missed events, if known.
     public let missed: Int?
 
     init(_ reason: Reason, missed: Int? = nil) {

@@ -25,7 +25,7 @@ public struct Endpoint: Sendable, Hashable {
 
     /// Creates the address of a broker without TLS.
     ///
-    /// Events can be read and changed on the network.
+    /// Anyone on the network path can read and change the events.
     public static func plain(
         host: String,
         port: UInt16 = 80,
@@ -45,14 +45,14 @@ public struct Endpoint: Sendable, Hashable {
 
     /// Reads `ws://HOST[:PORT][/PREFIX]` or `wss://…`.
     ///
-    /// `http` and `https` mean the same as `ws` and `wss`, since a broker's HTTP API has the same address. Leave out
-    /// `/app/KEY`.
+    /// `http` and `https` mean the same as `ws` and `wss`, since the broker's HTTP API has the same address. The URL
+    /// must not contain `/app/KEY`.
     ///
     /// - Parameter url: The URL.
-    /// - Throws: ``InvalidOption``, which says what is wrong and what is expected.
+    /// - Throws: ``InvalidOption``, which states the fault and the expected form.
     public init(_ url: String) throws(InvalidOption) {
         func fault(_ problem: String) -> InvalidOption {
-            // A user name is not allowed, but may be there, with a password.
+            // A user name is not allowed, but the URL may have one, with a password.
             let shown =
                 url.lastIndex(of: "@").map { "…" + url[$0...] } ?? url
             return InvalidOption(
@@ -115,12 +115,12 @@ public struct Endpoint: Sendable, Hashable {
         return (String(host), number)
     }
 
-    /// Host and port as in the `Host` field and in messages; without a port that is the scheme's default.
+    /// Host and port as in the `Host` field and in messages; the scheme's default port is left out.
     var authority: String {
         port == (isSecure ? 443 : 80) ? Endpoint.bracketed(host) : hostAndPort
     }
 
-    /// Host and port, always with the port, as in CONNECT.
+    /// Host and port as in CONNECT; the port is always there.
     var hostAndPort: String { "\(Endpoint.bracketed(host)):\(port)" }
 
     /// Returns the host as written before a port: an IPv6 address in brackets.
@@ -128,7 +128,7 @@ public struct Endpoint: Sendable, Hashable {
 }
 
 extension Endpoint: CustomStringConvertible {
-    /// The URL, without a port that is the scheme's default.
+    /// The URL; the scheme's default port is left out.
     public var description: String {
         (isSecure ? "wss://" : "ws://") + authority + pathPrefix
     }

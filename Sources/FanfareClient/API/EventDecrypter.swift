@@ -9,7 +9,7 @@ public protocol EventDecrypter: Sendable {
     ///   - data: The event's data: `{"nonce":"…","ciphertext":"…"}`, both base64.
     ///   - sharedSecret: The channel's key, 32 bytes as base64.
     /// - Returns: The publisher's data.
-    /// - Throws: The reason it cannot be decrypted.
+    /// - Throws: A ``DecryptionFailure`` with the reason.
     func open(_ data: String, sharedSecret: String) throws(DecryptionFailure) -> String
 }
 
@@ -19,10 +19,10 @@ public enum DecryptionFailure: Error, Sendable, Hashable {
     case malformed(String)
     /// The key is not 32 bytes as base64.
     case invalidKey(String)
-    /// The data was encrypted with another key, or changed in transit.
+    /// The data was encrypted with another key or changed in transit.
     case wrongKey
 
-    /// Whether another key from the backend may help.
+    /// Whether a new key from the backend may help.
     package var mayHaveAnotherKey: Bool { if case .malformed = self { false } else { true } }
 }
 

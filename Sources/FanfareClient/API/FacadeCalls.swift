@@ -1,14 +1,14 @@
 import PusherProtocol
 import Synchronization
 
-/// Calls for a facade with another client's interface, such as `PusherSwift`.
+/// Calls for a facade with another client's API, such as `PusherSwift`.
 extension Fanfare {
-    /// Whether the app has subscribed to a channel, confirmed or not.
+    /// Whether the app has subscribed to the channel, confirmed or not.
     package func hasSubscription(to channel: String) -> Bool {
         state.withLock { $0.session.subscription(to: channel) != nil }
     }
 
-    /// The number of a channel's client events that wait to be sent.
+    /// Returns the number of the channel's client events that wait to be sent.
     package func queuedClientEventCount(of channel: String) -> Int {
         state.withLock { $0.session.outbox.count(of: channel) }
     }
@@ -18,12 +18,12 @@ extension Fanfare {
         act { $0.discardClientEvents(of: channel) }
     }
 
-    /// Sends a message that the client has no method for.
+    /// Sends a message for which the client has no method.
     ///
     /// - Parameters:
     ///   - event: The message's event.
     ///   - json: The data: one JSON value of at most ``ClientOptions/clientEventLengthMax`` bytes, sent unchanged.
-    /// - Returns: The reason the message was not sent; `nil` when it was.
+    /// - Returns: The reason the message was not sent; `nil` if it was sent.
     package func sendMessage(_ event: String, json: String) -> String? {
         let (length, lengthMax) = (json.utf8.count, options.clientEventLengthMax)
         guard length <= lengthMax else {

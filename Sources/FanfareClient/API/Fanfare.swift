@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A connection to a broker, with the channels subscribed over it.
+/// A client of a broker: one connection, with the channels subscribed over it.
 ///
 /// ```swift
 /// let client = Fanfare(key: "app-key", endpoint: .plain(host: "127.0.0.1", port: 6001))
@@ -10,8 +10,8 @@ import Synchronization
 /// client.connect()
 /// ```
 ///
-/// Between ``connect()`` and ``disconnect()`` the client reconnects and subscribes again after it loses the connection,
-/// and is retained.
+/// Between ``connect()`` and ``disconnect()`` the client is retained. After it loses the connection, it reconnects and
+/// subscribes again.
 ///
 /// All methods may be called from any thread, including callbacks. None blocks.
 public final class Fanfare: Sendable {
@@ -25,7 +25,7 @@ public final class Fanfare: Sendable {
     let state: Mutex<ClientState>
     let outboxWriter: OutboxWriter?
     let positionWriter: PositionWriter?
-    /// The actor of callbacks that are isolated to none.
+    /// The actor of callbacks that are not isolated to an actor.
     let callbackActor = CallbackActor()
 
     /// Creates a client; it does nothing before ``connect()``.
@@ -73,14 +73,14 @@ public final class Fanfare: Sendable {
 
     /// The connection's socket ID; `nil` without a connection.
     ///
-    /// A backend that knows it can exclude this client from an event it triggers.
+    /// The backend can pass it to exclude this client from an event that it triggers.
     public var socketID: String? {
         if case .connected(let socketID) = status { socketID } else { nil }
     }
 
     /// Connects, and stays connected until ``disconnect()``.
     ///
-    /// If the client waits before its next attempt, the attempt starts at once.
+    /// If the client is waiting before its next attempt, the attempt starts at once.
     public func connect() {
         act { $0.connect() }
         loadOutbox()
@@ -89,23 +89,23 @@ public final class Fanfare: Sendable {
 
     /// Closes the connection or stops the attempts to open one.
     ///
-    /// When this returns, the status is `disconnected` and nothing more is received. Subscriptions, callbacks and
+    /// When this returns, the status is `disconnected` and no more events are received. Subscriptions, callbacks and
     /// sequences stay for the next ``connect()``.
     public func disconnect() { act { $0.disconnect() } }
 
     /// Closes the connection until ``connect()``, for an app that goes to the background.
     ///
-    /// Subscriptions, callbacks, sequences, member lists and queued client events stay; tasks that wait go on waiting.
-    /// Behind the next ``connect()``, sequences deliver what was missed, or a gap. Does nothing while the client is
+    /// Subscriptions, callbacks, sequences, member lists and queued client events stay; waiting tasks keep waiting.
+    /// After the next ``connect()``, sequences deliver what was missed, or a gap. Does nothing while the client is
     /// disconnected or has failed.
     public func suspend() { act { $0.suspend() } }
 
     /// Checks that the broker still answers, and reconnects at once if it does not.
     ///
-    /// A network that goes away without a word is noticed by silence only, by default after up to 150 seconds
-    /// (``ClientOptions/activityTimeout`` and ``ClientOptions/pongTimeout``). Call this when there is a reason for
-    /// doubt: the app comes to the foreground, the network has changed, a user waits. While the client waits for its next
-    /// attempt, the attempt starts at once.
+    /// Without this call the client detects a lost network only by silence, by default after up to 150 seconds
+    /// (``ClientOptions/activityTimeout`` and ``ClientOptions/pongTimeout``). Call it when the app comes to the
+    /// foreground, when the network changes or when a user waits. If the client is waiting before its next attempt, the
+    /// attempt starts at once.
     ///
     /// - Parameter limit: The time limit for the broker's answer.
     public func checkConnection(within limit: Duration = .seconds(5)) {
@@ -114,7 +114,7 @@ public final class Fanfare: Sendable {
 
     /// Returns the status as a sequence: the current one first, then every change.
     ///
-    /// A reader more than 64 changes behind misses the oldest, never the latest.
+    /// A reader that is more than 64 changes behind misses the oldest, never the latest.
     ///
     /// - Returns: A sequence for one task.
     public func statuses() -> Updates<ConnectionStatus, Never> {
@@ -158,11 +158,7 @@ public final class Fanfare: Sendable {
 
     // MARK: Settings
 
-    /// Changes the settings from the next connection or attempt on.
-    ///
-    /// For a facade whose settings can change at any time.
-    ///
-    /// - Parameter change: Changes the settings.
+    /// Changes the settings from the next connection or attempt on, for a facade whose settings can change at any time.
     package func adjust(_ change: (inout Adjustment) -> Void) {
         act { session in
             var adjustment = Adjustment(

@@ -1,4 +1,4 @@
-/// An error of a client: a code to decide by, what happened, and what to do about it.
+/// An error of a client: a code for programs, what happened, and what to do.
 public struct FanfareError: Error, Sendable, Hashable {
     /// The kind of an error; later versions may have others.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
@@ -23,7 +23,7 @@ public struct FanfareError: Error, Sendable, Hashable {
         public static let untrusted = Code(rawValue: "untrusted")
         /// The proxy of ``ClientOptions/proxy`` was not reached, or refused the connection.
         public static let proxyFailed = Code(rawValue: "proxy_failed")
-        /// The server refused the WebSocket handshake: it is not a broker, or has none at this path.
+        /// The server refused the WebSocket handshake: it is no broker, or the broker is at another path.
         public static let upgradeRefused = Code(rawValue: "upgrade_refused")
         /// The broker broke a rule of WebSocket or of the Pusher protocol.
         public static let protocolViolation = Code(rawValue: "protocol_violation")
@@ -33,7 +33,7 @@ public struct FanfareError: Error, Sendable, Hashable {
         public static let pingUnanswered = Code(rawValue: "ping_unanswered")
         /// A `pusher:error` message that leaves the connection open; ``status`` is its code.
         public static let reported = Code(rawValue: "reported")
-        /// The broker refused a subscription; ``status`` is the error's.
+        /// The broker refused a subscription; ``status`` is the status of its error.
         public static let subscriptionRefused = Code(rawValue: "subscription_refused")
         /// The app's backend did not authorise a subscription, or the request failed; ``status`` is the response's.
         public static let authorizationFailed = Code(rawValue: "authorization_failed")
@@ -45,7 +45,7 @@ public struct FanfareError: Error, Sendable, Hashable {
         public static let signInFailed = Code(rawValue: "sign_in_failed")
         /// The broker refused the sign-in.
         public static let signInRefused = Code(rawValue: "sign_in_refused")
-        /// A client event was refused; it will not be sent.
+        /// The client or the broker refused a client event; it will not be sent.
         public static let clientEventRefused = Code(rawValue: "client_event_refused")
         /// Queued client events were dropped; they will not be sent.
         public static let clientEventsDropped = Code(rawValue: "client_events_dropped")
@@ -69,9 +69,9 @@ public struct FanfareError: Error, Sendable, Hashable {
     public let message: String
     /// What to do about it; `nil` if there is nothing to do.
     public let advice: String?
-    /// The reason in the words of the broker, the backend or the system; empty if there is none.
+    /// The reason as the broker, the backend or the system gave it; empty if there is none.
     public let reason: String
-    /// The number that the broker or the backend gave; its meaning depends on the ``code``.
+    /// The number from the broker or the backend; its meaning depends on the ``code``.
     public let status: Int?
     /// The channel, if the error is about one.
     public let channel: String?
@@ -104,7 +104,7 @@ extension FanfareError: CustomStringConvertible {
 
 /// An invalid option: an endpoint, certificates, a pin or a proxy.
 public struct InvalidOption: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong, where, and what is expected.
+    /// What is wrong, where, and the expected form.
     public let description: String
 
     init(_ description: String) { self.description = description }

@@ -1,4 +1,4 @@
-/// What happened, and what to do about it, in words.
+/// The texts of errors: what happened, and what to do about it.
 extension FanfareError {
     static func refused(code: Int, message: String) -> FanfareError {
         let advice =
@@ -116,10 +116,7 @@ extension FanfareError {
         )
     }
 
-    /// Whether a broker's status means that it is overloaded: a later attempt may succeed.
-    ///
-    /// Without a status the reason is
-    /// unknown.
+    /// Whether a broker's status means that it is overloaded, so that a later attempt may succeed; `false` without one.
     static func isOverload(_ status: Int?) -> Bool {
         status.map { $0 == 429 || $0 >= 500 } ?? false
     }
@@ -252,7 +249,7 @@ extension FanfareError {
         )
     }
 
-    /// Returns a reason without its final full stop, to put it inside a sentence.
+    /// Returns a reason without its final full stop, for use inside a sentence.
     private static func clause(_ reason: String) -> Substring {
         reason.hasSuffix(".") ? reason.dropLast() : reason[...]
     }

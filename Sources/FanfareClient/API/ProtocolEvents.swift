@@ -1,10 +1,11 @@
 import PusherProtocol
 
 extension ChannelEvent {
-    /// The event that callbacks receive for a message of the broker: events unchanged, protocol messages about channels
-    /// and users under their names in pusher-js.
+    /// Creates the event that callbacks receive for a message of the broker; `nil` for messages about the connection.
     ///
-    /// - Returns: `nil` for messages about the connection.
+    /// Events stay unchanged. Protocol messages about channels and users get their names in pusher-js.
+    ///
+    /// - Parameter message: The message.
     init?(_ message: ServerMessage) {
         switch message {
         case .event(let event):
@@ -67,7 +68,7 @@ extension ChannelEvent {
         }
     }
 
-    /// The event for a subscription that failed in the client, before the broker was asked.
+    /// Creates the event for a subscription that failed in the client, before a request to the broker.
     init(refusalOf channel: String, _ error: FanfareError) {
         self.init("pusher:subscription_error", channel) { data in
             data.name("type")

@@ -4,20 +4,20 @@
     public import Foundation
 #endif
 
-/// What a sequence delivers that joins a state of the app and the channel's events behind it.
+/// An element of a sequence that delivers the app's state, then the channel's events that follow it.
 public enum StateDelivery<State: Sendable, Value: Sendable>: Sendable {
-    /// The state, which replaces what was delivered before.
+    /// The state; it replaces everything delivered before.
     case state(State)
     /// An event that follows the state, and its position if the broker numbers the channel's events.
     case event(Value, at: ChannelPosition?)
-    /// An event whose data cannot be decoded; the sequence goes on.
+    /// An event whose data cannot be decoded; the sequence continues.
     case undecodable(ChannelEvent, FanfareError)
 }
 
 extension StateDelivery: Equatable where State: Equatable, Value: Equatable {}
 
 extension ChannelSubscription {
-    /// A state of the app, and the channel's events that follow it.
+    /// Returns a state of the app, and the channel's events that follow it.
     ///
     /// ```swift
     /// let orders = client.channel("orders").subscription()
@@ -30,23 +30,25 @@ extension ChannelSubscription {
     /// }
     /// ```
     ///
-    /// The state is loaded when the broker has confirmed the subscription. Events that arrive meanwhile are delivered behind
-    /// it; one that the state contains already comes again, unless `position` tells. On a cut nothing is loaded if the
-    /// broker has kept what was missed, which is delivered. Behind a gap the state is loaded again, and never delivered if
-    /// it is known to be older than the gap.
+    /// The state is loaded when the broker has confirmed the subscription. Events that arrive meanwhile are delivered
+    /// after it. An event that the state already contains is delivered again, unless `position` shows that the state
+    /// contains it.
     ///
-    /// A lease with a position, and any of a client with ``ClientOptions/positions``, begins without a state if nothing is
-    /// missed since: the app has the state of that position.
+    /// After a disconnect the state is not loaded again if the broker has kept the missed events; they are delivered.
+    /// After a gap the state is loaded again. A state that is known to be older than the gap is not delivered.
     ///
-    /// A state that fails to load is reported to ``Fanfare/onError(perform:)`` with ``FanfareError/Code/stateNotLoaded``, and
-    /// loaded again after a delay (``ClientOptions/backoff``).
+    /// A lease with a position begins without a state if no event was missed since, because the app has the state of
+    /// that position. The same applies to all leases of a client with ``ClientOptions/positions``.
+    ///
+    /// If loading fails, the error is reported to ``Fanfare/onError(perform:)`` with
+    /// ``FanfareError/Code/stateNotLoaded``. The state is loaded again after a delay (``ClientOptions/backoff``).
     ///
     /// - Parameters:
     ///   - event: The event's name; `nil` for all, with those of the protocol.
     ///   - load: Loads the state. It should have a time limit: the client stops reading while too many events wait.
-    ///   - position: The channel's position that the state is known to contain, from the backend; `nil` if it is unknown.
+    ///   - position: The channel position that the state is known to contain, from the backend; `nil` if unknown.
     ///     Events up to it are left out, and a state from before the subscription is loaded again.
-    /// - Returns: A sequence, which holds the lease. Every iterator loads a state of its own.
+    /// - Returns: A sequence that holds the lease. Each iterator loads its own state.
     public func deliveries<State: Sendable>(
         _ event: String? = nil,
         behind load: @escaping @Sendable () async throws -> State,
@@ -55,15 +57,16 @@ extension ChannelSubscription {
         follow(event, load, position) { $0 }
     }
 
-    /// A state of the app, and the decoded data of the channel's events of one name that follow it; as
-    /// ``deliveries(_:behind:at:)``.
+    /// Returns a state of the app, and the decoded data of the channel's events of one name that follow it.
+    ///
+    /// See ``deliveries(_:behind:at:)``.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
     ///   - decoder: The decoder; `nil` for ``ClientOptions/decoder``.
     ///   - load: Loads the state.
-    ///   - position: The channel's position that the state is known to contain; `nil` if it is unknown.
-    /// - Returns: A sequence, which holds the lease.
+    ///   - position: The channel position that the state is known to contain; `nil` if unknown.
+    /// - Returns: A sequence that holds the lease.
     public func deliveries<Payload, State: Sendable>(
         of event: EventName<Payload>,
         decoder: JSONDecoder? = nil,

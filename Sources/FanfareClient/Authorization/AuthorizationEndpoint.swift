@@ -9,9 +9,10 @@
 /// | an encrypted channel | `{"auth":"KEY:signature","shared_secret":"base64"}` |
 /// | a sign-in, without `channel_name` | `{"auth":"KEY:signature","user_data":"{\"id\":\"7\"}"}` |
 ///
-/// With ``channelsPerRequestMax`` above one, the form has one `channel_name[]` for each channel (in JSON `channel_name`
-/// is an array), and the response is an object with one such value for each channel name. A refused channel is left out
-/// or has `{"status":403}`; `{"status":200,"data":{"auth":…}}` is accepted as well.
+/// With ``channelsPerRequestMax`` above one, the form has one `channel_name[]` for each channel; in JSON `channel_name`
+/// is an array. The response is then an object with one such value for each channel name. For a channel that it
+/// refuses, the backend leaves the value out or sends `{"status":403}`. `{"status":200,"data":{"auth":…}}` is also
+/// accepted.
 ///
 /// Requests use the proxy and the trust of the connection to the broker (``ClientOptions/proxy``,
 /// ``ClientOptions/trust`` with its pins), unless ``proxy`` or ``trust`` is set.
@@ -32,16 +33,16 @@ public struct AuthorizationEndpoint: Sendable {
     public var parameters: [String: String] = [:]
     /// Returns the header fields of a request.
     ///
-    /// Called before each request, so that a token can be renewed.
+    /// Called before each request, so that the app can renew a token.
     public var headers: @Sendable (AuthorizationRequest) async throws -> [String: String] = { _ in
         [:]
     }
     /// The most channels in one request.
     ///
-    /// Set it above one only if the endpoint supports it. Channels requested at the same time, such as all channels after
-    /// a reconnection, then share a request.
+    /// Set it above one only if the endpoint supports it. Channels requested at the same time, such as all channels
+    /// after a reconnection, then share a request.
     public var channelsPerRequestMax = 1
-    /// The certificates to trust, with `https`; `nil` for ``ClientOptions/trust``.
+    /// The certificates to trust for `https`; `nil` for ``ClientOptions/trust``.
     public var trust: ClientOptions.Trust?
     /// The proxy; `nil` for ``ClientOptions/proxy``.
     public var proxy: ClientOptions.Proxy?
@@ -73,6 +74,6 @@ public struct AuthorizationEndpoint: Sendable {
 }
 
 extension AuthorizationEndpoint: ExpressibleByStringLiteral {
-    /// Creates an endpoint that takes a form with one channel.
+    /// Creates an endpoint that expects a form with one channel.
     public init(stringLiteral url: String) { self.init(url) }
 }

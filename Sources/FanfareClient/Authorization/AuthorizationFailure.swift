@@ -1,6 +1,6 @@
 /// The reason a request for a backend's signature failed.
 ///
-/// Its description says what to do about it.
+/// Its description states what to do.
 public enum AuthorizationFailure: Error, Sendable, Hashable {
     /// No authorizer or authenticator is set in ``ClientOptions``.
     case notConfigured
@@ -8,18 +8,18 @@ public enum AuthorizationFailure: Error, Sendable, Hashable {
     case invalidEndpoint(String)
     /// The backend refused with this HTTP status and body. The client retries after 408, 429 and statuses from 500 on.
     case refused(status: Int, body: String)
-    /// The backend's response is malformed; the text says what is expected.
+    /// The backend's response is malformed; the text states the expected form.
     case malformed(String)
     /// The backend did not respond in time, after all retries.
     case timedOut(after: Duration)
     /// The connection to the backend failed or was lost, after all retries.
     case unreachable(String)
-    /// The signature belongs to an earlier connection, and no authorizer is set to get another.
+    /// The signature belongs to an earlier connection, and no authorizer is set to request a new one.
     case outdated
     /// The app's closure threw this error, after all retries.
     case failed(String)
 
-    /// Whether a retry may help: a network error, an overload or an error of the backend.
+    /// Whether a retry may help: the network failed, or the backend is overloaded or reported an internal error.
     var isTemporary: Bool {
         switch self {
         case .refused(let status, _): status == 408 || status == 429 || status >= 500

@@ -20,7 +20,7 @@ public struct AuthorizationRequest: Sendable, Hashable {
 struct BackendSettings: Sendable {
     /// The time limit of one request.
     var timeout: Duration
-    /// The certificates to trust, with `https`.
+    /// The certificates to trust for `https`.
     var trust: ClientOptions.Trust
     /// The proxy, if any.
     var proxy: ClientOptions.Proxy

@@ -6,7 +6,7 @@
 
 /// Parses the responses of an authorisation endpoint.
 ///
-/// Errors mention the names of members, never their values, which are secrets.
+/// Errors mention the names of members, never their values: the values are secret.
 enum AuthorizationResponse {
     /// The expected form of every response.
     static let advice = """
@@ -21,7 +21,7 @@ enum AuthorizationResponse {
         var user_data: String?
     }
 
-    /// The entry of one channel among many.
+    /// One channel's entry in a response for several.
     private struct Entry: Decodable {
         var status: Int?
         var data: Members?
@@ -45,7 +45,7 @@ enum AuthorizationResponse {
         authorization(try decode(Members.self, body), channel)
     }
 
-    /// Parses a response for many channels.
+    /// Parses a response for several channels.
     static func channels(
         _ channels: [String],
         _ body: [UInt8]

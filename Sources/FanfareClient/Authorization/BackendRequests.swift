@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The requests to the app's backend: a queue with a bounded number in flight.
+/// The queue of requests to the app's backend; the number in flight is bounded.
 struct BackendRequests: Sendable {
-    /// The most requests in flight; tickets that wait are batched into one request if the backend allows it.
+    /// The most requests in flight; waiting tickets are batched into one request if the backend allows it.
     private static let runningMax = 8
 
     private struct Ticket: Sendable {
@@ -64,7 +64,7 @@ struct BackendRequests: Sendable {
     mutating func next(channelsPerRequestMax: Int) -> Request? {
         guard running.count < Self.runningMax, let first = waiting.first else { return nil }
         var taken = [waiting.removeFirst()]
-        // A sign-in has its own request; channels share one, as far as the backend supports it.
+        // A sign-in has its own request. Channels share one, up to the number that the backend supports.
         if first.channel != nil, !first.isForKey, channelsPerRequestMax > 1 {
             let isAlike = { (ticket: Ticket) in
                 ticket.channel != nil && !ticket.isForKey && ticket.socketID == first.socketID
@@ -112,7 +112,7 @@ extension Fanfare {
         )
     }
 
-    /// The only attempt at a new key: events wait for it, and the one that failed may be under a foreign key.
+    /// One attempt to get a new key, without retries: events wait for it, and the failed event may have a foreign key.
     private var keyRequest: RetryingRequest {
         RetryingRequest(
             retries: AuthorizationRetries(attemptCountMax: 1),

@@ -1,12 +1,12 @@
 /// Authorises subscriptions to private, presence and encrypted channels.
 ///
-/// Usually by an endpoint of the app's backend:
+/// An endpoint of the app's backend is the usual way:
 ///
 /// ```swift
 /// options.channelAuthorizer = .endpoint("https://example.com/pusher/auth")
 /// ```
 ///
-/// Or by a closure:
+/// A closure can replace it:
 ///
 /// ```swift
 /// options.channelAuthorizer = ChannelAuthorizer { request, channel in
@@ -15,13 +15,13 @@
 /// ```
 ///
 /// If the closure throws an ``AuthorizationFailure`` that is not temporary, the subscription fails. After any other
-/// error the client retries as ``ClientOptions/authorizationRetries`` configures.
+/// error the client retries as configured by ``ClientOptions/authorizationRetries``.
 public struct ChannelAuthorizer: Sendable {
     /// The most channels in one request.
     let channelsPerRequestMax: Int
     let respond: @Sendable (AuthorizationRequest, BackendSettings) async throws -> ChannelResponses
 
-    /// Sends requests to an endpoint of the app's backend.
+    /// Returns an authorizer that sends requests to an endpoint of the app's backend.
     ///
     /// - Parameter endpoint: The endpoint.
     /// - Returns: The authorizer.
@@ -32,7 +32,7 @@ public struct ChannelAuthorizer: Sendable {
         }
     }
 
-    /// Calls a closure for each channel.
+    /// Creates an authorizer that calls a closure for each channel.
     ///
     /// - Parameter sign: Returns the backend's signature for the connection and the channel.
     public init(
@@ -50,11 +50,11 @@ public struct ChannelAuthorizer: Sendable {
         }
     }
 
-    /// Calls a closure for many channels at once.
+    /// Creates an authorizer that calls a closure for several channels at once.
     ///
     /// - Parameters:
     ///   - channelsPerRequestMax: The most channels in one request, at least one.
-    ///   - sign: Returns the backend's signatures by channel; a missing channel is refused.
+    ///   - sign: Returns the backend's signatures by channel; a channel without one is refused.
     public init(
         channelsPerRequestMax: Int,
         _ sign:
@@ -83,7 +83,7 @@ public struct UserAuthenticator: Sendable {
     let respond:
         @Sendable (AuthorizationRequest, BackendSettings) async throws -> UserAuthentication
 
-    /// Sends requests to an endpoint of the app's backend.
+    /// Returns an authenticator that sends requests to an endpoint of the app's backend.
     ///
     /// - Parameter endpoint: The endpoint.
     /// - Returns: The authenticator.
@@ -92,7 +92,7 @@ public struct UserAuthenticator: Sendable {
         return UserAuthenticator(respond: { try await client.authenticate($0, $1) })
     }
 
-    /// Calls a closure.
+    /// Creates an authenticator that calls a closure.
     ///
     /// - Parameter sign: Returns the backend's signature for the connection's socket ID.
     public init(_ sign: @escaping @Sendable (_ socketID: String) async throws -> UserAuthentication)

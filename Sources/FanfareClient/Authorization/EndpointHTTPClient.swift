@@ -3,9 +3,9 @@ import Synchronization
 
 /// The HTTP connections to one endpoint, opened on its first request.
 final class EndpointHTTPClient: Sendable {
-    /// The longest response to read: enough for a hundred channels and a user's data.
+    /// The longest response to read, in bytes: enough for a hundred channels and a user's data.
     private static let responseLengthMax = 1 << 20
-    /// The longest body of an error response to keep.
+    /// The longest body of an error response to keep, in bytes.
     private static let errorBodyLengthMax = 4096
 
     private let endpoint: AuthorizationEndpoint

@@ -6,10 +6,8 @@ struct RetryingRequest: Sendable {
     var timeout: Duration
     var clock: ClientClock
 
-    /// Runs the request until it succeeds, fails permanently or has used up its attempts.
-    ///
-    /// - Parameter request: One attempt.
-    /// - Returns: The response or the last failure; `nil` when the task was cancelled.
+    /// Runs the request until it succeeds, fails permanently or has used up its attempts; `nil` when the task is
+    /// cancelled.
     func run<Response: Sendable>(
         _ request: @escaping @Sendable () async throws -> Response
     ) async -> Result<Response, AuthorizationFailure>? {
@@ -65,10 +63,10 @@ struct RetryingRequest: Sendable {
 public struct AuthorizationRetries: Sendable, Hashable {
     /// The most attempts of one request, including the first.
     public var attemptCountMax: Int
-    /// The delay before the next attempt: a random time from a window that doubles.
+    /// The delay before the next attempt: random, from a window that doubles.
     public var backoff: Backoff
 
-    /// By default four attempts, with delays of up to one, two and four seconds.
+    /// Creates retries; by default four attempts, with delays of up to one, two and four seconds.
     ///
     /// - Parameters:
     ///   - attemptCountMax: The most attempts of one request, at least one.

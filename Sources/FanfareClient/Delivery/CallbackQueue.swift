@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The callback calls that wait for one actor, in order.
+/// The waiting callback calls of one actor, in order.
 ///
-/// Calls are scheduled in blocks: a burst of events costs one task instead of one for each event, and blocks are bounded
-/// so that the main actor can draw between them.
+/// Calls are scheduled in blocks: a burst of events costs one task instead of one per event. Blocks are bounded so that
+/// the main actor can draw between them.
 final class CallbackQueue: EventReader {
     private struct Call: Sendable {
         let token: ListenerToken
@@ -41,17 +41,17 @@ final class CallbackQueue: EventReader {
     /// The actor's name in logs.
     var name: String { "the actor \(type(of: actor))" }
 
-    /// The identity of the actor, whose callbacks share this queue.
+    /// The identity of the actor; all its callbacks share this queue.
     var id: ObjectIdentifier { ObjectIdentifier(actor) }
 
-    /// Adds a call for a token; it is skipped if the token is cancelled first.
+    /// Adds a call for a token; the call is skipped if the token is cancelled first.
     ///
     /// - Parameters:
-    ///   - token: The token.
-    ///   - bytes: The approximate memory that the call holds.
+    ///   - token: The callback's token.
+    ///   - bytes: The approximate memory of the call.
     ///   - handling: Retained until the call has returned or was skipped.
     ///   - run: The call.
-    /// - Returns: The load of the queue after this.
+    /// - Returns: The load of the queue with this call.
     func post(
         for token: ListenerToken,
         bytes: Int,
@@ -92,14 +92,14 @@ final class CallbackQueue: EventReader {
         }
         if isMore { schedule() }
         drained(load)
-        // Last: what the drained queue causes belongs to these calls.
+        // Last: calls that `drained` schedules belong to this block.
         pending.remove(calls.count)
     }
 }
 
-/// What events wait for: the callbacks of one actor, or one reader of a sequence.
+/// A reader of events: the callbacks of one actor, or one iterator of a sequence.
 protocol EventReader: AnyObject, Sendable {
-    /// The identity, under which the reader reports that it has caught up.
+    /// The identity by which the reader reports that it has caught up.
     var id: ObjectIdentifier { get }
     /// The name in logs.
     var name: String { get }
@@ -111,7 +111,7 @@ struct Load: Equatable {
     var bytes = 0
 }
 
-/// The queues of a client's callbacks by actor, referenced weakly: a queue without callbacks is deallocated.
+/// A client's callback queues by actor, referenced weakly: a queue without callbacks is deallocated.
 struct CallbackQueues: Sendable {
     private struct Reference: Sendable {
         weak let queue: CallbackQueue?
@@ -121,12 +121,14 @@ struct CallbackQueues: Sendable {
     let pending = PendingCallbacks()
     private var queues: [ObjectIdentifier: Reference] = [:]
 
-    /// Returns the queue of an actor, which all its callbacks share for one order.
+    /// Returns the queue of an actor; the caller must retain it.
+    ///
+    /// All callbacks of the actor share the queue, so they run in one order.
     ///
     /// - Parameters:
     ///   - actor: The actor.
-    ///   - drained: Called after each block with the remaining load, if the queue is new.
-    /// - Returns: The queue, to be retained by the caller.
+    ///   - drained: Called after each block with the remaining load; unused if the queue exists.
+    /// - Returns: The queue.
     mutating func queue(
         of actor: any Actor,
         drained: @escaping @Sendable (Load) -> Void

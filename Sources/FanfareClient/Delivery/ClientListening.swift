@@ -54,7 +54,7 @@ extension Fanfare {
         return add(callback, to: \.events.callbacks[topic])
     }
 
-    /// Adds the buffer of a new reader of a channel's events; it ends at once if the subscription has been refused.
+    /// Adds the buffer of a new reader of a channel's events; it ends at once if the subscription was refused.
     func buffer(_ topic: Topic) -> EventBuffer<Delivery<ChannelEvent>> {
         let buffer = EventBuffer<Delivery<ChannelEvent>>(
             policy: .reportsLoad(

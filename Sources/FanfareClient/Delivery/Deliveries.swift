@@ -1,19 +1,20 @@
 import Synchronization
 
-/// The events of a channel as an asynchronous sequence, which tells what is missing.
+/// The events of a channel as an asynchronous sequence, which also reports gaps.
 ///
-/// Every iterator gets every event: the first from the creation of the sequence on, others from their own creation on. A
-/// reader that is behind holds up its client's reading, as a slow callback does; no event is dropped.
+/// Every iterator receives every event: the first iterator from the creation of the sequence on, others from their own
+/// creation on. While a reader is too far behind, the client stops reading from the connection, as for a slow callback;
+/// no event is dropped.
 ///
-/// On a cut the sequence goes on: behind the next subscription it delivers ``Delivery/recovered(count:)`` or
-/// ``Delivery/gap(_:)``. ``Fanfare/disconnect()`` suspends it until the next ``Fanfare/connect()``. It ends
-/// when the channel is unsubscribed, and throws when the subscription is refused or the client fails.
+/// The sequence continues after a disconnect: after the next subscription it delivers ``Delivery/recovered(count:)`` or
+/// ``Delivery/gap(_:)``. ``Fanfare/disconnect()`` suspends it until the next ``Fanfare/connect()``. It ends when the
+/// channel is unsubscribed, and throws when the subscription is refused or the client fails.
 public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
     /// Iterates over the deliveries.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let buffer: EventBuffer<Delivery<ChannelEvent>>
         let decode: @Sendable (ChannelEvent) throws(FanfareError) -> Value
-        /// Retained: the channel is subscribed while somebody reads.
+        /// Retained so that the channel stays subscribed while the sequence is read.
         let lease: ChannelSubscription?
 
         /// Waits for the next delivery.
@@ -56,14 +57,12 @@ public struct Deliveries<Value: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// Creates the buffers of a sequence's iterators: the first is filled from the creation of the sequence on.
+/// Creates the buffers of a sequence's iterators; the first buffer is filled from the creation of the sequence on.
 final class BufferSource<Element: Sendable>: Sendable {
     private let make: @Sendable () -> EventBuffer<Element>?
     private let first: Mutex<EventBuffer<Element>?>
 
-    /// Creates a source.
-    ///
-    /// - Parameter make: Creates a buffer, which its client fills; `nil` once the client is released.
+    /// Creates a source; `make` returns a buffer that the client fills, or `nil` once the client is released.
     init(_ make: @escaping @Sendable () -> EventBuffer<Element>?) {
         self.make = make
         first = Mutex(make())

@@ -2,15 +2,16 @@ import Synchronization
 
 /// The unread elements of one reader of a sequence.
 ///
-/// While a reader is behind, its client reads no more from the connection: nothing is dropped. A sequence that is not read
-/// yet would hold up all others, so its buffer is emptied when it is full, and a later reader gets a gap first.
+/// While a reader is too far behind, the client stops reading from the connection, so nothing is dropped. A sequence
+/// that is not read yet would block all others. Its buffer is therefore emptied when it is full, and a later reader
+/// receives a gap first.
 final class EventBuffer<Element: Sendable>: EventReader {
     /// The behaviour of a full buffer.
     enum Policy: Sendable {
-        /// The buffer grows, and its load is reported. Before the first read, a buffer that exceeds a limit is emptied, and
+        /// The buffer grows and reports its load. Before the first read, a buffer that exceeds a limit is emptied, and
         /// begins with `overflow`.
         case reportsLoad(limit: Int, byteLimit: Int, overflow: Element)
-        /// Only the newest elements are kept: for values of which the latest matters.
+        /// The buffer keeps only the newest elements, for values of which only the latest matters.
         case keepsNewest(limit: Int)
     }
 
@@ -23,7 +24,7 @@ final class EventBuffer<Element: Sendable>: EventReader {
 
     private struct State {
         var waiting: [(element: Element, bytes: Int, handling: Handling?)] = []
-        /// The index of the first unread element of `waiting`: removing each one singly would be quadratic.
+        /// The index of the first unread element of `waiting`; removing elements one by one would be quadratic.
         var head = 0
         var bytes = 0
         var isRead = false
@@ -51,7 +52,7 @@ final class EventBuffer<Element: Sendable>: EventReader {
         }
 
         mutating func replaceAll(by element: Element) {
-            // What is emptied is handled once its gap is.
+            // The dropped elements count as handled once the gap is handled.
             let last = waiting[head...].last { $0.handling != nil }?.handling
             (waiting, head, bytes) = ([(element, 0, last)], 0, 0)
         }
@@ -61,9 +62,9 @@ final class EventBuffer<Element: Sendable>: EventReader {
 
     private let policy: Policy
     private let state = Mutex(State())
-    /// Retained by the report of the release, so that no other buffer has the same ID before.
+    /// Retained by the report of the release, so that no other buffer can have the same ID before that report.
     private let identity = Identity()
-    /// Called after each read with the remaining load, and after the release of a buffer with unread elements.
+    /// Called after each read with the remaining load, and when a buffer with unread elements is released.
     private let drained: @Sendable (ObjectIdentifier, Load) -> Void
 
     init(
@@ -76,7 +77,7 @@ final class EventBuffer<Element: Sendable>: EventReader {
 
     deinit {
         guard state.withLock({ $0.isRead && $0.load.count > 0 }) else { return }
-        // In a task: the client may hold the last reference for a moment, under the lock that `drained` takes.
+        // In a task: the client may hold the last reference briefly, under the lock that `drained` takes.
         Task.detached { [identity, drained] in drained(ObjectIdentifier(identity), Load()) }
     }
 
@@ -88,9 +89,9 @@ final class EventBuffer<Element: Sendable>: EventReader {
     ///
     /// - Parameters:
     ///   - element: The element.
-    ///   - bytes: The approximate memory that it holds.
-    ///   - handling: Retained until a reader has taken the element.
-    /// - Returns: The load that a reader is behind with; none if there is no reader yet.
+    ///   - bytes: The approximate memory of the element.
+    ///   - handling: Retained until a reader has received the element.
+    /// - Returns: The load of unread elements; an empty load before the first read.
     @discardableResult
     func send(_ element: Element, bytes: Int = 0, retaining handling: Handling? = nil) -> Load {
         let (reader, load): (Reader?, Load) = state.withLock { state in
@@ -117,7 +118,7 @@ final class EventBuffer<Element: Sendable>: EventReader {
         return load
     }
 
-    /// Removes the unread elements up to the last one that matches, which it returns; none if there is none.
+    /// Removes the unread elements up to the last one that matches, and returns that one; `nil` if none matches.
     func skip(toLast isWanted: (Element) -> Bool) -> Element? {
         let (wanted, load): (Element?, Load) = state.withLock { state in
             let unread = state.waiting[state.head...]
@@ -144,7 +145,7 @@ final class EventBuffer<Element: Sendable>: EventReader {
         }
     }
 
-    /// Waits for the next element; `nil` at the end, and when the task is cancelled.
+    /// Waits for the next element; `nil` at the end and when the task is cancelled.
     func next(isolation: isolated (any Actor)? = #isolation) async throws(FanfareError) -> Element?
     {
         let id = state.withLock { state in
@@ -162,7 +163,7 @@ final class EventBuffer<Element: Sendable>: EventReader {
         return try result.get()
     }
 
-    /// Returns an element or the end if there is one; otherwise stores the reader and returns `nil`.
+    /// Returns the next element or the end if there is one; otherwise stores the reader and returns `nil`.
     private func take(for reader: Reader, id: Int) -> Result<Element?, FanfareError>? {
         let (result, load): (Result<Element?, FanfareError>?, Load?) = state.withLock { state in
             guard state.load.count == 0 else {
@@ -171,13 +172,13 @@ final class EventBuffer<Element: Sendable>: EventReader {
             }
             switch state.ending {
             case .finished: return (.success(nil), nil)
-            // Thrown once: a second call of next() after it ends without an error.
+            // The error is thrown once; a later call of next() returns the end.
             case .failed(let error):
                 state.ending = .finished
                 return (.failure(error), nil)
             case nil: break
             }
-            // The cancellation handler of a task already cancelled has run before this.
+            // The cancellation handler of a task that was already cancelled has run before this.
             guard !Task.isCancelled else { return (.success(nil), nil) }
             state.readers.append((id, reader))
             return (nil, nil)

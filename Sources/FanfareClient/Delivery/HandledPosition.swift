@@ -1,9 +1,8 @@
 import Synchronization
 
-/// The position up to which an app has handled the events of one channel: its callbacks have returned, and its sequences
-/// have been read.
+/// The position up to which an app has handled one channel's events: callbacks have returned, sequences have been read.
 ///
-/// Events are handled in any order; the position is the last one before the first that is not.
+/// Events may be handled in any order; the position is the last one before the first unhandled event.
 final class HandledPosition: Sendable {
     private struct Entry {
         let position: ChannelPosition
@@ -11,11 +10,11 @@ final class HandledPosition: Sendable {
     }
 
     private struct State {
-        /// The positions behind `position`, in order, and before `head` some that are handled.
+        /// The positions after `position`, in order; those before `head` are handled.
         var entries: [Entry] = []
-        /// The index of the first entry that is not handled: removing each one singly would be quadratic.
+        /// The index of the first unhandled entry; removing entries one by one would be quadratic.
         var head = 0
-        /// The number of the first entry, counted from the first position of all.
+        /// The number of the first entry, counted from the very first position.
         var first = 0
         var position: ChannelPosition?
     }
@@ -26,12 +25,11 @@ final class HandledPosition: Sendable {
 
     init(moved: @escaping @Sendable (ChannelPosition) -> Void = { _ in }) { self.moved = moved }
 
-    /// The position; `nil` before the first.
+    /// The position; `nil` before the first event is handled.
     var position: ChannelPosition? { state.withLock { $0.position } }
 
-    /// Begins to handle the message at a position, which follows all others.
-    ///
-    /// - Returns: What the listeners retain while they handle it.
+    /// Begins to handle the message at a position after all others, and returns the object that its listeners retain
+    /// meanwhile.
     func begin(_ position: ChannelPosition) -> Handling {
         let number = state.withLock { state in
             state.entries.append(Entry(position: position))
@@ -57,7 +55,7 @@ final class HandledPosition: Sendable {
     }
 }
 
-/// One message that an app handles: it is handled when its last listener has released this.
+/// A message that an app is handling; it is handled when the last listener has released this object.
 final class Handling: Sendable {
     /// The message's position.
     let position: ChannelPosition

@@ -1,14 +1,12 @@
 import Synchronization
 
-/// The registration of a callback: releasing the token keeps the callback, ``cancel()`` ends it.
+/// The registration of a callback: ``cancel()`` ends the callback, releasing the token does not.
 public final class ListenerToken: Sendable {
     private let active = Atomic(true)
     /// Removes the callback from its listeners.
     private let unregister: @Sendable (ListenerToken) -> Void
 
-    /// Creates the token of a callback.
-    ///
-    /// - Parameter unregister: Called once, by ``cancel()``; it may release the callback.
+    /// Creates the token of a callback; ``cancel()`` calls `unregister` once, which may release the callback.
     package init(unregister: @escaping @Sendable (ListenerToken) -> Void) {
         self.unregister = unregister
     }
@@ -18,8 +16,8 @@ public final class ListenerToken: Sendable {
 
     /// Ends the callback.
     ///
-    /// If this is called where the callback runs (mostly the main actor), the callback is not called after this
-    /// returns. If it is called elsewhere, a call in progress may still finish, but no other starts.
+    /// On the actor of the callback (mostly the main actor), the callback is not called after this returns. From
+    /// elsewhere, a call in progress may still finish, but no further call starts.
     public func cancel() {
         guard active.exchange(false, ordering: .acquiringAndReleasing) else { return }
         unregister(self)

@@ -1,4 +1,4 @@
-/// The events of a listener; `nil` means any.
+/// The events that a listener receives; `nil` means any.
 struct Topic: Hashable, Sendable {
     /// A placeholder for the signed-in user's channel, whose name is not known in advance.
     static let user = SignedInUser.channelPrefix
@@ -13,7 +13,7 @@ struct Topic: Hashable, Sendable {
 struct EventListeners: Sendable {
     var callbacks = ListenerTable<Topic, Listeners<ChannelEvent>>()
     var sequences = ListenerTable<Topic, EventBuffers<Delivery<ChannelEvent>>>()
-    /// The readers of events behind a state of the app.
+    /// The readers that load a state before the events.
     var followers = ListenerTable<Topic, EventBuffers<FollowedEvent>>()
 
     /// Sends an event to the listeners of its channel and name, its channel, its name, and all events, in this order.
@@ -58,7 +58,7 @@ struct EventListeners: Sendable {
         }
     }
 
-    /// Sends the confirmation of a subscription to the readers that follow its channel behind a state.
+    /// Sends the confirmation of a subscription to the readers that load a state before the channel's events.
     func send(
         _ continuity: Continuity,
         at position: ChannelPosition?,
@@ -70,7 +70,7 @@ struct EventListeners: Sendable {
         }
     }
 
-    /// Sends what is not an event to the sequences of one channel.
+    /// Sends a delivery that is not an event to the sequences of one channel.
     func send(
         _ delivery: Delivery<ChannelEvent>,
         toSequencesOf channel: String,
@@ -117,9 +117,9 @@ struct Listeners<Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - bytes: The approximate memory that it holds.
+    ///   - bytes: The approximate memory of the value.
     ///   - handling: Retained until the callback has returned.
-    ///   - posted: Called for each queue that a call was added to, with the queue's load.
+    ///   - posted: Called for each queue that received a call, with the queue's load.
     func send(
         _ value: Value,
         bytes: Int = 0,
@@ -139,9 +139,8 @@ struct Listeners<Value: Sendable>: Sendable {
         }
     }
 
-    /// Removes the callback of a token.
-    ///
-    /// - Returns: The previous listeners, to be released outside the lock: a callback may own anything.
+    /// Removes the callback of a token, and returns the previous listeners, which the caller must release outside the
+    /// lock.
     mutating func remove(_ token: ListenerToken) -> any Sendable {
         let before = listeners
         listeners.removeAll { $0.token === token }
@@ -152,7 +151,7 @@ struct Listeners<Value: Sendable>: Sendable {
 /// The buffers of the readers of one kind of sequence.
 struct EventBuffers<Element: Sendable>: Sendable {
     private struct Reference: Sendable {
-        /// Retained by the reader; `nil` once that has released it.
+        /// Retained by the reader; `nil` once the reader has released it.
         weak let buffer: EventBuffer<Element>?
     }
 
@@ -160,7 +159,7 @@ struct EventBuffers<Element: Sendable>: Sendable {
 
     var isEmpty: Bool { buffers.isEmpty }
 
-    /// Adds a buffer, and removes those of readers that have been deallocated.
+    /// Adds a buffer, and removes the buffers of deallocated readers.
     mutating func add(_ buffer: EventBuffer<Element>) {
         buffers.removeAll { $0.buffer == nil }
         buffers.append(Reference(buffer: buffer))

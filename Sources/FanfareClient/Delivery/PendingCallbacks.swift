@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The callback calls of a client that are scheduled and have not returned, for tests that wait for them.
+/// The callback calls of a client that are scheduled and have not returned; tests wait for them.
 package final class PendingCallbacks: Sendable {
     private let calls = Atomic(0)
     private let observers = Mutex<[@Sendable () -> Void]>([])
@@ -9,7 +9,7 @@ package final class PendingCallbacks: Sendable {
 
     /// The number of calls.
     ///
-    /// A call that schedules others is counted until they are.
+    /// A call that schedules others counts until they are scheduled.
     package var count: Int { calls.load(ordering: .acquiring) }
 
     /// Calls `body` whenever all calls have returned.
@@ -25,7 +25,7 @@ package final class PendingCallbacks: Sendable {
     }
 }
 
-/// The receiver of a client's connection, as the transport of a test sees it.
+/// The receiver of a client's connection, as a test's transport uses it.
 package protocol PendingCallbacksReporting {
     /// The calls of the client.
     var pendingCallbacks: PendingCallbacks { get }

@@ -12,10 +12,7 @@ package actor QueueActor {
 
     private init(_ queue: DispatchQueue) { executor = QueueExecutor(queue) }
 
-    /// Returns the actor of a queue: callbacks that share it run in one order.
-    ///
-    /// - Parameter queue: A serial queue; the main queue has the main actor.
-    /// - Returns: A new actor.
+    /// Returns the actor on which callbacks of a serial queue run in one order; the main actor for the main queue.
     package static func actor(on queue: DispatchQueue) -> any Actor {
         queue.isMain ? MainActor.shared : QueueActor(queue)
     }
@@ -24,7 +21,7 @@ package actor QueueActor {
 extension DispatchQueue {
     /// Whether this is the main queue.
     package var isMain: Bool {
-        // On Linux each read of `DispatchQueue.main` returns another object for the same queue.
+        // On Linux each read of `DispatchQueue.main` returns a new object for the same queue.
         self === DispatchQueue.main || label == DispatchQueue.main.label
     }
 }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// What a reader gets that follows a channel's events behind a state of the app.
+/// An element for a reader that loads a state of the app before the channel's events.
 enum FollowedEvent: Sendable {
-    /// The subscription is confirmed, and begins at this position; the app handles it by loading its state.
+    /// The subscription is confirmed and begins at this position; the app handles it by loading its state.
     case confirmed(Continuity, at: ChannelPosition?, Handling?)
     /// An event.
     case event(ChannelEvent, at: ChannelPosition?)
 
-    /// Whether a state from before is obsolete.
+    /// Whether an earlier state is obsolete.
     var isLoss: Bool {
         switch self {
         case .confirmed(.resumed, _, _), .event: false
@@ -16,10 +16,10 @@ enum FollowedEvent: Sendable {
     }
 }
 
-/// Reads a channel's events behind a state of the app, for one iterator.
+/// Loads a state of the app, then reads the channel's events that follow it, for one iterator.
 ///
-/// No state is delivered that is known to be obsolete: where events were lost while it was loaded, it is dropped, with all
-/// events before the loss.
+/// A state that is known to be obsolete is not delivered: if events were lost while it was loaded, the reader drops it
+/// with all events before the loss.
 ///
 ///     the channel      confirmed   e1   e2   gap   e3
 ///     the reader       load ─────────────────────▶ load ──▶ state, e3
@@ -29,9 +29,9 @@ final class StateReader<State: Sendable, Value: Sendable> {
     private let load: @Sendable () async throws -> State
     private let position: @Sendable (State) -> ChannelPosition?
     private let decode: @Sendable (ChannelEvent) throws(FanfareError) -> Value
-    /// Whether the app has a state: a loaded one, or the one of the position that the lease began at.
+    /// Whether the app has a state: a loaded one, or that of the position where the lease began.
     private var hasState: Bool
-    /// The position of the loaded state; events up to it are part of the state.
+    /// The position of the loaded state; the state includes the events up to it.
     private var loaded: ChannelPosition?
 
     init(
@@ -49,7 +49,7 @@ final class StateReader<State: Sendable, Value: Sendable> {
         hasState = lease.hasPosition || lease.channel.client.options.positions != nil
     }
 
-    /// Waits for the next delivery; `nil` at the end, and when the task is cancelled.
+    /// Waits for the next delivery; `nil` at the end and when the task is cancelled.
     func next(
         isolation: isolated (any Actor)?
     ) async throws(FanfareError) -> StateDelivery<State, Value>? {
@@ -57,7 +57,7 @@ final class StateReader<State: Sendable, Value: Sendable> {
             switch next {
             case .confirmed(.resumed, _, _) where hasState: break
             case .confirmed(_, let start, let handling):
-                // Handled when the state is loaded.
+                // Handled once the state is loaded.
                 defer { withExtendedLifetime(handling) {} }
                 guard let state = await loadState(from: start, isolation: isolation) else {
                     return nil
@@ -72,10 +72,10 @@ final class StateReader<State: Sendable, Value: Sendable> {
         return nil
     }
 
-    /// Loads the state until it is one of the subscription.
+    /// Loads the state until it is as recent as the subscription.
     ///
     /// - Parameters:
-    ///   - start: The position at which the subscription begins; `nil` from a broker that keeps none.
+    ///   - start: The position at which the subscription begins; `nil` if the broker keeps no positions.
     ///   - isolation: The caller's actor.
     /// - Returns: The state; `nil` when the task is cancelled.
     private func loadState(
@@ -133,16 +133,17 @@ final class StateReader<State: Sendable, Value: Sendable> {
 }
 
 extension ChannelPosition {
-    /// Whether another position of the same stream is this one or a later one.
+    /// Whether another position is in the same stream and the same or later.
     fileprivate func precedes(_ other: ChannelPosition) -> Bool {
         stream == other.stream && serial <= other.serial
     }
 }
 
 extension Fanfare {
-    /// Adds the buffer of a reader that follows a channel's events behind a state.
+    /// Adds the buffer of a reader that loads a state before the channel's events.
     ///
-    /// On a subscribed channel it begins with a confirmation, since the reader has missed the real one.
+    /// If the channel is already subscribed, the buffer begins with a confirmation, because the reader has missed the
+    /// original one.
     func follow(
         _ topic: Topic,
         for lease: ChannelSubscription

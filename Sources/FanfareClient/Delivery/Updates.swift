@@ -1,8 +1,8 @@
-/// Values of a client as they change, as an asynchronous sequence: statuses, members, watchlists, continuities.
+/// A client's values as they change, as an asynchronous sequence: statuses, members, watchlists, continuities.
 ///
-/// The call that returns it says what it begins with, how far a reader may be behind, and when it ends.
+/// The method that returns the sequence documents its first value, how far a reader may be behind, and when it ends.
 public struct Updates<Element: Sendable, Failure: Error>: AsyncSequence, Sendable {
-    /// Returns the next value; `nil` at the end, and when the task is cancelled.
+    /// Returns the next value; `nil` at the end and when the task is cancelled.
     typealias Next = (isolated (any Actor)?) async throws(Failure) -> Element?
 
     /// Iterates over the values.
@@ -22,7 +22,7 @@ public struct Updates<Element: Sendable, Failure: Error>: AsyncSequence, Sendabl
         }
     }
 
-    /// Begins to read.
+    /// Starts to read.
     let start: @Sendable () -> Next
 
     /// Returns an iterator.
@@ -30,7 +30,7 @@ public struct Updates<Element: Sendable, Failure: Error>: AsyncSequence, Sendabl
 }
 
 extension Updates where Failure == FanfareError {
-    /// The elements of a buffer, for one reader.
+    /// Creates a sequence of a buffer's elements, for one reader.
     init(_ buffer: EventBuffer<Element>) {
         start = {
             { actor async throws(FanfareError) in try await buffer.next(isolation: actor) }
@@ -39,7 +39,8 @@ extension Updates where Failure == FanfareError {
 }
 
 extension Updates where Failure == Never {
-    /// The elements of a buffer that keeps the newest ones and is never finished with an error, for one reader.
+    /// Creates a sequence of the elements of a buffer that keeps the newest and never ends with an error, for one
+    /// reader.
     init(_ buffer: EventBuffer<Element>) {
         start = { { actor in try? await buffer.next(isolation: actor) } }
     }

@@ -1,13 +1,13 @@
 /// The delay before a client reconnects.
 ///
-/// The delay is `floor` plus a random part, drawn evenly from a window that doubles with each attempt ("full jitter"),
-/// so that the clients of a restarted broker do not reconnect all at once.
+/// The delay is `floor` plus a random part, uniform in a window that doubles with each attempt ("full jitter"). The
+/// clients of a restarted broker therefore do not all reconnect at once.
 public struct Backoff: Sendable, Hashable {
     /// The shortest delay; after a close code 4100–4199 it is at least one second.
     public var floor: Duration
     /// The window of the random part after the first failure; each further failure doubles it.
     public var window: Duration
-    /// The longest delay, floor plus random part.
+    /// The longest delay: floor plus random part.
     public var cap: Duration
 
     /// Creates a backoff of `floor` plus up to `window`, doubled with each failure, and at most `cap`.
@@ -28,12 +28,7 @@ public struct Backoff: Sendable, Hashable {
         self.cap = cap
     }
 
-    /// Returns a random delay for the next attempt.
-    ///
-    /// - Parameters:
-    ///   - failures: The number of failed attempts in a row before this one.
-    ///   - generator: The source of the random part.
-    /// - Returns: A delay between ``floor`` and ``cap``.
+    /// Returns a random delay between ``floor`` and ``cap`` after this many consecutive failures.
     package func delay(failures: Int, using generator: inout some RandomNumberGenerator) -> Duration
     {
         // 2^16 windows exceed any practical cap, and do not overflow a Duration.

@@ -2,10 +2,10 @@ import PusherProtocol
 
 /// The key of an encrypted channel, and the events that wait for a new key.
 struct ChannelDecryption {
-    /// The most events, and bytes of them, that may wait.
+    /// The most events that may wait, and the most bytes of their data.
     static let heldCountMax = 1024
     static let heldBytesMax = 1 << 20
-    /// The shortest time between two requests for a new key, so that events under foreign keys do not hold up the others.
+    /// The shortest time between two requests for a new key, so that events with foreign keys do not delay the others.
     static let requestPause = Duration.seconds(10)
 
     /// The key from the backend.
@@ -14,7 +14,7 @@ struct ChannelDecryption {
     var requestedAt: Duration?
     /// The request in flight for a new key.
     var ticket: Int?
-    /// The event that the key failed for, and all received since.
+    /// The event that could not be decrypted, and all events received since.
     private(set) var held: [(event: ReceivedEvent, position: ChannelPosition?)] = []
     private var heldBytes = 0
 
@@ -36,7 +36,7 @@ struct ChannelDecryption {
 }
 
 extension ClientSession {
-    /// Whether the events of a channel are to be decrypted.
+    /// Whether the events of a channel must be decrypted.
     func isEncrypted(_ channel: String) -> Bool {
         settings.decrypter != nil && settings.signer == nil
             && ChannelKind(ofName: channel).isEncrypted
@@ -79,7 +79,7 @@ extension ClientSession {
 
     /// Decrypts the held events.
     ///
-    /// The first of them requests no other key, since this one was requested for it.
+    /// The first of them does not request another key, because this key was requested for it.
     mutating func decryptHeld(of channel: String, mayRequestKey: Bool = false) {
         let held = subscriptions[of: channel]?.decryption.takeHeld() ?? []
         for (index, (event, position)) in held.enumerated() {
@@ -106,7 +106,7 @@ extension ClientSession {
                 at: position
             )
         } catch {
-            // A new key does not help with an event that is not encrypted at all.
+            // A new key does not help if the event is not encrypted at all.
             guard error.mayHaveAnotherKey, mayRequestKey, settings.authorizes,
                 mayRequestNow(channel)
             else { return skip(event, at: position, "\(error)") }

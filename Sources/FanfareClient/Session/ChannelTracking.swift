@@ -1,61 +1,57 @@
 import PusherProtocol
 
-/// The position of a session in one channel's stream: up to where every message has been received.
+/// A session's position in one channel's stream: every message up to it has been received.
 ///
-/// Stream and serial are only replaced together, by an acknowledgement; a message moves the serial by one. What the app
-/// has handled is another position, ``HandledPosition``.
+/// An acknowledgement replaces stream and serial together; a message increments the serial by one. The position that
+/// the app has handled is another one, ``HandledPosition``.
 struct ChannelTracking {
-    /// What to do with a message that has a number.
+    /// What to do with a numbered message.
     enum Verdict: Equatable {
-        /// The next message, at this position; without one if the broker keeps no positions.
+        /// The next message, at this position; `nil` if the broker keeps no positions.
         case next(ChannelPosition?)
-        /// Received before: drop it.
+        /// The message was received before: drop it.
         case known
-        /// Messages before it did not arrive: subscribe again from the position.
+        /// Earlier messages did not arrive: subscribe again from the position.
         case hole(missing: UInt64)
     }
 
-    /// The end of the earlier messages that an acknowledgement announced.
+    /// The end of the replay that an acknowledgement announced.
     struct ReplayEnd: Equatable {
-        /// The number of missed messages; `nil` if nothing was missed, because the subscription is new.
+        /// The number of missed messages; `nil` if the subscription is new, so that nothing was missed.
         var recovered: Int?
     }
 
-    /// The position; `nil` before the first acknowledgement, and if the broker keeps none.
+    /// The position; `nil` before the first acknowledgement and if the broker keeps none.
     private(set) var position: ChannelPosition?
-    /// Which earlier messages to ask for, while there is no position.
+    /// The earlier messages to request while there is no position.
     private var rewind: Rewind?
-    /// Whether the cached event that belongs to the position has not arrived.
+    /// Whether the cached event of the position has not arrived yet.
     private var awaitsOpening = false
     /// The connection whose own events, and those that exclude it, a replay leaves out.
     ///
-    /// While a replay arrives it is the connection before: the session sends no client events meanwhile, so that the
-    /// current one has nothing to leave out.
+    /// During a replay this is the previous connection. The session sends no client events meanwhile, so the replay has
+    /// no events of the current connection to leave out.
     private var socketID: SocketID?
-    /// The connection that the channel is subscribed on.
+    /// The connection on which the channel is subscribed.
     private var currentSocketID: SocketID?
-    /// The earlier messages that an acknowledgement announced: the number of the last one, and how many were missed.
+    /// The announced replay: the number of its last message, and how many messages were missed.
     private var replay: (end: UInt64, recovered: Int?)?
-    /// The number of holes without a message in order between them.
+    /// The number of consecutive holes without a message in order between them.
     private(set) var holesInRow = 0
 
-    /// Creates a state without acknowledgement.
-    ///
-    /// - Parameters:
-    ///   - position: The position to go on from.
-    ///   - rewind: Which earlier messages to ask for if there is no position.
+    /// Creates a state without acknowledgement; the rewind applies if there is no position.
     init(from position: ChannelPosition? = nil, rewind: Rewind? = nil) {
         self.position = position
         self.rewind = rewind
     }
 
-    /// Creates the state that an app begins with; `nil` if it gives neither.
+    /// Creates the state for the start that the app chose; `nil` if it gave neither position nor rewind.
     init?(origin position: ChannelPosition?, _ rewind: Rewind?) {
         guard position != nil || rewind != nil else { return nil }
         self.init(from: position, rewind: rewind)
     }
 
-    /// What a subscription asks for.
+    /// The position or rewind that a subscription requests.
     var request: PositionRequest {
         var request = PositionRequest(position.flatMap(PusherProtocol.ChannelPosition.init))
         if position == nil { request.rewind = rewind.map(PositionRequest.Rewind.init) }
@@ -65,7 +61,7 @@ struct ChannelTracking {
         return request
     }
 
-    /// Whether earlier messages arrive.
+    /// Whether a replay is in progress.
     var isReplaying: Bool { replay != nil }
 
     // MARK: Messages of the broker
@@ -73,10 +69,10 @@ struct ChannelTracking {
     /// Handles an acknowledgement.
     ///
     /// - Parameters:
-    ///   - start: Where the subscription begins; `nil` from a broker that keeps no positions.
+    ///   - start: The start of the subscription; `nil` if the broker keeps no positions.
     ///   - socketID: The connection.
-    ///   - isLive: Whether the channel was subscribed before on this connection: it goes on in another stream.
-    /// - Returns: What it says about the time since the position; `nil` if it says nothing new.
+    ///   - isLive: Whether the channel was already subscribed on this connection and continues in another stream.
+    /// - Returns: The continuity since the position; `nil` if it is not new.
     mutating func acknowledged(
         _ start: SubscriptionStart?,
         on socketID: SocketID?,
@@ -89,7 +85,7 @@ struct ChannelTracking {
         }
         let known = position
         let new = ChannelPosition(start.position)
-        // The answer to an earlier request: the messages up to the position arrived meanwhile.
+        // The answer to an earlier request: the messages up to the position have arrived meanwhile.
         if isLive, let known, known.stream == new.stream, new.serial <= known.serial {
             guard case .gap = start.continuity else { return nil }
         }
@@ -127,10 +123,10 @@ struct ChannelTracking {
         return .next(next)
     }
 
-    /// Records that an event without a number has arrived: the cached event, if one is expected.
+    /// Records an event without a number: the cached event, if one is expected.
     mutating func receivedEventWithoutNumber() { awaitsOpening = false }
 
-    /// Returns the end of the replay, once, when all its messages have arrived.
+    /// Returns the end of the replay once, when all its messages have arrived.
     mutating func takeReplayEnd() -> ReplayEnd? {
         guard let replay, position?.serial ?? 0 >= replay.end else { return nil }
         self.replay = nil
@@ -138,19 +134,19 @@ struct ChannelTracking {
         return ReplayEnd(recovered: replay.recovered)
     }
 
-    /// Records that the subscription has ended, on this connection or with it.
+    /// Records that the subscription or its connection has ended.
     mutating func subscriptionEnded() { replay = nil }
 }
 
 extension ChannelPosition {
-    /// The position in the broker's words.
+    /// Converts the protocol's position.
     init(_ position: PusherProtocol.ChannelPosition) {
         self.init(stream: position.stream.text, serial: position.serial)
     }
 }
 
 extension PusherProtocol.ChannelPosition {
-    /// The position of an app; `nil` if no broker can have given it.
+    /// Converts a position from the app; `nil` if no broker can have issued it.
     init?(_ position: ChannelPosition) {
         guard let stream = StreamID(position.stream), position.serial <= Self.serialMax else {
             return nil
@@ -169,7 +165,7 @@ extension PositionRequest.Rewind {
 }
 
 extension Continuity {
-    /// What an acknowledgement says; a client without a position has missed nothing.
+    /// Converts an acknowledgement; a client without a position has missed nothing.
     fileprivate init(_ start: SubscriptionStart, isFirst: Bool) {
         switch start.continuity {
         case _ where isFirst:

@@ -14,11 +14,11 @@ extension Fanfare {
 
     /// Passes an input to the session and performs its effects.
     ///
-    /// Everything happens under the lock, which keeps the effects in order. None of them blocks or calls back into the
+    /// All of this runs under the lock, which keeps the effects in order. No effect blocks or calls back into the
     /// client.
     ///
     /// - Parameters:
-    ///   - isWanted: Whether the input still applies; may change the client's own state.
+    ///   - isWanted: Returns whether the input still applies; may change the client's own state.
     ///   - input: The input.
     func act(
         if isWanted: (inout ClientState) -> Bool = { _ in true },
@@ -180,7 +180,7 @@ extension Fanfare {
             }
             endWaiting(error, &state)
         case .waiting:
-            // Closed, by whichever side.
+            // Closed by either side.
             state.connection = nil
         case .suspended:
             ignoreNetwork(&state)
@@ -198,7 +198,7 @@ extension Fanfare {
         }
     }
 
-    /// Ends what ``followNetwork(_:)`` began.
+    /// Stops the checks of ``followNetwork(_:)``.
     func ignoreNetwork(_ state: inout ClientState) { state.network = nil }
 
     /// Ends the tasks that wait for the sign-in or for a subscription.
@@ -212,7 +212,7 @@ extension Fanfare {
 
 /// Back-pressure: a client stops reading while too many events wait for a reader.
 extension Fanfare {
-    /// Sends a value to readers, and pauses reading if one of them is behind.
+    /// Sends a value to readers, and pauses reading from the connection if one of them is too far behind.
     func send(
         _ state: inout ClientState,
         _ send: (_ posted: (any EventReader, Load) -> Void) -> Void
@@ -232,7 +232,7 @@ extension Fanfare {
         load.count > options.maxPendingCallbacks || load.bytes > options.pendingCallbackBytesMax
     }
 
-    /// Resumes reading once every reader is below half of the limits.
+    /// Resumes reading from the connection once every reader is below half of the limits.
     func drained(_ reader: ObjectIdentifier, _ load: Load) {
         guard load.count <= options.maxPendingCallbacks / 2,
             load.bytes <= options.pendingCallbackBytesMax / 2
@@ -249,7 +249,7 @@ extension Fanfare {
 final class ConnectionReceiver: TransportReceiver, PendingCallbacksReporting {
     let pendingCallbacks: PendingCallbacks
     private let client: Fanfare
-    /// The number of the connection in its client, from one.
+    /// The number of the client's connection, from one.
     private let number: Int
 
     init(_ client: Fanfare, number: Int, _ pendingCallbacks: PendingCallbacks) {

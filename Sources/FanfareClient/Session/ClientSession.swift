@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// The client's side of the protocol, without sockets, clocks and threads.
+/// The client's side of the protocol, without sockets, clocks or threads.
 ///
 /// Each method takes an input and returns the effects to perform. Time is passed in, as the duration since a fixed
 /// instant. The states of a connection:
@@ -18,7 +18,7 @@ struct ClientSession {
         var pongTimeout: Duration
         var connectTimeout: Duration
         var reconnects: Bool
-        /// The most attempts in a row; `nil` for no limit.
+        /// The most consecutive attempts; `nil` for no limit.
         var attemptCountMax: Int?
         var backoff: Backoff
         var signer: LocalSigner?
@@ -40,9 +40,9 @@ struct ClientSession {
         case failed
     }
 
-    /// The age from which a connection counts as stable; an earlier close counts as a failure.
+    /// The age at which a connection counts as stable; an earlier close counts as a failure.
     ///
-    /// Otherwise the client would reconnect without a delay to a broker that accepts and closes at once.
+    /// Without it the client would reconnect without delay to a broker that accepts and closes at once.
     static let stableAfter = Duration.seconds(10)
 
     var settings: Settings
@@ -50,25 +50,21 @@ struct ClientSession {
     var phase = Phase.disconnected
     var subscriptions = Subscriptions()
     var liveness = Liveness()
-    /// The number of connections and attempts in a row without a stable connection.
+    /// The number of consecutive connections and attempts without a stable connection.
     var failures = 0
-    /// A fatal error that was the last message: the reason for a close without a reason of its own.
+    /// A fatal error that was the last message: the reason for a close without a reason.
     var pendingError: (code: PusherCode, message: String)?
     var status = ConnectionStatus.disconnected
     var effects: [SessionEffect] = []
     var tickets = Tickets()
     var signIn = SignIn()
     var outbox: Outbox
-    /// The positions that the app's store has kept, for channels that are not subscribed.
+    /// The positions from the app's store, for channels that are not subscribed.
     var storedPositions: [String: ChannelPosition] = [:]
     /// Whether subscriptions wait for the positions of the app's store.
     var awaitsPositions = false
 
-    /// Creates a disconnected session.
-    ///
-    /// - Parameters:
-    ///   - settings: The session's settings.
-    ///   - generator: The source of the random part of delays.
+    /// Creates a disconnected session; the generator provides the random part of delays.
     init(
         settings: Settings,
         generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
@@ -80,7 +76,7 @@ struct ClientSession {
 
     // MARK: Input from the app
 
-    /// Connects; at once if the session waits for its next attempt.
+    /// Connects; at once if the session is waiting for its next attempt.
     mutating func connect() -> [SessionEffect] {
         switch phase {
         case .opening, .connected: return []
@@ -91,7 +87,7 @@ struct ClientSession {
         return takeEffects()
     }
 
-    /// Closes the connection or stops the attempts; only `connect()` starts again.
+    /// Closes the connection or stops the attempts until `connect()`.
     mutating func disconnect() -> [SessionEffect] {
         switch phase {
         case .disconnected where status == .disconnected: return []
@@ -123,12 +119,8 @@ struct ClientSession {
         return takeEffects()
     }
 
-    /// Checks an established connection with a ping, and ends the wait for the next attempt.
-    ///
-    /// - Parameters:
-    ///   - limit: The time limit for the broker's answer.
-    ///   - now: The time.
-    /// - Returns: The effects.
+    /// Checks an established connection with a ping that must be answered within the limit, and ends the wait for the
+    /// next attempt.
     mutating func checkConnection(within limit: Duration, at now: Duration) -> [SessionEffect] {
         switch phase {
         case .connected:
@@ -192,7 +184,7 @@ struct ClientSession {
         return takeEffects()
     }
 
-    /// Records that reading is paused or resumed; silence is ignored while it is paused.
+    /// Records that reading is paused or resumed; idle time does not count while it is paused.
     mutating func setReading(_ isReading: Bool, at now: Duration) {
         liveness.isReading = isReading
         liveness.received(at: now)

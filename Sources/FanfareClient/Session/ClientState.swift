@@ -12,12 +12,12 @@ struct ClientState: Sendable {
     var requests = BackendRequests()
     var leases = Leases()
     var queues = CallbackQueues()
-    /// The readers that are behind; while there are any, reading from the connection is paused.
+    /// The readers that are too far behind; while there are any, reading from the connection is paused.
     var overloaded: Set<ObjectIdentifier> = []
     var events = EventListeners()
     var continuities = ListenerTable<String, Listeners<Continuity>>()
     var continuitySequences = ListenerTable<String, EventBuffers<Continuity>>()
-    /// What the app has handled, by channel.
+    /// The position that the app has handled, by channel.
     var handled: [String: HandledPosition] = [:]
     /// The message that was delivered last by the current input.
     var handling: (channel: String, handling: Handling)?
@@ -39,7 +39,7 @@ struct ClientState: Sendable {
     var network: (any Sendable)?
     var log: [(Logger.Level, String)] = []
 
-    /// The error that a new sequence of a channel ends with: the client has failed, or the subscription is refused.
+    /// The error that ends a new sequence of a channel: the client has failed, or the subscription was refused.
     func ending(of channel: String?) -> FanfareError? {
         if case .failed(let error) = session.status { return error }
         guard let channel, session.subscription(to: channel) == .refused else { return nil }

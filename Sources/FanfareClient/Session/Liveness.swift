@@ -1,4 +1,4 @@
-/// Detects a dead connection: after a silence it sends a ping, and expects an answer within a timeout.
+/// Detects a dead connection: after an idle time it sends a ping, and expects an answer within a timeout.
 struct Liveness {
     /// The next step.
     enum Verdict: Equatable {
@@ -17,13 +17,13 @@ struct Liveness {
     private var pingedAt: Duration?
     /// The time limit for the answer to the last ping.
     private(set) var answerTimeout = Duration.zero
-    /// Whether the client reads; while it does not, silence is ignored.
+    /// Whether the client reads; otherwise idle time does not count.
     var isReading = true
 
     /// Starts with a new connection.
     ///
     /// - Parameters:
-    ///   - activityTimeout: The silence after which to send a ping.
+    ///   - activityTimeout: The idle time after which to send a ping.
     ///   - pongTimeout: The time limit for an answer, which may be any message.
     ///   - now: The time of the first message.
     mutating func begin(activityTimeout: Duration, pongTimeout: Duration, at now: Duration) {
@@ -40,7 +40,10 @@ struct Liveness {
 
     /// Sends a ping at once, and expects an answer within a limit.
     ///
-    /// - Returns: The time of the next check; `nil` if an earlier ping has to be answered sooner, or while the client
+    /// - Parameters:
+    ///   - limit: The time limit for the answer.
+    ///   - now: The time.
+    /// - Returns: The time of the next check; `nil` if an earlier ping must be answered sooner, or while the client
     ///   does not read.
     mutating func probe(within limit: Duration, at now: Duration) -> Duration? {
         guard isReading else { return nil }
@@ -51,7 +54,7 @@ struct Liveness {
         return limit
     }
 
-    /// Returns the next step and the time of the next check, so that received messages need not restart the timer.
+    /// Returns the next step and when to check again, so that received messages need not restart the timer.
     mutating func check(at now: Duration) -> Verdict {
         guard isReading else { return .wait(activityTimeout) }
         if let pingedAt {

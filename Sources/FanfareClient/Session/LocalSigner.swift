@@ -1,8 +1,8 @@
 import PusherProtocol
 
-/// Signs subscriptions and sign-ins with the app's secret, in place of a backend.
+/// Signs subscriptions and sign-ins with the app's secret, instead of a backend.
 ///
-/// For the command-line program only: an app that is distributed must not contain the secret.
+/// For the command-line program only: a distributed app must not contain the secret.
 package struct LocalSigner: Sendable {
     private let key: String
     private let secret: AppSecret
@@ -37,7 +37,7 @@ package struct LocalSigner: Sendable {
 
     /// Returns the message that subscribes to a channel, with a signature if the channel requires one.
     ///
-    /// A presence channel is joined as the signed-in user.
+    /// On a presence channel the signed-in user becomes the member.
     func subscribe(
         to channel: String,
         _ socketID: SocketID,

@@ -1,15 +1,14 @@
 import PusherProtocol
 
-/// The client events that are not known to have reached the broker: they wait for their subscription or the rate limit,
-/// or were sent and have no receipt yet.
+/// The client events without confirmation: they wait for their subscription or the rate limit, or for their receipt.
 ///
-/// Events keep their order, also over a cut: those without a receipt are sent again, under the same key.
+/// Events keep their order, also after a disconnect: those without a receipt are sent again with the same key.
 struct Outbox {
     /// The limits of the queue, and the rate limit.
     struct Limits {
         var countMax = 100
         var bytesMax = 256 << 10
-        /// The most events sent in a second on one connection; `nil` for no limit.
+        /// The most events sent per second on one connection; `nil` for no limit.
         var perSecond: Int? = 10
         var dataLengthMax = 10_240
     }
@@ -29,13 +28,13 @@ struct Outbox {
         var attemptCount = 0
     }
 
-    /// The time within which a receipt is expected; without one the event is sent again.
+    /// The time within which a receipt is expected; without a receipt the event is sent again.
     static let receiptTimeout = Duration.seconds(10)
-    /// The most attempts on one connection: the broker refuses the event.
+    /// The most attempts on one connection; after them the event counts as refused by the broker.
     static let attemptCountMax = 3
 
     let limits: Limits
-    /// Whether nothing is sent, because the events of an earlier run of the app are being read.
+    /// Whether nothing is sent because the stored events of an earlier run of the app are being read.
     var isHeld = false
     /// Whether the broker sends receipts on this connection.
     var expectsReceipts = false
@@ -57,7 +56,7 @@ struct Outbox {
         tokens = Outbox.tokensMax(limits)
     }
 
-    /// The burst size: a fifth less than a broker's, since events may arrive closer together than they were sent.
+    /// The burst size: a fifth below a broker's, since events may arrive closer together than they were sent.
     private static func tokensMax(_ limits: Limits) -> Double {
         max(1, Double(limits.perSecond ?? 1) * 0.8)
     }
@@ -76,7 +75,7 @@ struct Outbox {
 
     // MARK: Sending
 
-    /// Adds an event behind all others; returns `false` when there is no room.
+    /// Adds an event after all others; returns `false` when the queue is full.
     mutating func add(_ event: ClientEvent) -> Bool {
         let length = Self.length(event)
         guard waiting.count + sent.count < limits.countMax, bytes + length <= limits.bytesMax
@@ -86,7 +85,7 @@ struct Outbox {
         return true
     }
 
-    /// Adds the events of an earlier run of the app in front of all others, and lets events be sent.
+    /// Adds the events of an earlier run of the app before all others, and allows sending.
     mutating func restore(_ events: [ClientEvent]) {
         let entries = events.map { Entry(event: $0, bytes: Self.length($0)) }
         waiting = entries + waiting
@@ -115,7 +114,7 @@ struct Outbox {
         return .seconds(max(0, 1 - tokens) / Double(perSecond)) + .milliseconds(1)
     }
 
-    /// Takes the first waiting event of an open channel, to be sent now; it is kept until its receipt arrives.
+    /// Returns the first waiting event of an open channel to send now; the event is kept until its receipt arrives.
     mutating func next(at now: Duration, where isOpen: (String) -> Bool) -> ClientEvent? {
         guard let index = waiting.firstIndex(where: { isOpen($0.event.channel) }) else {
             return nil
@@ -134,9 +133,9 @@ struct Outbox {
 
     // MARK: Receipts
 
-    /// Removes the event that the broker has confirmed; returns whether there is one.
+    /// Removes the event that the broker has confirmed; returns whether there was one.
     mutating func confirm(_ key: String, on channel: String) -> Bool {
-        // A receipt may arrive behind the connection's loss, for an event that waits to be sent again.
+        // A receipt may be handled after the connection's loss, for an event that waits to be sent again.
         let isIt = { (entry: Entry) in
             entry.event.key?.text == key && entry.event.channel == channel
         }
@@ -150,7 +149,7 @@ struct Outbox {
         return true
     }
 
-    /// Puts events without a receipt in front again, because the connection has ended.
+    /// Moves events without a receipt to the front of the queue, because the connection has ended.
     mutating func connectionEnded() {
         for index in sent.indices { sent[index].attemptCount = 0 }
         waiting = sent + waiting
@@ -158,7 +157,7 @@ struct Outbox {
         expectsReceipts = false
     }
 
-    /// Puts events whose receipt is late in front again, and removes those that were sent too often.
+    /// Moves events with a late receipt to the front of the queue, and removes those that were sent too often.
     mutating func retryLate(at now: Duration) -> [Dropped] {
         let isLate = { (entry: Entry) in now - entry.sentAt >= Self.receiptTimeout }
         let late = sent.filter(isLate)

@@ -1,7 +1,7 @@
 import FanfareOutbox
 import Synchronization
 
-/// Keeps the client events of a client in its store: one call at a time, in order, without waiting for the store.
+/// Stores a client's events in order, one call of the store at a time; the client does not wait for the store.
 final class OutboxWriter: Sendable {
     private enum Change: Sendable {
         case append(OutboxEvent, PendingEvent)
@@ -18,7 +18,7 @@ final class OutboxWriter: Sendable {
         (changes, addChange) = AsyncStream.makeStream()
     }
 
-    // Without cancellation: what was triggered before is written.
+    // Not cancelled: events triggered before are still written.
     deinit { addChange.finish() }
 
     func append(_ event: OutboxEvent, _ pending: PendingEvent) {
@@ -32,7 +32,7 @@ final class OutboxWriter: Sendable {
     /// - Parameters:
     ///   - countMax: The most events to read.
     ///   - loaded: Receives the events of earlier runs, in order, before any change is written.
-    ///   - failed: Receives the reason when a call of the store fails. The events stay in memory.
+    ///   - failed: Receives the reason when a call of the store fails; the events stay in memory.
     func start(
         countMax: Int,
         loaded: @escaping @Sendable ([OutboxEvent]) -> Void,
@@ -68,15 +68,17 @@ final class OutboxWriter: Sendable {
 
 /// The stored client events.
 extension Fanfare {
-    /// The client events without an outcome, in the order in which they are sent; also those that ``ClientOptions/outbox``
-    /// has kept from an earlier run of the app, once it is read after ``connect()``.
+    /// The client events without an outcome, in sending order.
+    ///
+    /// After ``connect()`` has read ``ClientOptions/outbox``, they include the events that it kept from an earlier run
+    /// of the app.
     public var pendingEvents: [PendingEvent] {
         state.withLock { state in
             state.session.outbox.keys.compactMap { state.pendingEvents[$0] }
         }
     }
 
-    /// Reads the stored events once, and puts them in front of all others.
+    /// Reads the stored events once, and inserts them before all others.
     func loadOutbox() {
         outboxWriter?.start(
             countMax: options.clientEventQueueCountMax,

@@ -1,7 +1,7 @@
 import FanfareOutbox
 import Synchronization
 
-/// Keeps the positions of a client's channels in its store: one call at a time, the newest position of each channel.
+/// Stores the newest position of each of a client's channels, one call of the store at a time.
 final class PositionWriter: Sendable {
     /// The positions that are not stored yet, by channel.
     private final class Waiting: Sendable {
@@ -19,20 +19,16 @@ final class PositionWriter: Sendable {
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    // Without cancellation: what was handled before is written.
+    // Not cancelled: positions handled before are still written.
     deinit { signal.finish() }
 
-    /// Stores a position, behind all earlier ones of the channel.
+    /// Stores a position that follows all earlier ones of the channel.
     func save(_ position: ChannelPosition, of channel: String) {
         waiting.positions.withLock { $0[channel] = position }
         signal.yield()
     }
 
-    /// Reads the stored positions, then writes all changes; does nothing when called again.
-    ///
-    /// - Parameters:
-    ///   - loaded: Receives the positions by channel; none if they cannot be read.
-    ///   - failed: Receives the reason when a call of the store fails.
+    /// Reads the stored positions, none if that fails, then writes all changes; does nothing when called again.
     func start(
         loaded: @escaping @Sendable ([String: ChannelPosition]) -> Void,
         failed: @escaping @Sendable (any Error) -> Void
@@ -73,7 +69,7 @@ final class PositionWriter: Sendable {
                 }
             )
         } catch {
-            // The next position of the channel is stored instead.
+            // The channel's next position is stored instead.
             failed(error)
         }
     }
@@ -81,7 +77,7 @@ final class PositionWriter: Sendable {
 
 /// The positions of a client's channels.
 extension Fanfare {
-    /// The positions up to which the app has handled the events of its channels, by channel; as ``Channel/position``.
+    /// The positions up to which the app has handled its channels' events, by channel; see ``Channel/position``.
     public var positions: [String: ChannelPosition] {
         state.withLock { $0.handled.compactMapValues(\.position) }
     }
@@ -105,7 +101,7 @@ extension Fanfare {
         _ state: inout ClientState
     ) -> Handling? {
         guard let position, let channel else { return nil }
-        // An event of the user has two kinds of listeners, a gap too.
+        // Events of the user, and gaps, have two kinds of listeners.
         if let last = state.handling, last.channel == channel, last.handling.position == position {
             return last.handling
         }
@@ -118,7 +114,7 @@ extension Fanfare {
         return handling
     }
 
-    /// Forgets the position of a channel that is no longer in use, unless the app stores it.
+    /// Removes the position of a channel that is no longer in use, unless the app stores it.
     func forgetPosition(of channel: String, _ state: inout ClientState) {
         let position = state.handled.removeValue(forKey: channel)?.position
         guard positionWriter != nil, let position else { return }

@@ -3,13 +3,13 @@ import PusherProtocol
 
 /// Sends client events.
 extension ClientSession {
-    /// Sends an event, or queues it.
+    /// Sends or queues an event.
     ///
     /// - Parameters:
     ///   - name: The event's name.
     ///   - channel: The channel.
     ///   - json: The data as JSON text.
-    ///   - key: The key for the receipt, and under which the event may be sent again; `nil` for neither.
+    ///   - key: The idempotency key, which the receipt has too; `nil` for no receipt and no retry.
     ///   - now: The time.
     /// - Returns: The effects, and whether the event was sent.
     /// - Throws: The reason it can be neither sent nor queued.
@@ -60,7 +60,7 @@ extension ClientSession {
 
     private func refusal(of name: String, on channel: String, _ json: [UInt8]) -> String? {
         let kind = ChannelKind(ofName: channel)
-        // Compares bytes, as the broker does: a combining mark would form one character with the hyphen.
+        // Compares bytes, as the broker does: with a combining mark, the hyphen would be part of another character.
         guard name.utf8.starts(with: "client-".utf8), name != "client-" else {
             return "its name must begin with client-, followed by at least one character"
         }
@@ -85,10 +85,10 @@ extension ClientSession {
         }
     }
 
-    /// Sends queued events of subscribed channels, within the rate limit.
+    /// Sends the queued events of subscribed channels, within the rate limit.
     mutating func sendClientEvents(at now: Duration) {
-        // While missed events arrive, none is sent: those of this connection are left out of its successor's replay, which
-        // names one connection only.
+        // None is sent during a replay. A replay names one connection only, so a later one could not leave out the
+        // events of both this connection and the one before.
         func isOpen(_ channel: String) -> Bool {
             subscriptions[channel] == .subscribed
                 && subscriptions[of: channel]?.tracking.isReplaying != true

@@ -18,7 +18,7 @@ enum SessionEffect: Equatable {
     case stopAlarm(SessionAlarm)
     /// Request the authorisation of a channel, and return the outcome with the ticket's number.
     case authorize(ticket: Int, channel: String, socketID: String)
-    /// Request the key of an encrypted channel, whose events wait for it, and return the outcome with the ticket's
+    /// Request the key of an encrypted channel whose events wait for it, and return the outcome with the ticket's
     /// number.
     case requestKey(ticket: Int, channel: String, socketID: String)
     /// Request the authentication of the user, and return the outcome with the ticket's number.
@@ -27,20 +27,21 @@ enum SessionEffect: Equatable {
     case cancel(tickets: [Int])
     /// Report the new status.
     case status(ConnectionStatus)
-    /// Deliver an event to its listeners, and its position in the channel's stream.
+    /// Deliver an event with its position in the channel's stream to its listeners.
     case deliver(ChannelEvent, at: ChannelPosition? = nil)
     /// Deliver an event to the listeners of the user's events.
     case deliverToUser(ChannelEvent, at: ChannelPosition? = nil)
-    /// Record a position whose message is not for this client: there is nothing to deliver.
+    /// Record a position whose message is not for this client: nothing is delivered.
     case pass(channel: String, ChannelPosition)
-    /// Tell the listeners of a channel's continuity how a subscription relates to what was received before; with the
-    /// position that it begins at, if that is another one.
+    /// Report to the listeners of a channel's continuity how a subscription relates to what was received before.
+    ///
+    /// The position is that at which the subscription begins; `nil` if it is unchanged.
     case continuity(channel: String, Continuity, at: ChannelPosition? = nil)
     /// Report a change of a presence channel's members.
     case presence(channel: String, PresenceChange)
-    /// Tell the sequences of a channel that events may have been missed.
+    /// Report to the sequences of a channel that events may be missing.
     case gap(channel: String, Gap)
-    /// Tell the sequences of a channel that all missed events have been delivered.
+    /// Report to the sequences of a channel that all missed events have been delivered.
     case recovered(channel: String, count: Int)
     /// Report a change of the watchlist.
     case watchlist(WatchlistChange)
@@ -50,7 +51,7 @@ enum SessionEffect: Equatable {
     case subscribed(channel: String)
     /// Resume the tasks that wait for this subscription and end its sequences: it was refused or cancelled.
     case refused(channel: String, FanfareError)
-    /// Resume the tasks that wait for this subscription: it failed for now, and is tried again.
+    /// Resume the tasks that wait for this subscription: it failed temporarily, and is tried again.
     case postponed(channel: String, FanfareError)
     /// Resume the task that waits for the outcome of a client event.
     case settled(key: String, Result<ClientEventDelivery, FanfareError>)
@@ -68,6 +69,6 @@ enum SessionAlarm: Hashable {
     case receipts
     /// The time limit for the broker's answer to a sign-in.
     case signIn
-    /// The next attempt at a subscription that failed for now.
+    /// The next attempt at a subscription that failed temporarily.
     case subscription(String)
 }

@@ -15,7 +15,7 @@ extension ClientSession {
 
     /// Handles a message that is not valid in the protocol.
     ///
-    /// As the first message it ends the connection, since the server is not a broker; later it is reported and skipped.
+    /// As the first message it ends the connection, since the server is no broker; later it is reported and skipped.
     mutating func receiveInvalid(_ fault: String, at now: Duration) -> [SessionEffect] {
         liveness.received(at: now)
         switch phase {
@@ -34,7 +34,7 @@ extension ClientSession {
         case .connectionEstablished(let socketID, let activityTimeout, let receipts):
             establish(socketID, activityTimeout, receipts: receipts, at: now)
         case .error(let code, let message):
-            // Without a code the reaction is unknown; the close that follows may have one.
+            // Without a code the reaction is undefined; the close that follows may have a code.
             guard let code else {
                 return effects.append(.report(.reported(code: nil, message: message)))
             }
@@ -64,7 +64,7 @@ extension ClientSession {
         liveness.begin(activityTimeout: timeout, pongTimeout: settings.pongTimeout, at: now)
         effects.append(.startTimer(timeout))
         change(to: .connected(socketID: socketID.description))
-        // Before the subscriptions, some of which may require the signed-in user.
+        // Before the subscriptions, because some may require the signed-in user.
         beginSignIn(socketID)
         requestSubscriptions()
     }
@@ -106,7 +106,8 @@ extension ClientSession {
         }
     }
 
-    /// Whether the client delivers events of a channel; not late ones of a channel the app has unsubscribed from.
+    /// Whether the client delivers events of a channel; late events of a channel that the app has unsubscribed from are
+    /// not.
     func delivers(_ channel: String) -> Bool {
         switch subscriptions[channel] {
         case .pending, .subscribed: true

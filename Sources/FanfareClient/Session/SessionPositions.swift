@@ -1,14 +1,9 @@
 import PusherProtocol
 
-/// The positions of a session in the streams of its channels.
+/// The session's positions in its channels' streams.
 extension ClientSession {
-    /// Handles the acknowledgement of a subscription, and tells what it says about the time since the last one.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - data: The acknowledgement's data.
-    ///   - isLive: Whether the channel was subscribed before on this connection.
-    /// - Returns: Whether the broker keeps positions.
+    /// Handles the acknowledgement of a subscription, reports its continuity, and returns whether the broker keeps
+    /// positions.
     @discardableResult
     mutating func acknowledge(_ channel: String, _ data: String, isLive: Bool = false) -> Bool {
         let start = SubscriptionStart(acknowledgement: data)
@@ -27,7 +22,7 @@ extension ClientSession {
         let isAgain = subscriptions[of: channel]?.wasConfirmed == true
         subscriptions[of: channel]?.wasConfirmed = true
         var position = subscriptions[of: channel]?.tracking.position
-        // Moved by no message: what was received before may still be handled.
+        // No message has moved the position: the app may still be handling earlier messages.
         if case .resumed = continuity { position = nil }
         effects.append(.continuity(channel: channel, continuity, at: position))
         switch continuity {
@@ -39,11 +34,11 @@ extension ClientSession {
         if channel == signIn.channel { tellUser(continuity) }
     }
 
-    /// Tells what the confirmation of the user's own channel says.
+    /// Reports the continuity of the user's own channel.
     private mutating func tellUser(_ continuity: Continuity) {
         let isAgain = exchange(&signIn.wasConfirmed, with: true)
         var continuity = continuity
-        // The channel of another user.
+        // The channel belongs to another user.
         if isAgain, continuity == .began { continuity = .gap(Gap(.unknownStream)) }
         effects.append(.continuity(channel: Topic.user, continuity, at: nil))
         switch continuity {
@@ -72,7 +67,7 @@ extension ClientSession {
         }
         switch subscriptions[channel] {
         case .subscribed: break
-        // Behind a hole: of the subscription before, and about to be replayed.
+        // After a hole: the message belongs to the previous subscription and will be replayed.
         case .pending: return false
         default: return true
         }
@@ -102,7 +97,7 @@ extension ClientSession {
         effects.append(.pass(channel: channel, position))
     }
 
-    /// Tells that all missed events have been delivered, and sends what waited for that.
+    /// Reports that all missed events have been delivered, and sends the client events that waited for that.
     mutating func finishReplay(of channel: String, at now: Duration) {
         guard let end = subscriptions[of: channel]?.tracking.takeReplayEnd() else { return }
         if let count = end.recovered {
@@ -121,7 +116,7 @@ extension ClientSession {
         cancelTickets(of: channel)
         subscriptions[of: channel]?.decryption.ticket = nil
         subscriptions[of: channel]?.tracking.subscriptionEnded()
-        // Not over and over at once: the next subscription has the same hole, so it may never end.
+        // Once only: if the next subscription has the same hole, repeating it might never end.
         guard subscriptions[of: channel]?.tracking.holesInRow == 1 else {
             return postpone(channel, .protocolViolation(fault))
         }
@@ -130,13 +125,13 @@ extension ClientSession {
         requestSubscription(to: channel)
     }
 
-    /// Ends a subscription that the app has cancelled, and begins the one that it has asked for since.
+    /// Ends a subscription that the app has cancelled, and begins the one that it has requested since.
     mutating func beginAgain(_ channel: String) {
         effects.append(.send(.unsubscribe(channel: channel)))
         subscribeFromNext(channel)
     }
 
-    /// Begins the subscription that the app has asked for since it cancelled the last one.
+    /// Begins the subscription that the app has requested since it cancelled the last one.
     mutating func subscribeFromNext(_ channel: String) {
         let next = subscriptions[of: channel]?.nextTracking.take()
         subscriptions[of: channel]?.tracking = next ?? ChannelTracking()
@@ -146,19 +141,18 @@ extension ClientSession {
 
     // MARK: Stored positions
 
-    /// The state that a new subscription begins with: at the app's position, at the one that its store has kept, or at the
-    /// present; `nil` for the last without a rewind.
+    /// Returns the state for the app's position or the stored one; `nil` for the present without a rewind.
     func start(of channel: String, from origin: ChannelTracking?) -> ChannelTracking? {
         if let origin, origin.position != nil { return origin }
         return storedTracking(of: channel) ?? origin
     }
 
-    /// The state to begin with at the position that the app's store has kept; `nil` if there is none.
+    /// Returns the state for the stored position; `nil` if there is none.
     func storedTracking(of channel: String) -> ChannelTracking? {
         storedPositions[channel].map { ChannelTracking(from: $0) }
     }
 
-    /// Begins the subscriptions that waited for the positions of the app's store.
+    /// Begins the subscriptions that waited for the stored positions.
     mutating func restore(_ positions: [String: ChannelPosition]) -> [SessionEffect] {
         guard awaitsPositions else { return [] }
         awaitsPositions = false

@@ -2,9 +2,7 @@ import PusherProtocol
 
 /// The members of presence channels.
 extension ClientSession {
-    /// Replaces the list of members with the one of a successful subscription.
-    ///
-    /// - Returns: The change; `nil` if it is not a presence channel.
+    /// Replaces the list of members with that of a successful subscription; `nil` if it is not a presence channel.
     mutating func replaceMembers(of channel: String, _ data: String) -> PresenceChange? {
         guard ChannelKind(ofName: channel).isPresence else { return nil }
         let members = PresenceMember.members(inSuccess: data)

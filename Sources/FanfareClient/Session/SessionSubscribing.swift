@@ -10,8 +10,7 @@ extension ClientSession {
     /// - Parameters:
     ///   - channel: The channel's name.
     ///   - token: A signature for this connection; `nil` to request one if the channel requires it.
-    ///   - origin: Where the subscription begins, unless the channel is subscribed; without a position at the one that is
-    ///     known.
+    ///   - origin: The start of a new subscription; without a position the known one is used.
     /// - Returns: The effects.
     mutating func subscribe(
         to channel: String,
@@ -23,7 +22,7 @@ extension ClientSession {
         case .authorizing, .awaitingUser:
             guard token != nil else { return [] }
             cancelTickets(of: channel)
-        // The answer in flight applies to the new subscription.
+        // The pending answer applies to the new subscription.
         case .leaving:
             subscriptions[channel] = .pending
             let next = start(of: channel, from: origin)
@@ -191,7 +190,7 @@ extension ClientSession {
             let change = replaceMembers(of: channel, data)
             effects.append(.subscribed(channel: channel))
             let isTracked = acknowledge(channel, data)
-            // What the data says of the position is told as a Continuity; apps get what other brokers send, too.
+            // The position in the data is reported as a Continuity; apps receive the data of other brokers unchanged.
             deliver(
                 isTracked && !ChannelKind(ofName: channel).isPresence
                     ? .subscriptionSucceeded(channel: channel, data: "{}") : message
@@ -227,9 +226,9 @@ extension ClientSession {
         }
     }
 
-    // MARK: Failures that pass
+    // MARK: Temporary failures
 
-    /// Tries a subscription again after a delay, which grows with each failure in a row.
+    /// Tries a subscription again after a delay that grows with each consecutive failure.
     mutating func postpone(_ channel: String, _ error: FanfareError) {
         let failures = subscriptions[of: channel]?.failures ?? 0
         let delay = settings.backoff.delay(failures: failures, using: &generator)
@@ -248,7 +247,7 @@ extension ClientSession {
         requestSubscription(to: channel)
     }
 
-    /// Fails a subscription in the client; reported to the app as the broker's refusals are.
+    /// Fails a subscription in the client; the app sees it like a refusal by the broker.
     mutating func refuse(_ channel: String, _ error: FanfareError) {
         effects.append(.deliver(ChannelEvent(refusalOf: channel, error)))
         close(channel, error)

@@ -13,7 +13,7 @@ struct SignIn {
         case refused(FanfareError)
     }
 
-    /// Whether the app has called `signIn()`: applies to each connection.
+    /// Whether the app has called `signIn()`; applies to each connection.
     var isWanted = false
     var state = State.idle
     /// The user's own channel, for events from the backend.

@@ -14,10 +14,12 @@ struct Subscription {
         case subscribed
         /// Refused by the broker or the backend; tried again on the next connection.
         case refused
-        /// Failed for now, because the backend or the broker is overloaded or away; tried again after a delay.
+        /// Failed temporarily, because the backend or the broker is overloaded or unreachable; tried again after a
+        /// delay.
         case postponed
-        /// Cancelled while pending. Brokers may refuse to end a subscription before it is confirmed, so the client
-        /// waits for the answer.
+        /// Cancelled while pending.
+        ///
+        /// A broker may refuse to end a subscription before it has confirmed it, so the client waits for the answer.
         case leaving
     }
 
@@ -29,13 +31,13 @@ struct Subscription {
     var authorization: ChannelAuthorization?
     /// The reason for a refusal.
     var refusal: FanfareError?
-    /// The number of attempts in a row that failed for now.
+    /// The number of consecutive attempts that failed temporarily.
     var failures = 0
-    /// Whether the broker has confirmed it before, on this connection or an earlier one.
+    /// Whether the broker has confirmed the subscription before, on this connection or an earlier one.
     var wasConfirmed = false
     /// The position in the channel's stream.
     var tracking = ChannelTracking()
-    /// The position to subscribe from once the subscription before it, which the app has cancelled, is answered.
+    /// The start of the next subscription, once the cancelled one before it is answered.
     var nextTracking: ChannelTracking?
     /// The number of subscribed connections, if the broker reports it.
     var count: Int?
@@ -55,7 +57,7 @@ struct Subscription {
 /// A signature that an app has passed with a subscription, for one connection.
 struct InlineToken: Equatable {
     enum Validity {
-        /// Passed without a connection, so for the next one.
+        /// Passed without a connection, so it is for the next one.
         case next
         case current
         /// Its connection has ended.

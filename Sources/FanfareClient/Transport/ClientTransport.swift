@@ -1,10 +1,10 @@
-/// What opens the connections of a client: the network, or a broker of `FanfareTesting`.
+/// Opens the connections of a client: over the network, or to a broker of `FanfareTesting`.
 public struct ClientTransport: Sendable {
     package let opener: any TransportOpener
 
     package init(_ opener: any TransportOpener) { self.opener = opener }
 
-    /// The package's own sockets on Linux, and the platform's own WebSocket elsewhere.
+    /// The package's own sockets on Linux, the platform's WebSocket elsewhere.
     static let network: ClientTransport = {
         #if os(Linux)
             ClientTransport(SocketTransport())
@@ -71,7 +71,7 @@ package struct TransportRequest: Sendable {
 package protocol TransportConnection: Sendable {
     /// Sends a text message.
     func send(_ text: [UInt8])
-    /// Sends what is queued and a close frame, then closes the connection within a few seconds.
+    /// Sends the queued messages and a close frame, then closes the connection within a few seconds.
     func close(code: UInt16, reason: String)
     /// Stops reading, so that back-pressure reaches the broker.
     func pauseReading()
@@ -87,11 +87,11 @@ package protocol TransportReceiver: AnyObject, Sendable {
     func transportReceived(_ text: Span<UInt8>)
     /// Called for each ping and pong, which prove that the connection is alive.
     func transportHeard()
-    /// Called when the connection has ended or could not be opened. The last call.
+    /// Called last, when the connection has ended or could not be opened.
     func transportClosed(_ closure: TransportClosure)
 }
 
-/// How a connection ended.
+/// The way a connection ended.
 package enum TransportClosure: Sendable, Equatable {
     /// A close frame was received; `code` is `nil` if it had none.
     case closeFrame(code: UInt16?, reason: String)

@@ -4,11 +4,11 @@ import HTTPClient
     import Net
 #endif
 
-/// The resolved trust and proxy of a request, which may have to be read from files and the environment.
+/// The resolved trust and proxy of a request; resolving may read files and the environment.
 struct ConnectionPlan: Sendable {
     /// The certificate verification; `nil` without TLS.
     let verification: Verification?
-    /// The route to the broker: direct or by a proxy.
+    /// The route to the broker: direct or through a proxy.
     let route: HTTPRoute
 
     /// The reason the options are unusable.
@@ -16,10 +16,7 @@ struct ConnectionPlan: Sendable {
         let closure: TransportClosure
     }
 
-    /// Reads files and the environment; blocks.
-    ///
-    /// - Parameter request: The connection to open.
-    /// - Throws: The invalid option, as a closure of the connection.
+    /// Reads files and the environment, which blocks; throws the invalid option as a closure of the connection.
     init(for request: TransportRequest) throws(Fault) {
         do throws(TrustFault) {
             verification =
@@ -38,17 +35,15 @@ struct ConnectionPlan: Sendable {
 #if os(Linux)
     /// The resolved addresses, verification and proxy of a connection.
     struct Route: Sendable {
-        /// The broker's or the proxy's addresses, in the order in which to try them.
+        /// The addresses of the broker or the proxy, in the order in which to try them.
         let addresses: [SocketAddress]
         /// The certificate verification; `nil` without TLS.
         let verification: Verification?
         /// The proxy that the addresses belong to, if any.
         let proxy: ProxyAddress?
 
-        /// Resolves names and reads files; blocks.
-        ///
-        /// - Parameter request: The connection to open.
-        /// - Throws: The name that cannot be resolved, or the invalid option.
+        /// Resolves names and reads files, which blocks; throws the name that cannot be resolved, or the invalid
+        /// option.
         init(for request: TransportRequest) throws(ConnectionPlan.Fault) {
             let plan = try ConnectionPlan(for: request)
             verification = plan.verification

@@ -8,9 +8,10 @@ import Synchronization
 
 /// Observes the machine's network.
 ///
-/// On Apple platforms by `NWPathMonitor`, on Linux by the kernel's routing messages; elsewhere it observes nothing.
+/// It uses `NWPathMonitor` on Apple platforms and the kernel's routing messages on Linux; elsewhere it observes
+/// nothing.
 struct NetworkMonitor: Sendable {
-    /// Calls the closure after each change, until the returned object is released; `nil` if changes cannot be observed.
+    /// Calls the closure after each change until the returned object is released; `nil` if changes cannot be observed.
     let observe: @Sendable (_ changed: @escaping @Sendable () -> Void) -> (any Sendable)?
 
     /// The network of this machine.

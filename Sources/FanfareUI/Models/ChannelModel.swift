@@ -3,10 +3,10 @@ public import Observation
 
 /// The latest events of one name on a channel, for views.
 ///
-/// The model holds a lease: the channel is subscribed until the model is released.
+/// The model holds a lease: the channel stays subscribed until the model is released.
 ///
-/// On a cut the events stay and ``state`` becomes ``State/offline``; behind the reconnection, ``gap`` says if events may
-/// have been missed.
+/// After a disconnect the events stay and ``state`` becomes ``State/offline``. After the reconnection, ``gap`` is set
+/// if events may have been missed.
 @MainActor @Observable public final class ChannelModel<Payload: Decodable & Sendable> {
     /// The state of the subscription.
     public enum State: Sendable, Equatable {
@@ -16,7 +16,7 @@ public import Observation
         case live
         /// There is no connection; the client reconnects.
         case offline
-        /// The subscription was refused, or the client has failed; nothing more arrives.
+        /// The subscription was refused or the client has failed; no more events arrive.
         case failed(FanfareError)
     }
 
@@ -24,7 +24,7 @@ public import Observation
     public private(set) var events: [Payload] = []
     /// The state of the subscription.
     public private(set) var state = State.subscribing
-    /// The last gap that ``acknowledgeGap()`` was not called for: events may be missing before the newest ones.
+    /// The last gap for which ``acknowledgeGap()`` was not called: events may be missing before the newest ones.
     public private(set) var gap: Gap?
     /// The last event whose data could not be decoded.
     public private(set) var lastError: FanfareError?
@@ -68,7 +68,7 @@ public import Observation
         for token in tokens { token.cancel() }
     }
 
-    /// Forgets the last ``gap``, once the app has loaded what was missed.
+    /// Clears the last ``gap``; call it once the app has loaded what was missed.
     public func acknowledgeGap() { gap = nil }
 
     private func receive(_ delivery: Delivery<Payload>) {

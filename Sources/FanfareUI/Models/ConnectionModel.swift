@@ -9,7 +9,7 @@ public import Observation
 /// if !connection.isConnected { Text(connection.summary) }
 /// ```
 ///
-/// On a cut ``status`` becomes `.waiting` with the reason, then `.connecting` and `.connected` again.
+/// After a disconnect ``status`` becomes `.waiting` with the reason, then `.connecting` and `.connected` again.
 @MainActor @Observable public final class ConnectionModel {
     /// The client.
     @ObservationIgnored public let client: Fanfare
@@ -22,7 +22,7 @@ public import Observation
 
     @ObservationIgnored private var tokens: [ListenerToken] = []
 
-    /// Creates a model, which follows the client until it is released.
+    /// Creates a model that follows the client until the model is released.
     public init(_ client: Fanfare) {
         self.client = client
         status = client.status
@@ -37,7 +37,7 @@ public import Observation
     /// Whether the connection is established.
     public var isConnected: Bool { status.isConnected }
 
-    /// The state in a few words, for developers; an app shows its own.
+    /// The state in a few words, for developers; an app shows its own text.
     public var summary: String {
         switch status {
         case .disconnected: "disconnected"

@@ -10,7 +10,7 @@ public import Observation
 ///     .onMove { source, target in people.list.edit { … } }
 /// ```
 ///
-/// On a cut the rows stay, edits are kept, and ``state`` says so.
+/// After a disconnect the rows and the edits stay, and ``state`` is `ListState.offline`.
 @MainActor @Observable public final class ListModel<Row: LiveRow> where Row.ID: Sendable {
     /// The rows, with unconfirmed edits applied.
     public private(set) var rows = RowList<Row>()
@@ -25,7 +25,7 @@ public import Observation
     @ObservationIgnored public let list: LiveList<Row>
     @ObservationIgnored private var tokens: [ListenerToken] = []
 
-    /// Creates a model, which follows the list until it is released.
+    /// Creates a model that follows the list until the model is released.
     public init(_ list: LiveList<Row>) {
         self.list = list
         tokens = [
@@ -34,11 +34,11 @@ public import Observation
         ]
     }
 
-    /// Creates a list, and a model that follows it.
+    /// Creates a list and a model that follows it.
     ///
     /// - Parameters:
     ///   - source: The source of the rows and target of the edits.
-    ///   - options: Limits and retry delays.
+    ///   - options: The limits and retry delays.
     public convenience init(
         _ source: some LiveSource<Row>,
         options: ListOptions = ListOptions()
@@ -64,7 +64,7 @@ public import Observation
     @ObservationIgnored public let document: LiveDocument<Value>
     @ObservationIgnored private var token: ListenerToken?
 
-    /// Creates a model, which follows the document until it is released.
+    /// Creates a model that follows the document until the model is released.
     public init(_ document: LiveDocument<Value>) {
         self.document = document
         token = document.observe { [weak self] value, state in

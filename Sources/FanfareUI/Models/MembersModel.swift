@@ -3,8 +3,8 @@ public import Observation
 
 /// The members of a presence channel, for views.
 ///
-/// The model holds a lease: the channel is subscribed until the model is released. On a cut the last known members stay;
-/// the reconnection replaces them.
+/// The model holds a lease: the channel stays subscribed until the model is released. After a disconnect the last known
+/// members stay; the reconnection replaces them.
 @MainActor @Observable public final class MembersModel {
     /// All members, in the order in which this client learned of them; empty before the broker has sent them.
     public private(set) var members: [PresenceMember]

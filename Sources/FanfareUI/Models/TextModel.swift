@@ -4,7 +4,7 @@ public import Observation
 
 /// A shared text, for views.
 ///
-/// On a cut the text stays and can be edited; ``status`` says that it is offline.
+/// After a disconnect the text stays and can be edited; ``status`` is then offline.
 @MainActor @Observable public final class TextModel {
     /// The text, including all local edits.
     public private(set) var string: String
@@ -15,7 +15,7 @@ public import Observation
     @ObservationIgnored public let text: LiveText
     @ObservationIgnored private var tokens: [ListenerToken] = []
 
-    /// Creates a model, which follows the text until it is released.
+    /// Creates a model that follows the text until the model is released.
     ///
     /// - Parameter text: The text; the app calls its `start()`.
     public init(_ text: LiveText) {
@@ -44,9 +44,9 @@ public import Observation
         refresh()
     }
 
-    /// Makes the text equal to what an editor shows, with the smallest edit.
+    /// Changes the text to what an editor shows, with the smallest edit.
     ///
-    /// For a SwiftUI `TextEditor`, which knows only its whole text.
+    /// Use it for a SwiftUI `TextEditor`, which only has its whole text.
     ///
     /// - Parameter edited: The editor's text.
     /// - Throws: A `TextError` when it is too long; the text is then unchanged.
@@ -54,7 +54,7 @@ public import Observation
         let old = Array(string.utf16)
         let new = Array(edited.utf16)
         var start = zip(old, new).prefix { $0 == $1 }.count
-        // A range must not begin or end between the two halves of a scalar.
+        // A range must not begin or end between the two halves of a surrogate pair.
         if start > 0, UTF16.isLeadSurrogate(old[start - 1]) { start -= 1 }
         var end = zip(old[start...].reversed(), new[start...].reversed()).prefix { $0 == $1 }.count
         if end > 0, UTF16.isTrailSurrogate(old[old.count - end]) { end -= 1 }

@@ -9,7 +9,8 @@
         /// WindowGroup { ContentView().connects(client) }
         /// ```
         ///
-        /// Back in the foreground the connection is checked at once; sequences deliver what was missed, or a gap.
+        /// In the foreground again, the client checks the connection at once; sequences deliver what was missed, or a
+        /// gap.
         ///
         /// - Parameter client: The client.
         /// - Returns: The view.

@@ -22,7 +22,7 @@
         /// - Parameters:
         ///   - event: The event's name and type.
         ///   - channel: The channel.
-        ///   - limit: The most events to keep.
+        ///   - limit: The most events to keep, at least 1; the oldest are dropped.
         public init(_ event: EventName<Payload>, on channel: Channel, limit: Int = 100) {
             _model = State(
                 wrappedValue: Lazy { ChannelModel(event, on: channel, limit: limit) }
@@ -67,7 +67,7 @@
         ///
         /// - Parameters:
         ///   - source: The source of the rows and target of the edits.
-        ///   - options: Limits and retry delays.
+        ///   - options: The limits and retry delays.
         public init(_ source: some LiveSource<Row>, options: ListOptions = ListOptions()) {
             _model = State(wrappedValue: Lazy { ListModel(source, options: options) })
         }
@@ -79,8 +79,9 @@
         public var projectedValue: ListModel<Row> { model.value }
     }
 
-    /// A model that is made when a view first needs it: SwiftUI creates a view's value, and with it the initial values of
-    /// its state, again and again.
+    /// A model that is created when a view first needs it.
+    ///
+    /// SwiftUI creates a view's value, and with it the initial values of its state, again and again.
     @MainActor private final class Lazy<Model> {
         private let make: @MainActor () -> Model
         private var made: Model?

@@ -1,6 +1,6 @@
 public import FanfareClient
 
-/// One value that follows its source and is edited optimistically: a list of one row.
+/// One value that follows its source and can be edited optimistically: a list of one row.
 @MainActor public final class LiveDocument<Value: LiveRow> where Value.ID: Sendable {
     /// The list whose first row is the document.
     public let list: LiveList<Value>
@@ -9,7 +9,7 @@ public import FanfareClient
     ///
     /// - Parameters:
     ///   - source: The source; its first row is the document.
-    ///   - options: Limits and retry delays.
+    ///   - options: The limits and retry delays.
     public init(_ source: some LiveSource<Value>, options: ListOptions = ListOptions()) {
         list = LiveList(source, options: options)
     }
@@ -20,7 +20,7 @@ public import FanfareClient
     /// The state of the connection to the source.
     public var state: ListState { list.state }
 
-    /// Calls back with the value, immediately and after each change, synchronously on the main actor.
+    /// Calls `perform` with the value, immediately and after each change, synchronously on the main actor.
     ///
     /// - Parameter perform: Called with the value and the state.
     /// - Returns: A token. Releasing it keeps the callback.
@@ -32,8 +32,8 @@ public import FanfareClient
     /// Changes the value immediately; the edit is reverted if it is refused.
     ///
     /// - Parameters:
-    ///   - ifUnchanged: Whether the edit is refused when another client has changed the value meanwhile.
-    ///   - body: Changes the value, but not its id; not called while there is no value.
+    ///   - ifUnchanged: Whether to refuse the edit if another client has changed the value meanwhile.
+    ///   - body: Changes the value, but not its ID; not called while there is no value.
     /// - Returns: The pending edit.
     @discardableResult
     public func edit(ifUnchanged: Bool = false, _ body: (inout Value) -> Void) -> PendingEdit {

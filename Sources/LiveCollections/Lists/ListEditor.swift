@@ -2,17 +2,17 @@ public import LiveRows
 
 /// Collects the operations of one edit, and applies them to its own copy of the rows.
 ///
-/// The list changes when the edit's closure has returned: the operations are then applied to its rows, by id. So the
-/// closure can read the list, and even edit it.
+/// When the edit's closure has returned, the list applies the operations to its own rows, by ID. So the closure can
+/// read the list, and can even edit it.
 public struct ListEditor<Row: LiveRow>: Sendable where Row.ID: Sendable {
     private var keyed: KeyedRows<Row>
-    /// The operations of the edit so far; those without effect are omitted.
+    /// The operations of the edit so far; operations without effect are omitted.
     public private(set) var operations: [ListOperation<Row>] = []
 
     /// The revision that the list must have when the edit is committed; `nil` for any.
     ///
-    /// Set it to the ``LiveList/revision`` that the user has seen to have the edit refused if the list has changed
-    /// since, for example in a form.
+    /// Set it to the ``LiveList/revision`` that the user has seen, for example in a form. The edit is then refused if
+    /// the list has changed since.
     public var ifRevision: UInt64?
 
     init(_ keyed: KeyedRows<Row>) { self.keyed = keyed }
@@ -20,43 +20,43 @@ public struct ListEditor<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// The rows, including the edit so far.
     public var rows: RowList<Row> { keyed.list }
 
-    /// The row with an id, or `nil`.
+    /// Returns the row with an ID, or `nil`.
     public func row(_ id: Row.ID) -> Row? { keyed[id] }
 
-    /// The index of the row with an id, or `nil`.
+    /// Returns the index of the row with an ID, or `nil`.
     public func index(of id: Row.ID) -> Int? { keyed.index(of: id) }
 
-    // MARK: By ids
+    // MARK: By ID
 
     /// Applies an operation; it has no effect on a row that does not exist.
     public mutating func apply(_ operation: ListOperation<Row>) {
         if keyed.apply(operation).inverse != nil { operations.append(operation) }
     }
 
-    /// Puts a row behind another, or first with `nil`; a row with the same id is replaced.
+    /// Inserts a row after another, or first with `nil`; replaces a row with the same ID.
     ///
     /// - Parameters:
     ///   - row: The row.
-    ///   - anchor: The row before it.
+    ///   - anchor: The ID of the row before it.
     public mutating func put(_ row: Row, after anchor: Row.ID?) { apply(.put(row, after: anchor)) }
 
-    /// Moves a row behind another, or first with `nil`.
+    /// Moves a row after another, or first with `nil`.
     ///
     /// - Parameters:
-    ///   - id: The row to move.
-    ///   - anchor: The row before its new position.
+    ///   - id: The ID of the row to move.
+    ///   - anchor: The ID of the row before its new position.
     public mutating func move(_ id: Row.ID, after anchor: Row.ID?) {
         apply(.move(id, after: anchor))
     }
 
-    /// Replaces the contents of the row with the same id.
+    /// Replaces the contents of the row with the same ID.
     public mutating func update(_ row: Row) { apply(.update(row)) }
 
     /// Changes a row's contents.
     ///
     /// - Parameters:
-    ///   - id: The row to change; no effect if it does not exist.
-    ///   - body: Changes the row, but not its id.
+    ///   - id: The ID of the row; no effect if it does not exist.
+    ///   - body: Changes the row, but not its ID.
     public mutating func update(_ id: Row.ID, _ body: (inout Row) -> Void) {
         guard var row = row(id) else { return }
         body(&row)
@@ -75,7 +75,7 @@ public struct ListEditor<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// Inserts a row at an index.
     ///
     /// - Parameters:
-    ///   - row: The row; a row with the same id is replaced and moved.
+    ///   - row: The row; a row with the same ID is replaced and moved.
     ///   - index: The row's index afterwards, from zero; limited to the end.
     public mutating func insert(_ row: Row, at index: Int) {
         put(row, after: anchor(at: index, without: self.index(of: row.id)))
@@ -104,7 +104,7 @@ public struct ListEditor<Row: LiveRow>: Sendable where Row.ID: Sendable {
         for row in rows.prefix(count) { remove(row.id) }
     }
 
-    /// Returns the row before an index, not counting the row at its old index.
+    /// Returns the ID of the row before an index, not counting the row at its old index.
     private func anchor(at index: Int, without old: Int?) -> Row.ID? {
         let rest = rows.count - (old == nil ? 0 : 1)
         let before = min(index, rest) - 1

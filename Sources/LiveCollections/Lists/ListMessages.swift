@@ -6,13 +6,13 @@ public struct ListSnapshot<Row: LiveRow>: Sendable where Row.ID: Sendable {
     public var revision: UInt64
     /// The rows, in order.
     public var rows: [Row]
-    /// The rows that could not be decoded, and are not in ``rows``; not encoded.
+    /// The rows that could not be decoded; they are not in ``rows`` and are not encoded.
     public var omittedRows: [OmittedRow] = []
 
     /// Creates a snapshot.
     ///
     /// - Parameters:
-    ///   - revision: The number of the last change in the rows.
+    ///   - revision: The number of the last change contained in the rows.
     ///   - rows: The rows, in order.
     public init(revision: UInt64, rows: [Row]) {
         self.revision = revision
@@ -24,7 +24,7 @@ public struct ListSnapshot<Row: LiveRow>: Sendable where Row.ID: Sendable {
 public struct ListChange<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// The number of the change: one more than that of the previous change.
     public var revision: UInt64
-    /// The identifier of the committing client's edit; `nil` for a change without a waiting client.
+    /// The ID of the client's edit; `nil` for a change for which no client waits.
     public var mutation: String?
     /// The operations, in order.
     public var operations: [ListOperation<Row>]
@@ -33,7 +33,7 @@ public struct ListChange<Row: LiveRow>: Sendable where Row.ID: Sendable {
     ///
     /// - Parameters:
     ///   - revision: One more than that of the previous change.
-    ///   - mutation: The identifier of the edit.
+    ///   - mutation: The ID of the edit.
     ///   - operations: The operations, in order.
     public init(revision: UInt64, mutation: String?, operations: [ListOperation<Row>]) {
         self.revision = revision
@@ -44,21 +44,21 @@ public struct ListChange<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
 /// A client's edit for the list's writer.
 public struct ListCommit<Row: LiveRow>: Sendable where Row.ID: Sendable {
-    /// The unique identifier of the edit, so that a repeated commit is applied once.
+    /// The unique ID of the edit, so that a repeated commit is applied once.
     public var mutation: String
     /// The operations, in order.
     public var operations: [ListOperation<Row>]
     /// The revision that the list must have; `nil` for any.
     ///
-    /// A writer refuses the edit when the list has changed since; useful for forms.
+    /// The writer refuses the edit if the list has changed since. This is useful for forms.
     public var ifRevision: UInt64?
 
     /// Creates a commit.
     ///
     /// - Parameters:
-    ///   - mutation: A unique identifier, such as a UUID.
+    ///   - mutation: A unique ID, such as a UUID.
     ///   - operations: The operations, in order.
-    ///   - ifRevision: The revision that the list must have.
+    ///   - ifRevision: The revision that the list must have; `nil` for any.
     public init(mutation: String, operations: [ListOperation<Row>], ifRevision: UInt64? = nil) {
         self.mutation = mutation
         self.operations = operations

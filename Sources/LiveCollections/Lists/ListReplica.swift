@@ -3,50 +3,52 @@ package import LiveRows
 /// A client's copy of a list, as a value: each input changes it and returns the effects to perform.
 ///
 /// It has no network, clock or tasks, so every schedule can be tested. Its rows are the writer's rows with the
-/// unconfirmed edits applied on top. When the writer's rows change, those edits are reverted, the change is applied,
-/// and the edits are reapplied.
+/// unconfirmed edits applied on top. When the writer's rows change, the replica reverts those edits, applies the change
+/// and reapplies the edits.
 package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// An effect to perform after an input.
     package enum Effect: Sendable {
-        /// Fetch a snapshot and pass it to ``fetched(_:_:)`` with this number; `failures` in a row set the delay.
+        /// Fetch a snapshot and pass it to ``fetched(_:_:)`` with this number; the consecutive `failures` set the
+        /// delay.
         case fetch(number: Int, failures: Int)
-        /// Send a commit and pass a failure to ``unanswered(_:_:)`` with this number; `failures` in a row set the delay.
+        /// Send a commit and pass a failure to ``unanswered(_:_:)`` with this number; the consecutive `failures` set
+        /// the delay.
         case send(ListCommit<Row>, number: Int, failures: Int)
-        /// An attempt to send an edit had no usable answer; it is sent again.
+        /// An attempt to send an edit had no usable answer; the edit is sent again.
         case retrying(RetriedEdit<Row>)
         /// The writer has accepted an edit.
         case confirmed(mutation: String)
-        /// An edit is reverted.
+        /// An edit was refused or given up, and is reverted.
         case refused(ListCommit<Row>, any Error)
         /// Call ``changeIsDue()`` after ``ListOptions/changeTimeout``.
         case awaitChange
         /// Ask the source for its revision and pass it to ``checked(_:)``.
         case check
-        /// Report an error after which the list goes on.
+        /// Report an error after which the list continues.
         case report(any Error)
     }
 
-    /// An edit that is applied and not confirmed.
+    /// An applied edit that is not confirmed.
     struct Pending: Sendable {
         let commit: ListCommit<Row>
         /// The operations that revert the edit, in the order of the edit.
         var inverses: [ListOperation<Row>]
         /// The revision in the writer's answer, until the change of that revision arrives.
         var revision: UInt64?
-        /// Whether the answer came before the current fetch, whose rows therefore contain the edit.
+        /// Whether the answer arrived before the current fetch began, so that the fetched rows contain the edit.
         var isInSnapshot = false
         /// Whether the source has sent an update since the edit was sent.
         var hasNewerUpdate = false
     }
 
-    /// The edit that was sent and not answered; edits are sent one at a time.
+    /// The edit that was sent and is not answered; edits are sent one at a time.
     struct Sending: Sendable {
         let mutation: String
-        /// The number of the current attempt; the failures of others are ignored.
+        /// The number of the current attempt; failures of other attempts are ignored.
         var number: Int
-        /// The failures in a row, which set the delay.
+        /// The consecutive failures, which set the delay.
         var failures = 0
-        /// The failed attempts, and those of them that count towards the limit.
+        /// The number of failed attempts, and of those that count towards the limit.
         var attempts = 0
         var countedAttempts = 0
     }
@@ -55,7 +57,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     package internal(set) var tracked = TrackedRows<Row>()
     /// The revision of the rows; `nil` before the first snapshot and while it is unknown.
     package private(set) var revision: UInt64?
-    /// The rows of the last snapshot that could not be read.
+    /// The rows of the last snapshot that could not be decoded.
     package private(set) var omittedRows: [OmittedRow] = []
 
     // The state.
@@ -65,7 +67,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// The reason why the source sends nothing; `nil` while it does.
     private(set) var outage: (any Error)?
     private var failure: (any Error)?
-    /// Whether the rows are known, or likely, to lack a change.
+    /// Whether the rows lack, or probably lack, a change.
     private var isBehind = false
 
     // Edits; see ListReplicaEdits.swift.
@@ -74,14 +76,14 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
     var sendNumber = 0
     /// The edit that is sent again after a failure.
     package internal(set) var retriedEdit: RetriedEdit<Row>?
-    /// The revision whose change is waited for.
+    /// The revision whose change the replica waits for.
     var awaitedRevision: UInt64?
 
     // The snapshot that is being fetched.
     private(set) var isFetching = false
     private var fetchNumber = 0
     private var fetchFailures = 0
-    /// Whether the fetch only compares the rows, none of which is known to be missing.
+    /// Whether the fetch is only a comparison, with no change known to be missing.
     private var isComparing = false
     /// Whether a change was missed since the fetch began, so that another fetch must follow.
     private var isFetchOutdated = false
@@ -104,12 +106,12 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     // MARK: The connection
 
-    /// The list has begun to listen.
+    /// Records that the list has begun to listen.
     package mutating func began() { hasBegun = true }
 
-    /// The source sends changes from now on; earlier ones may have been missed.
+    /// Handles a new subscription: changes arrive from now on, and earlier ones may have been missed.
     package mutating func subscribed() -> [Effect] {
-        // The rows that a source has from the start are not behind when it is subscribed for the first time.
+        // At the first subscription, rows that the source had from the start are not behind.
         isBehind = isBehind || isFollowing || outage != nil || failure != nil
         isFollowing = true
         (outage, failure) = (nil, nil)
@@ -117,7 +119,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return fetch() + retryNow()
     }
 
-    /// The source sends changes again, and none was missed.
+    /// Handles a resumed subscription: changes arrive again, and none was missed.
     package mutating func resumed() -> [Effect] {
         outage = nil
         if !isFetching { failure = nil }
@@ -126,25 +128,25 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return (isIncomplete ? fetch() : []) + retryNow()
     }
 
-    /// The source sends nothing until ``subscribed()`` or ``resumed()``; the rows and the edits stay.
+    /// Records an outage until ``subscribed()`` or ``resumed()``; the rows and the edits stay.
     package mutating func disconnected(_ error: any Error) { outage = error }
 
-    /// The source has failed; the rows stay.
+    /// Handles a failure of the source; the rows stay.
     package mutating func failed(_ error: any Error) -> [Effect] {
-        // It ends an outage: no source, no connection.
+        // The failure ends an outage: without a source there is no connection.
         (outage, failure) = (nil, error)
         return [.report(error)]
     }
 
     // MARK: Changes
 
-    /// The writer has made a change.
+    /// Handles a change by the writer.
     package mutating func changed(_ change: ListChange<Row>) -> [Effect] {
         unreadableEventsInRow = 0
         if isFetching { buffer(change) }
         guard let revision else { return [] }
         if change.revision <= revision {
-            // Already applied, perhaps by a snapshot; but it may confirm a pending edit.
+            // Already applied, perhaps by a snapshot; the change may still confirm a pending edit.
             return settle { $0.commit.mutation == change.mutation }
         }
         if change.revision == revision + 1 { return apply(change) }
@@ -155,7 +157,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return effects
     }
 
-    /// An event could not be read: a change was missed.
+    /// Handles an event that could not be read: a change was missed.
     package mutating func unreadable(_ error: any Error) -> [Effect] {
         failure = error
         isBehind = true
@@ -164,7 +166,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
             isFetchOutdated = true
             return [.report(error)]
         }
-        // Many in a row delay the fetches, as failures do.
+        // Many consecutive ones delay the fetches, as failures do.
         fetchFailures = unreadableEventsInRow - 1
         return [.report(error)] + fetch()
     }
@@ -207,11 +209,11 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return [.fetch(number: fetchNumber, failures: fetchFailures)]
     }
 
-    /// A snapshot was fetched.
+    /// Handles a fetched snapshot.
     package mutating func fetched(_ number: Int, _ snapshot: ListSnapshot<Row>) -> [Effect] {
         guard number == fetchNumber, isFetching else { return [] }
         if isComparing, !isBehind, !isFetchOutdated, let revision, snapshot.revision < revision {
-            // From a cache or a replica that is behind: the rows are newer.
+            // The snapshot comes from a cache or a replica that is behind: the rows are newer.
             isFetching = false
             return []
         }
@@ -237,7 +239,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         }
     }
 
-    /// A snapshot could not be fetched or used.
+    /// Handles a snapshot that could not be fetched or used.
     package mutating func fetchFailed(_ number: Int, _ error: any Error) -> [Effect] {
         guard number == fetchNumber, isFetching else { return [] }
         failure = error
@@ -246,7 +248,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return [.report(error), .fetch(number: fetchNumber, failures: fetchFailures)]
     }
 
-    /// A snapshot arrived from a source that sends no changes.
+    /// Handles a snapshot from a source that sends no changes.
     package mutating func arrived(_ snapshot: ListSnapshot<Row>) -> [Effect] {
         do {
             let effects = try install(snapshot)
@@ -273,7 +275,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
         return effects + omit(snapshot.omittedRows)
     }
 
-    /// Keeps which rows could not be read, and reports them once.
+    /// Stores which rows could not be decoded, and reports them once.
     private mutating func omit(_ rows: [OmittedRow]) -> [Effect] {
         guard exchange(&omittedRows, with: rows) != rows, let first = rows.first else { return [] }
         return [.report(LiveListError.unreadableRows(count: rows.count, first: first))]
@@ -288,12 +290,12 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     // MARK: Checks
 
-    /// The time has come to compare the rows with the source's.
+    /// Begins the periodic comparison of the rows with the source's.
     package mutating func checkIsDue() -> [Effect] {
         canCheck ? [.check] : []
     }
 
-    /// The source has told its revision; `nil` when it cannot, and then all rows are compared.
+    /// Handles the source's revision; for `nil` all rows are compared.
     package mutating func checked(_ current: UInt64?) -> [Effect] {
         guard canCheck, let revision else { return canCheck ? fetch() : [] }
         guard let current else { return fetch(comparing: true) }
@@ -302,7 +304,7 @@ package struct ListReplica<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     private var canCheck: Bool { isFollowing && !isFetching && outage == nil }
 
-    /// The time for the change of an accepted edit is over.
+    /// Handles the end of the wait for the change of an accepted edit.
     package mutating func changeIsDue() -> [Effect] {
         guard let awaited = awaitedRevision.take(), let revision,
             let accepted = acceptedRevision, accepted > revision

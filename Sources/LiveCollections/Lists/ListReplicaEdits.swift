@@ -1,16 +1,16 @@
 import LiveRows
 
-/// The edits of a replica: applied at once, sent one at a time, confirmed or reverted.
+/// The edits of a replica: applied at once, sent one at a time, then confirmed or reverted.
 extension ListReplica {
     /// Returns an editor with a copy of the rows, for ``commit(_:mutation:)``.
     package func editor() -> ListEditor<Row> { ListEditor(tracked.keyed) }
 
-    /// Applies an editor's operations immediately, to rows that may have changed since the editor was made.
+    /// Applies an editor's operations immediately; the rows may have changed since the editor was created.
     package mutating func commit(_ editor: ListEditor<Row>, mutation: String) -> [Effect] {
         commit(editor.operations, ifRevision: editor.ifRevision, mutation: mutation)
     }
 
-    /// Applies operations immediately, by id.
+    /// Applies operations immediately, by ID.
     mutating func commit(
         _ operations: [ListOperation<Row>],
         ifRevision: UInt64?,
@@ -20,7 +20,7 @@ extension ListReplica {
         let commit = ListCommit(mutation: mutation, operations: operations, ifRevision: ifRevision)
         if let error = limitError(for: operations) { return [.refused(commit, error)] }
         let inverses = operations.compactMap { tracked.apply($0) }
-        // The rows that they were for may have been removed meanwhile.
+        // The rows of the operations may have been removed meanwhile.
         guard !inverses.isEmpty else { return [] }
         if let error = rowLimitError(for: operations) {
             for inverse in inverses.reversed() { _ = tracked.apply(inverse) }
@@ -46,10 +46,10 @@ extension ListReplica {
 
     // MARK: Answers
 
-    /// The writer has accepted an edit; `revision` is `nil` when the source does not number changes.
+    /// Handles the acceptance of an edit; `revision` is `nil` when the source does not number changes.
     package mutating func accepted(_ mutation: String, revision: UInt64?) -> [Effect] {
         answered(mutation)
-        // An edit that was sent twice is answered twice: the first answer counts.
+        // An edit that was sent twice has two answers; the first counts.
         guard let index = unansweredIndex(of: mutation) else { return sendNext() }
         var effects: [Effect] = [.confirmed(mutation: mutation)]
         if let revision {
@@ -61,7 +61,7 @@ extension ListReplica {
             }
         } else {
             // The latest update of the source, or the next one, contains the edit. Until then the edit counts as one of
-            // the source's.
+            // the source's changes.
             let operations = pending[index].hasNewerUpdate ? [] : pending[index].commit.operations
             rebase(without: [index]) { tracked in
                 for operation in operations { _ = tracked.apply(operation) }
@@ -79,7 +79,7 @@ extension ListReplica {
         return [.awaitChange]
     }
 
-    /// The writer has refused an edit: it is reverted.
+    /// Handles the refusal of an edit: reverts it.
     package mutating func refused(_ mutation: String, _ error: any Error) -> [Effect] {
         answered(mutation)
         guard let index = unansweredIndex(of: mutation) else { return sendNext() }
@@ -92,12 +92,7 @@ extension ListReplica {
         return [.refused(commit, error)]
     }
 
-    /// An attempt had no usable answer: the edit is sent again with the same identifier, or given up.
-    ///
-    /// - Parameters:
-    ///   - number: The attempt's number.
-    ///   - error: The reason.
-    /// - Returns: The effects.
+    /// Handles an attempt without a usable answer: sends the edit again with the same ID, or gives it up.
     package mutating func unanswered(_ number: Int, _ error: any Error) -> [Effect] {
         guard var sending, sending.number == number else { return [] }
         guard let index = unansweredIndex(of: sending.mutation) else {
@@ -105,7 +100,7 @@ extension ListReplica {
             return sendNext()
         }
         sending.attempts += 1
-        // Without a connection, failures are to be expected: the edit waits for it.
+        // Without a connection, failures are expected: the edit waits for the connection.
         if outage == nil { sending.countedAttempts += 1 }
         if let limit = options.commitAttemptsMax, sending.countedAttempts >= limit {
             answered(sending.mutation)
@@ -119,10 +114,10 @@ extension ListReplica {
         return [.retrying(retried), send(commit, sending)]
     }
 
-    /// Whether an attempt is the current one: others are not worth sending.
+    /// Whether an attempt is the current one; other attempts need not be sent.
     func isCurrent(_ number: Int) -> Bool { sending?.number == number }
 
-    /// Retries a waiting edit without delay: the network is back.
+    /// Retries a waiting edit without delay, because the connection is back.
     mutating func retryNow() -> [Effect] {
         guard var sending, sending.failures > 0,
             let edit = pending.first(where: { $0.commit.mutation == sending.mutation })
@@ -139,7 +134,7 @@ extension ListReplica {
         return .send(commit, number: sendNumber, failures: sending.failures)
     }
 
-    /// Sends the next edit, if the previous one is answered.
+    /// Sends the next edit if the previous one is answered.
     mutating func sendNext() -> [Effect] {
         guard sending == nil, let next = pending.first(where: { $0.revision == nil }) else {
             return []

@@ -1,6 +1,6 @@
 public import LiveRows
 
-/// An update of a live list: the changes, and the rows that they lead to.
+/// An update of a live list: the changes and the resulting rows.
 public struct ListUpdate<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// The rows after the changes.
     public let rows: RowList<Row>
@@ -8,11 +8,11 @@ public struct ListUpdate<Row: LiveRow>: Sendable where Row.ID: Sendable {
     public let changes: RowChanges
     /// The state of the connection to the source.
     public let state: ListState
-    /// The number of the update; after a gap, compare the rows with those shown.
+    /// The number of the update; if a number is missing, compare the rows with those shown.
     public let number: Int
 }
 
-/// An edit that the list's writer refused, or that was given up; it has been reverted.
+/// An edit that the list's writer refused or that was given up; it has been reverted.
 public struct RefusedEdit<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// The edit, to show it to the user or to apply it again.
     public let commit: ListCommit<Row>
@@ -20,7 +20,7 @@ public struct RefusedEdit<Row: LiveRow>: Sendable where Row.ID: Sendable {
     public let error: any Error
 }
 
-/// An edit that was sent without a usable answer and is sent again; it stays applied.
+/// An edit that had no usable answer and is sent again; it stays applied.
 public struct RetriedEdit<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// The edit.
     public let commit: ListCommit<Row>
@@ -34,12 +34,13 @@ public struct RetriedEdit<Row: LiveRow>: Sendable where Row.ID: Sendable {
 public enum ListState: Sendable {
     /// The list has not started.
     case initial
-    /// The rows, or the changes missed during an interruption, are being loaded.
+    /// The rows, or changes missed during an interruption, are being loaded.
     case loading
     /// The rows are loaded and follow every change.
     case live
-    /// There is no connection, for this reason: the last rows stay, edits are kept and sent when there is one, and the
-    /// list goes on by itself.
+    /// There is no connection, for this reason.
+    ///
+    /// The last rows stay, and edits wait for the connection. The list reconnects automatically.
     case offline(any Error)
     /// An error occurred; the last rows stay, and the list retries.
     case failed(any Error)
@@ -58,7 +59,7 @@ public enum ListState: Sendable {
     /// Whether there is no connection to the source.
     public var isOffline: Bool { if case .offline = self { true } else { false } }
 
-    /// The reason why the list is offline or has failed; otherwise `nil`.
+    /// The reason for which the list is offline or has failed; otherwise `nil`.
     public var error: (any Error)? {
         switch self {
         case .initial, .loading, .live: nil

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The updates of a live list as an asynchronous sequence: all rows first, then the changes.
 ///
-/// Updates are coalesced, not queued: a slow reader gets one update with all changes since its last. The sequence ends
-/// with the list and when the task is cancelled.
+/// Updates are coalesced, not queued: a slow reader receives one update with all changes since its last. The sequence
+/// ends when the list is released or the task is cancelled.
 public struct ListUpdates<Row: LiveRow>: AsyncSequence, Sendable where Row.ID: Sendable {
     /// Iterates over the updates.
     public struct AsyncIterator: AsyncIteratorProtocol {

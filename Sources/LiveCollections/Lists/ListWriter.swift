@@ -2,9 +2,9 @@ public import LiveRows
 
 /// The single writer of a list, as a value: it orders and numbers edits.
 ///
-/// This writer holds its rows in memory; a backend with a database implements the same rules there. A removed anchor is
-/// replaced by the row that preceded it, as far as that is remembered, so that a published operation has the same
-/// effect on every client.
+/// This writer holds its rows in memory; a backend with a database implements the same rules. The writer replaces a
+/// removed anchor by the row that preceded it, as long as it remembers that row. A published operation therefore has
+/// the same effect on every client.
 public struct ListWriter<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// The maximum number of remembered mutations, and of remembered removed rows.
     static var memoryMax: Int { BoundedDictionary<Int, Int>.countMax }
@@ -12,9 +12,9 @@ public struct ListWriter<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// The number of the last change.
     public private(set) var revision: UInt64
     private var rows: KeyedRows<Row>
-    /// The revisions of applied mutations, to answer a repeated one.
+    /// The revisions of applied mutations, to answer repeated ones.
     private var revisions = BoundedDictionary<String, UInt64>()
-    /// For removed rows, the row that preceded them.
+    /// For each removed row, the row that preceded it.
     private var predecessors = BoundedDictionary<Row.ID, Row.ID?>()
 
     /// Creates a writer.
@@ -22,7 +22,7 @@ public struct ListWriter<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// - Parameters:
     ///   - rows: The rows, in order.
     ///   - revision: The revision of the rows.
-    /// - Throws: `DuplicateRow` when two of them have the same id.
+    /// - Throws: `DuplicateRow` when two rows have the same ID.
     public init(_ rows: [Row] = [], revision: UInt64 = 0) throws(DuplicateRow) {
         self.rows = try KeyedRows(rows)
         self.revision = revision
@@ -33,10 +33,10 @@ public struct ListWriter<Row: LiveRow>: Sendable where Row.ID: Sendable {
         ListSnapshot(revision: revision, rows: Array(rows.list))
     }
 
-    /// Applies an edit, once.
+    /// Applies an edit, unless it was applied before.
     ///
     /// - Parameter commit: The edit.
-    /// - Returns: The revision of the edit and the change to publish; no change when the edit was applied before.
+    /// - Returns: The revision of the edit and the change to publish; no change if the edit was applied before.
     /// - Throws: ``LiveListError/refused(reason:)`` when the list is not at ``ListCommit/ifRevision``.
     public mutating func commit(
         _ commit: ListCommit<Row>
@@ -75,7 +75,7 @@ public struct ListWriter<Row: LiveRow>: Sendable where Row.ID: Sendable {
     /// Returns the anchor, or the nearest row before it that still exists.
     private func surviving(_ anchor: Row.ID?) -> Row.ID? {
         var anchor = anchor
-        // Bounded: rows that were removed, restored and removed again can form a cycle.
+        // Bounded: rows that were removed, restored and removed again may form a cycle.
         for _ in 0..<Self.memoryMax {
             guard let id = anchor, !rows.contains(id), let before = predecessors[id] else { break }
             anchor = before

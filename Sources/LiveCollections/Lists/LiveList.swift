@@ -3,9 +3,10 @@ public import LiveRows
 
 internal import Foundation
 
-/// A list whose rows follow their source and are edited optimistically.
+/// A list whose rows follow their source and can be edited optimistically.
 ///
 /// The rows are the source's, with unconfirmed edits applied on top. Each update contains all rows and the changes that
+/// lead to them, as a batch for a table view. A refused edit is reverted and reported.
 /// lead to them, in the form of a table view's batch. A refused edit is reverted and reported.
 ///
 /// Releasing the list ends its connection to the source.
@@ -33,7 +34,7 @@ internal import Foundation
     ///
     /// - Parameters:
     ///   - source: The source of the rows and target of the edits.
-    ///   - options: Limits and retry delays.
+    ///   - options: The limits and retry delays.
     public init(_ source: some LiveSource<Row>, options: ListOptions = ListOptions()) {
         self.source = source
         self.options = options
@@ -55,7 +56,7 @@ internal import Foundation
     /// The number of unconfirmed edits.
     public var pendingEditCount: Int { replica.pendingCount }
 
-    /// The edit that is sent again after a failure; `nil` while edits are sent at the first attempt.
+    /// The edit that is sent again after a failure; `nil` if the current edit has not failed.
     public var retriedEdit: RetriedEdit<Row>? { replica.retriedEdit }
 
     /// The rows of the last snapshot that could not be decoded; they are not in ``rows``.
@@ -64,10 +65,10 @@ internal import Foundation
     /// The revision of the source's rows; `nil` before they are loaded.
     public var revision: UInt64? { replica.revision }
 
-    /// The row with an id, or `nil`.
+    /// Returns the row with an ID, or `nil`.
     public func row(_ id: Row.ID) -> Row? { replica.tracked.keyed[id] }
 
-    /// The index of the row with an id, or `nil`.
+    /// Returns the index of the row with an ID, or `nil`.
     public func index(of id: Row.ID) -> Int? { replica.tracked.keyed.index(of: id) }
 
     // MARK: Edits
@@ -78,8 +79,8 @@ internal import Foundation
     /// list.edit { $0.move(dragged.id, after: target.id) }
     /// ```
     ///
-    /// The closure works on a copy of the rows, and its operations are applied to the list when it has returned. So it can
-    /// read the list, and an edit of the list inside the closure comes first.
+    /// The closure works on a copy of the rows; the list applies its operations when the closure has returned. So the
+    /// closure can read the list. An edit of the list inside the closure is applied first.
     ///
     /// - Parameter body: Edits the rows.
     /// - Returns: The pending edit; ``PendingEdit/confirmed()`` waits for its result.
@@ -98,8 +99,12 @@ internal import Foundation
         return edit
     }
 
-    /// Runs an edit's closure on a copy of the rows, which is released before the list's own rows change: while both
-    /// exist, a change of one copies what they share.
+    /// Runs an edit's closure on a copy of the rows, and releases the copy before the list's own rows change.
+    ///
+    /// While both exist, a change of one copies their shared storage.
+    ///
+    /// - Parameter body: Edits the copy.
+    /// - Returns: The operations, and the revision that they require.
     private func operations(
         of body: (inout ListEditor<Row>) -> Void
     ) -> (operations: [ListOperation<Row>], ifRevision: UInt64?) {
@@ -110,7 +115,7 @@ internal import Foundation
 
     // MARK: Updates
 
-    /// Calls back with each update, synchronously on the main actor, as table views require.
+    /// Calls `perform` with each update, synchronously on the main actor, as table views require.
     ///
     /// The first call happens before this method returns, with all rows as insertions.
     ///
@@ -123,7 +128,7 @@ internal import Foundation
         return token
     }
 
-    /// Calls back with each edit that was refused and reverted.
+    /// Calls `perform` with each edit that was refused and reverted.
     ///
     /// - Parameter perform: Called with the edit and the reason.
     /// - Returns: A token. Releasing it keeps the callback.
@@ -134,7 +139,7 @@ internal import Foundation
         refusals.add(perform)
     }
 
-    /// Calls back with each failed attempt to send an edit, which stays applied and is sent again.
+    /// Calls `perform` with each failed attempt to send an edit; the edit stays applied and is sent again.
     ///
     /// Later edits wait for it. After ``ListOptions/commitAttemptsMax`` attempts it is refused.
     ///
@@ -147,8 +152,10 @@ internal import Foundation
         retries.add(perform)
     }
 
-    /// Calls back with each error after which the list goes on: a failed source or fetch, an event or row that cannot be
-    /// read.
+    /// Calls `perform` with each error after which the list continues.
+    ///
+    /// These are failures of the source or of a fetch, and events or rows that cannot be decoded.
+    ///
     ///
     /// The ``state`` shows the last error while it lasts.
     ///
@@ -161,7 +168,7 @@ internal import Foundation
 
     /// The updates as a sequence: all rows first, then the changes.
     ///
-    /// A slow reader gets fewer and larger updates, each relative to the one read before.
+    /// A slow reader receives fewer and larger updates; each is relative to the one that it has read before.
     public var updates: ListUpdates<Row> { ListUpdates(self) }
 
     /// Waits until the rows are loaded and follow every change; a failed source is retried.
@@ -183,7 +190,7 @@ internal import Foundation
 
     /// Sends an update, if anything has changed since the last one.
     func deliver() {
-        // An edit by an observer is delivered to all observers in the next iteration.
+        // An observer's edit is delivered to all observers in the next iteration.
         guard !isDelivering else { return }
         isDelivering = true
         defer { isDelivering = false }

@@ -12,7 +12,7 @@ public enum LiveListError: Error, Hashable, Sendable {
     case readOnly
     /// The backend's response has an unexpected status.
     case badAnswer(status: Int, text: String)
-    /// An edit was sent this many times without a usable answer; the backend may have applied it.
+    /// An edit was sent this many times without a usable answer; the backend may still have applied it.
     case unanswered(attempts: Int, reason: String)
     /// There is no connection to the list's channel.
     case notConnected(reason: String)
@@ -27,7 +27,7 @@ public enum LiveListError: Error, Hashable, Sendable {
 }
 
 extension LiveListError: CustomStringConvertible {
-    /// The error, with the value and the limit, and its remedy.
+    /// The error with the value and the limit, and what to do about it.
     public var description: String {
         switch self {
         case .refused(let reason): "the edit was refused and reverted: \(reason)"

@@ -45,7 +45,7 @@ extension LiveList {
         perform(effects)
     }
 
-    /// Compares the list with its source in regular intervals.
+    /// Compares the list with its source at regular intervals.
     func checkRegularly() {
         guard let interval = options.checkInterval else { return }
         tasks.add { [options, weak self] in
@@ -94,7 +94,7 @@ extension LiveList {
     private func send(_ commit: ListCommit<Row>, _ number: Int, _ failures: Int) {
         tasks.add { [source, options, weak self] in
             guard await Self.wait(failures - 1, options),
-                // Another attempt may have been started without a delay.
+                // Another attempt may have begun without a delay.
                 self?.replica.isCurrent(number) == true
             else { return }
             do {
@@ -127,25 +127,21 @@ extension LiveList {
         }
     }
 
-    /// Waits for the retry delay; with `failures` below zero, for the first attempt, not at all.
-    ///
-    /// - Returns: Whether to continue: `false` after a cancellation.
+    /// Waits for the retry delay, or not at all if `failures` is negative; returns `false` after a cancellation.
     private static func wait(_ failures: Int, _ options: ListOptions) async -> Bool {
         guard failures >= 0 else { return !Task.isCancelled }
         var random = SystemRandomNumberGenerator()
         return await sleep(options.backoff.delay(failures: failures, using: &random), options)
     }
 
-    /// Sleeps.
-    ///
-    /// - Returns: Whether to continue: `false` after a cancellation.
+    /// Sleeps; returns `false` after a cancellation.
     private static func sleep(_ time: Duration, _ options: ListOptions) async -> Bool {
         (try? await options.clock.sleep(options.clock.now() + time)) != nil
     }
 }
 
 extension SourceEvent {
-    /// Whether the event ends the failures in a row: the source works.
+    /// Whether the event resets the count of consecutive failures, because the source works.
     fileprivate var hasRows: Bool {
         switch self {
         case .subscribed, .resumed, .change, .snapshot: true

@@ -1,6 +1,6 @@
 /// An edit that waits for the list's writer.
 @MainActor public final class PendingEdit {
-    /// The identifier of the edit; `nil` when it changed nothing and was not sent.
+    /// The ID of the edit; `nil` if it changed nothing and was not sent.
     public let mutation: String?
     private var outcome: Result<Void, any Error>?
     private var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
@@ -17,7 +17,7 @@
     /// Waits until the writer has accepted the edit.
     ///
     /// - Throws: The reason why it was refused and reverted; ``LiveListError/ended`` when the list was released;
-    ///   `CancellationError` when the waiting task is cancelled, which leaves the edit as it is.
+    ///   `CancellationError` when the waiting task is cancelled, which does not affect the edit.
     public func confirmed() async throws {
         if let outcome { return try outcome.get() }
         nextWaiter += 1
@@ -25,7 +25,7 @@
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation {
                 (continuation: CheckedContinuation<Void, any Error>) in
-                // The handler of a task that is already cancelled has found no continuation.
+                // If the task was already cancelled, its handler has found no continuation.
                 if Task.isCancelled {
                     continuation.resume(throwing: CancellationError())
                 } else {

@@ -2,17 +2,17 @@
 public struct OmittedRow: Sendable, Hashable, CustomStringConvertible {
     /// The row's index in the snapshot, from zero.
     public let index: Int
-    /// The row's id as text; `nil` if it cannot be read either.
+    /// The row's ID as text; `nil` if the ID cannot be decoded either.
     public let id: String?
-    /// The reason, with the member.
+    /// The reason, with the path of the member.
     public let reason: String
 
-    /// Creates a description of a row.
+    /// Creates a description of a row that could not be decoded.
     ///
     /// - Parameters:
     ///   - index: The row's index in the snapshot, from zero.
-    ///   - id: The row's id as text.
-    ///   - reason: The reason, with the member.
+    ///   - id: The row's ID as text; `nil` if the ID cannot be decoded either.
+    ///   - reason: The reason, with the path of the member.
     package init(index: Int, id: String?, reason: String) {
         self.index = index
         self.id = id
@@ -40,10 +40,10 @@ extension ListSnapshot: Encodable where Row: Encodable {
 }
 
 extension ListSnapshot: Decodable where Row: Decodable {
-    /// Reads a snapshot; rows that cannot be decoded are listed in ``omittedRows``.
+    /// Decodes a snapshot; rows that cannot be decoded are listed in ``omittedRows``.
     ///
-    /// - Throws: A `DecodingError`; the one of the first row when no row at all can be decoded, since then the type of the
-    ///   rows is another than the backend's, and an empty list would be wrong.
+    /// - Throws: A `DecodingError`. If no row can be decoded, it is that of the first row: the backend's rows then have
+    ///   another type, and an empty list would be wrong.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         let revision = try container.decode(UInt64.self, forKey: .revision)
@@ -51,7 +51,7 @@ extension ListSnapshot: Decodable where Row: Decodable {
             self.init(revision: revision, rows: rows)
             return
         }
-        // Row by row only now: it takes longer.
+        // Only now row by row, which takes longer.
         let rows = try container.decode([ReadRow<Row>].self, forKey: .rows)
         self.init(revision: revision, rows: rows.compactMap { try? $0.result.get() })
         for (index, row) in rows.enumerated() {
@@ -62,7 +62,7 @@ extension ListSnapshot: Decodable where Row: Decodable {
     }
 }
 
-/// A row, or the reason why it cannot be decoded.
+/// A row, or the reason for which it cannot be decoded.
 private struct ReadRow<Row: Decodable>: Decodable {
     struct Failure: Error {
         let cause: any Error
@@ -83,7 +83,7 @@ private struct ReadRow<Row: Decodable>: Decodable {
     }
 }
 
-/// The id of a row: a number or a text.
+/// The ID of a row: a number or text.
 private struct RowIdentity: Decodable {
     struct ID: Decodable {
         let text: String
@@ -101,7 +101,7 @@ private struct RowIdentity: Decodable {
     let id: ID
 }
 
-/// Returns the reason of a decoding error in a sentence, with the member's path.
+/// Returns the reason for a decoding error as a sentence, with the path of the member.
 func reason(of error: any Error, below base: [any CodingKey] = []) -> String {
     func member(_ context: DecodingError.Context, _ key: (any CodingKey)? = nil) -> String {
         let keys = context.codingPath.dropFirst(base.count) + (key.map { [$0] } ?? [])

@@ -2,10 +2,10 @@ import Synchronization
 
 /// A queue of a source's events, which the list handles on the main actor.
 ///
-/// Events that arrive faster than the main actor runs are handled together and shown as one update. A full queue
+/// Events that arrive faster than the main actor runs are handled together and show as one update. A full queue
 /// suspends the source.
 final class SourceEventQueue<Row: LiveRow>: Sendable where Row.ID: Sendable {
-    /// The number of queued events from which the source waits.
+    /// The number of queued events at which the source must wait.
     private static var countMax: Int { 256 }
 
     private let events = Mutex<[SourceEvent<Row>]>([])

@@ -1,6 +1,6 @@
 package import LiveRows
 
-/// Rows with their changes since the last update.
+/// Rows and their changes since the last update.
 package struct TrackedRows<Row: LiveRow>: Sendable where Row.ID: Sendable {
     private enum Unshown: Sendable {
         case nothing
@@ -18,9 +18,7 @@ package struct TrackedRows<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     package var list: RowList<Row> { keyed.list }
 
-    /// Applies an operation.
-    ///
-    /// - Returns: The operation that reverts it; `nil` when it had no effect.
+    /// Applies an operation; returns the operation that reverts it, or `nil` if it had no effect.
     package mutating func apply(_ operation: ListOperation<Row>) -> ListOperation<Row>? {
         let effect = keyed.apply(operation)
         guard let inverse = effect.inverse else { return nil }
@@ -36,7 +34,8 @@ package struct TrackedRows<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     /// Returns the changes since the last update and marks the rows as shown.
     ///
-    /// The changes of a single operation are known. After several, the changed pieces of the list are compared.
+    /// The changes of a single operation are known. After several operations, the changed pieces of the list are
+    /// compared.
     package mutating func takeChanges() -> RowChanges {
         defer {
             shown = keyed.list
@@ -52,7 +51,7 @@ package struct TrackedRows<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
 /// Returns the changes between two states of a list.
 func changes<Row: LiveRow>(from old: RowList<Row>, to new: RowList<Row>) -> RowChanges {
-    // The ids of both were checked when they were created, so the comparison does not throw.
+    // The IDs of both were checked when they were created, so the comparison does not throw.
     (try? rowChanges(from: old, to: new))
         ?? RowChanges(deletes: Array(old.indices), inserts: Array(new.indices))
 }

@@ -9,14 +9,10 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
     private let handler: Handler
     /// Whether the channel has been subscribed since the follower began.
     private let hasBegun = Atomic(false)
-    /// Whether the list has been told of an outage that lasts.
+    /// Whether the list has been notified of an outage that has not ended.
     private let isAway = Atomic(false)
 
-    /// Creates a follower.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - handler: Called with each event.
+    /// Creates a follower that calls the handler with each event.
     init(_ channel: Channel, _ handler: @escaping Handler) {
         self.channel = channel
         self.handler = handler
@@ -24,19 +20,19 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
 
     /// Holds a lease of the channel, and sends its events as events of a list.
     ///
-    /// - Parameter read: Converts an event; returns `nil` for one that is not the list's.
+    /// - Parameter read: Converts an event; returns `nil` for an event that does not belong to the list.
     /// - Throws: The refusal of the subscription, or the failure of the client.
     func follow(_ read: (ChannelEvent) -> SourceEvent<Row>?) async throws {
         let outages = Outages(channel)
         let deliveries = channel.subscription().deliveries()
         async let _ = reportOutages(outages)
-        // Subscribed before: then no event of the subscription follows.
+        // If the channel was subscribed before, no confirmation follows.
         if channel.isSubscribed { await begin() }
         for try await delivery in deliveries {
             switch delivery {
             case .event(let event, _):
                 if event.name == "pusher:subscription_succeeded" {
-                    // Later ones follow a gap, or precede the missed events.
+                    // Later confirmations follow a gap or precede the missed events.
                     if !hasBegun.load(ordering: .relaxed) { await begin() }
                 } else if let converted = read(event) {
                     await handler(converted)
@@ -54,16 +50,17 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
         await handler(.subscribed)
     }
 
-    /// Tells the list that nothing was missed; the rows are not fetched.
+    /// Notifies the list that nothing was missed, so that it does not fetch the rows.
     private func resume() async {
         guard hasBegun.load(ordering: .relaxed) else { return await begin() }
         isAway.store(false, ordering: .relaxed)
         await handler(.resumed)
     }
 
-    /// Tells the list that there is no connection.
+    /// Notifies the list that there is no connection.
     ///
-    /// Signals and events are two sequences, read by two tasks: so the current state decides, not the one of the signal.
+    /// Signals and events are two sequences, read by two tasks. The current state therefore decides, not that of the
+    /// signal.
     ///
     ///     this task                       the reader of the events
     ///     isSubscribed is false
@@ -72,7 +69,7 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
     ///     isSubscribed is true:
     ///     handler(.resumed)
     ///
-    /// The reader of the events alone decides whether something was missed.
+    /// Only the reader of the events decides whether something was missed.
     private func reportOutages(_ outages: Outages) async {
         for await error in outages.signals where !channel.isSubscribed {
             guard let reason = error ?? reason() else { continue }
@@ -82,7 +79,7 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
         }
     }
 
-    /// Returns why the channel is not subscribed; `nil` if that is to be expected.
+    /// Returns the reason for which the channel is not subscribed; `nil` if that is expected.
     private func reason() -> (any Error)? {
         switch channel.client.status {
         case .waiting(_, let error), .failed(let error): return error
@@ -91,7 +88,7 @@ final class ChannelFollower<Row: LiveRow>: Sendable where Row.ID: Sendable {
         case .suspended:
             return LiveListError.notConnected(reason: "the client is suspended until connect()")
         case .connecting, .connected:
-            // At the start the rows are being loaded; later a connection was lost, and the first reason counts.
+            // At the start the rows are being loaded. Later a connection was lost, and the first reason counts.
             guard hasBegun.load(ordering: .relaxed), !isAway.load(ordering: .relaxed) else {
                 return nil
             }
@@ -107,7 +104,7 @@ private final class Outages: Sendable {
     private let tokens: [ListenerToken]
 
     init(_ channel: Channel) {
-        // The state is read when a signal is: only the newest matters.
+        // The state is read when a signal is read, so only the newest signal matters.
         let (signals, continuation) = AsyncStream<FanfareError?>.makeStream(
             bufferingPolicy: .bufferingNewest(1)
         )
@@ -115,7 +112,7 @@ private final class Outages: Sendable {
         tokens = [
             channel.client.onStatusChange { _ in continuation.yield(nil) },
             channel.client.onError { error in
-                // A subscription that fails for now; a refused one ends the events.
+                // A subscription that failed temporarily; a refused one ends the events.
                 if error.channel == channel.name { continuation.yield(error) }
             },
         ]

@@ -2,13 +2,13 @@ public import FanfareClient
 
 /// A source with a channel for the changes and a backend for the rows and edits.
 ///
-/// The list's events contain a revision, a mutation and operations by id, as JSON:
-/// `{"revision":13,"mutation":"…","operations":[{"op":"move","id":7,"after":3}]}`. At the
-/// beginning, behind a gap, when a revision is missing and when an event cannot be read, all rows are fetched; a cut after
-/// which the broker has replayed what was missed costs no request.
+/// The list's events contain a revision, a mutation and operations by ID, as JSON:
+/// `{"revision":13,"mutation":"…","operations":[{"op":"move","id":7,"after":3}]}`. The source fetches all rows at the
+/// start, after a gap, when a revision is missing and when an event cannot be decoded. If the broker replays the missed
+/// events after a disconnect, no request is needed.
 ///
-/// The channel is subscribed while a list uses the source, whoever else subscribes and unsubscribes. While the client is
-/// not connected the list is ``ListState/offline(_:)``; a refused subscription is tried again.
+/// The channel stays subscribed while a list uses the source, regardless of other subscriptions of the app. While the
+/// client is not connected, the list is ``ListState/offline(_:)``. A refused subscription is tried again.
 public struct ChannelSource<Row: LiveRow & Codable>: LiveSource
 where Row.ID: Sendable & Codable {
     private let channel: Channel
@@ -20,13 +20,13 @@ where Row.ID: Sendable & Codable {
     /// Creates a source from a channel and closures.
     ///
     /// - Parameters:
-    ///   - channel: The channel; it is subscribed to.
+    ///   - channel: The channel; the source subscribes to it.
     ///   - event: The name of the event with a change.
     ///   - snapshot: Fetches all rows.
-    ///   - revision: Fetches the revision alone, for the checks of ``ListOptions/checkInterval``; without the closure, all
-    ///     rows are fetched for them.
-    ///   - commit: Sends an edit and returns its revision; a ``LiveListError`` refuses it, any other error means that
-    ///     there is no usable answer. Without the closure the list is read-only.
+    ///   - revision: Fetches only the revision, for the checks of ``ListOptions/checkInterval``; without the closure,
+    ///     the checks fetch all rows.
+    ///   - commit: Sends an edit and returns its revision. A ``LiveListError`` refuses the edit; any other error means
+    ///     that there is no usable answer. Without the closure the list is read-only.
     public init(
         channel: Channel,
         event: String = "list_changed",
@@ -57,7 +57,7 @@ where Row.ID: Sendable & Codable {
     /// Fetches all rows from the backend.
     public func snapshot() async throws -> ListSnapshot<Row> { try await fetch() }
 
-    /// Fetches the revision from the backend; `nil` without a closure for it.
+    /// Fetches the revision from the backend; returns `nil` without a closure for it.
     public func revision() async throws -> UInt64? { try await fetchRevision?() }
 
     /// Sends an edit to the backend.

@@ -4,21 +4,22 @@ public import Foundation
 extension ChannelSource {
     /// Creates a source whose backend has a JSON API over HTTP.
     ///
-    /// `GET base` returns `{"revision":13,"rows":[…]}`; rows that cannot be decoded are left out and reported. `POST
-    /// base/operations` with `{"mutation":"…","operations":[…]}` returns `{"revision":14}`, or with a status from 400 to
-    /// 499, but not 408 and 429, `{"error":"a sentence"}`, and then the edit is reverted. Any other answer is a failure,
-    /// and the request is sent again.
+    /// `GET base` returns `{"revision":13,"rows":[…]}`; rows that cannot be decoded are left out and reported.
     ///
-    /// After a 401 the fields are asked for again and the request is sent a second time, so that an expired token reverts
-    /// no edit.
+    /// `POST base/operations` with `{"mutation":"…","operations":[…]}` returns `{"revision":14}`. To refuse the edit,
+    /// the backend returns `{"error":"a sentence"}` with a status from 400 to 499, except 408 and 429; the list then
+    /// reverts the edit. Any other answer is a failure, and the request is sent again.
+    ///
+    /// After a 401 the source requests new fields and sends the request a second time, so that an expired token does
+    /// not revert an edit.
     ///
     /// - Parameters:
-    ///   - channel: The channel; it is subscribed to.
+    ///   - channel: The channel; the source subscribes to it.
     ///   - event: The name of the event with a change.
     ///   - base: The URL of the list's rows.
-    ///   - fields: Returns the HTTP fields of a request, such as `Authorization`; called before each request. `isRejected`
-    ///     is whether the backend has just answered 401 to the last ones: get a new token, not a stored one. An error
-    ///     counts as a request without an answer.
+    ///   - fields: Returns the HTTP fields of a request, such as `Authorization`; called before each request.
+    ///     `isRejected` is true if the backend has just answered 401 to the last fields: get a new token, not a stored
+    ///     one. An error counts as a request without an answer.
     ///   - exchange: Sends a request and returns the response; `nil` for the built-in HTTP client.
     public init(
         channel: Channel,
@@ -43,7 +44,7 @@ extension ChannelSource {
 
 /// Returns the HTTP fields of a list's request.
 ///
-/// The parameter is whether the backend has just rejected the last ones with 401.
+/// The parameter is true if the backend has just rejected the last fields with status 401.
 public typealias ListFields = @Sendable (_ isRejected: Bool) async throws -> [String: String]
 
 /// The requests of a list to its backend.

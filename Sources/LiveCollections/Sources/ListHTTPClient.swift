@@ -18,12 +18,6 @@ public struct ListRequest: Sendable, Equatable {
     public var content: Data
 
     /// Creates a request.
-    ///
-    /// - Parameters:
-    ///   - method: The request method.
-    ///   - url: The URL.
-    ///   - fields: The fields, by name.
-    ///   - content: The content.
     package init(method: String, url: URL, fields: [String: String] = [:], content: Data = Data()) {
         self.method = method
         self.url = url
@@ -50,7 +44,7 @@ public struct ListAnswer: Sendable, Equatable {
     }
 }
 
-/// The HTTP client of a list, which connects on the first request.
+/// The HTTP client of a list; it connects at the first request.
 final class ListHTTPClient: Sendable {
     /// The maximum length of a response, in bytes: enough for a snapshot of a hundred thousand rows.
     private static let answerLengthMax = 32 << 20
@@ -66,7 +60,7 @@ final class ListHTTPClient: Sendable {
             target: resource.target,
             fields: request.fields.map { HTTPField($0.key, $0.value) },
             body: Array(request.content),
-            // Idempotent: the backend recognises a repeated edit by its mutation.
+            // Idempotent: the backend recognises a repeated edit by its mutation ID.
             isRepeatable: true,
             answerLengthMax: Self.answerLengthMax
         )

@@ -4,9 +4,9 @@ import Synchronization
 
 /// A source with rows in memory and its own writer, without a network.
 ///
-/// Several lists can share one source; an edit of one shows in all.
+/// Several lists can share one source; an edit of one list shows in all.
 public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable {
-    /// The maximum number of changes queued for a slow list; with more, it fetches all rows.
+    /// The maximum number of changes queued for a slow list; with more, the list fetches all rows.
     private static var changesMax: Int { 256 }
 
     private struct State {
@@ -20,7 +20,7 @@ public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     /// Creates a source.
     ///
     /// - Parameter rows: The rows, in order.
-    /// - Throws: `DuplicateRow` when two of them have the same id.
+    /// - Throws: `DuplicateRow` when two rows have the same ID.
     public init(_ rows: [Row] = []) throws(DuplicateRow) {
         state = Mutex(State(writer: try ListWriter(rows)))
     }
@@ -30,7 +30,7 @@ public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     /// - Parameter operations: The operations, in order.
     public func apply(_ operations: [ListOperation<Row>]) {
         state.withLock { state in
-            // Unique: the revision changes with each commit.
+            // Unique, because the revision changes with each commit.
             let commit = ListCommit(
                 mutation: "local \(state.writer.revision)",
                 operations: operations
@@ -42,7 +42,7 @@ public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     /// The current rows.
     public var rows: [Row] { state.withLock { $0.writer.snapshot.rows } }
 
-    /// The current rows.
+    /// Returns the current rows.
     public func initial() -> ListSnapshot<Row>? { state.withLock { $0.writer.snapshot } }
 
     /// Sends the changes until the task is cancelled.
@@ -50,7 +50,7 @@ public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     {
         let (changes, id) = state.withLock { state in
             let (stream, continuation) = AsyncStream<ListChange<Row>>.makeStream(
-                // The newest are kept: a list detects missed changes by their revisions.
+                // The newest changes are kept; a list detects missed changes by their revisions.
                 bufferingPolicy: .bufferingNewest(Self.changesMax)
             )
             state.next += 1
@@ -62,7 +62,7 @@ public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
         for await change in changes { await handler(.change(change)) }
     }
 
-    /// The current rows.
+    /// Returns the current rows.
     public func snapshot() async throws -> ListSnapshot<Row> {
         state.withLock { $0.writer.snapshot }
     }
@@ -71,7 +71,7 @@ public final class LocalSource<Row: LiveRow>: LiveSource where Row.ID: Sendable 
     ///
     /// - Parameter commit: The edit.
     /// - Returns: The revision of the edit.
-    /// - Throws: ``LiveListError/refused(reason:)`` when it requires another revision.
+    /// - Throws: ``LiveListError/refused(reason:)`` when the edit requires another revision.
     public func commit(_ commit: ListCommit<Row>) async throws -> UInt64? {
         try state.withLock { try Self.commit(commit, &$0) }
     }
@@ -92,8 +92,8 @@ extension LiveList {
     ///
     /// - Parameters:
     ///   - rows: The rows, in order.
-    ///   - options: Limits.
-    /// - Throws: `DuplicateRow` when two of them have the same id.
+    ///   - options: The limits.
+    /// - Throws: `DuplicateRow` when two rows have the same ID.
     public convenience init(
         rows: [Row],
         options: ListOptions = ListOptions()

@@ -3,17 +3,17 @@ public import LiveRows
 
 import Synchronization
 
-/// The change of a list that an application-specific event describes.
+/// The change of a list that an app-specific event describes.
 public struct MappedChange<Row: LiveRow>: Sendable where Row.ID: Sendable {
-    /// The edit that caused the event, if it is one of this client's.
+    /// The ID of the edit that caused the event, if it is one of this client's.
     public var mutation: String?
-    /// The operations, in order, by the rows' ids.
+    /// The operations, in order, by the rows' IDs.
     public var operations: [ListOperation<Row>]
 
     /// Creates a change.
     ///
     /// - Parameters:
-    ///   - mutation: The edit that caused the event, if it is one of this client's.
+    ///   - mutation: The ID of the edit that caused the event, if it is one of this client's.
     ///   - operations: The operations, in order.
     public init(mutation: String? = nil, operations: [ListOperation<Row>]) {
         self.mutation = mutation
@@ -21,10 +21,10 @@ public struct MappedChange<Row: LiveRow>: Sendable where Row.ID: Sendable {
     }
 }
 
-/// A source for application-specific events without revisions, such as `addUser`.
+/// A source for app-specific events without revisions, such as `addUser`.
 ///
-/// The source numbers the events itself. That detects events lost by its own connection, but not events that the
-/// backend never published: use ``ChannelSource`` where the backend can be changed.
+/// The source numbers the events itself. It thereby detects events that its own connection lost, but not events that
+/// the backend never published. If you can change the backend, use ``ChannelSource``.
 public final class MappedSource<Row: LiveRow>: LiveSource where Row.ID: Sendable {
     private let channel: Channel
     private let fetch: @Sendable () async throws -> [Row]
@@ -35,12 +35,12 @@ public final class MappedSource<Row: LiveRow>: LiveSource where Row.ID: Sendable
     /// Creates a source from a channel and closures.
     ///
     /// - Parameters:
-    ///   - channel: The channel; it is subscribed to.
+    ///   - channel: The channel; the source subscribes to it.
     ///   - rows: Fetches all rows, in order.
-    ///   - commit: Sends an edit and returns when it is applied; a ``LiveListError`` refuses it. After any other error
-    ///     the edit is sent again, so a backend that does not detect repeated edits must not have applied it. Without
-    ///     the closure the list is read-only.
-    ///   - change: Converts an event; returns `nil` for one that is not the list's.
+    ///   - commit: Sends an edit and returns when it is applied. A ``LiveListError`` refuses the edit. After any other
+    ///     error the edit is sent again, so a backend that does not detect repeated edits must not have applied it.
+    ///     Without the closure the list is read-only.
+    ///   - change: Converts an event; returns `nil` for an event that does not belong to the list.
     public init(
         channel: Channel,
         rows: @escaping @Sendable () async throws -> [Row],
@@ -75,7 +75,7 @@ public final class MappedSource<Row: LiveRow>: LiveSource where Row.ID: Sendable
 
     /// Fetches all rows, with the revision of the last event sent before.
     ///
-    /// The rows may already contain events that are sent during the fetch: operations by id may be applied twice.
+    /// The rows may already contain events that are sent during the fetch, so operations by ID may be applied twice.
     public func snapshot() async throws -> ListSnapshot<Row> {
         let number = number.load(ordering: .sequentiallyConsistent)
         return ListSnapshot(revision: number, rows: try await fetch())
@@ -84,7 +84,7 @@ public final class MappedSource<Row: LiveRow>: LiveSource where Row.ID: Sendable
     /// Sends an edit.
     ///
     /// - Parameter commit: The edit.
-    /// - Returns: `nil`: the backend does not number its changes.
+    /// - Returns: `nil`, because the backend does not number its changes.
     /// - Throws: The closure's error; ``LiveListError/readOnly`` without a closure.
     public func commit(_ commit: ListCommit<Row>) async throws -> UInt64? {
         guard let write else { throw LiveListError.readOnly }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A source that sends all rows after each change, as some databases do.
 ///
-/// Each snapshot is compared with the previous one by the rows' ids.
+/// The list compares each snapshot with the previous one, by the rows' IDs.
 public final class SnapshotSource<Row: LiveRow>: LiveSource where Row.ID: Sendable {
     private let snapshots: @Sendable () -> AsyncThrowingStream<[Row], any Error>
     private let write: (@Sendable (ListCommit<Row>) async throws -> Void)?
@@ -11,8 +11,8 @@ public final class SnapshotSource<Row: LiveRow>: LiveSource where Row.ID: Sendab
     /// Creates a source from a sequence of snapshots.
     ///
     /// - Parameters:
-    ///   - commit: Sends an edit and returns when it is applied; a ``LiveListError`` refuses it, any other error means
-    ///     that there is no answer. Without the closure the list is read-only.
+    ///   - commit: Sends an edit and returns when it is applied. A ``LiveListError`` refuses the edit; any other error
+    ///     means that there is no answer. Without the closure the list is read-only.
     ///   - snapshots: Returns the sequence, each time the list starts to listen.
     public init(
         commit: (@Sendable (ListCommit<Row>) async throws -> Void)? = nil,
@@ -31,7 +31,7 @@ public final class SnapshotSource<Row: LiveRow>: LiveSource where Row.ID: Sendab
         }
     }
 
-    /// Not supported: the sequence begins with a snapshot.
+    /// Throws an error, because the sequence begins with a snapshot.
     ///
     /// - Throws: Always ``LiveListError/refused(reason:)``.
     public func snapshot() async throws -> ListSnapshot<Row> {
@@ -41,7 +41,7 @@ public final class SnapshotSource<Row: LiveRow>: LiveSource where Row.ID: Sendab
     /// Sends an edit.
     ///
     /// - Parameter commit: The edit.
-    /// - Returns: `nil`: the next snapshot contains the result.
+    /// - Returns: `nil`, because the next snapshot contains the result.
     /// - Throws: The closure's error; ``LiveListError/readOnly`` without a closure.
     public func commit(_ commit: ListCommit<Row>) async throws -> UInt64? {
         guard let write else { throw LiveListError.readOnly }

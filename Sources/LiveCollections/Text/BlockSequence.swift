@@ -1,7 +1,7 @@
 /// The ordered scalars of a text, including deleted ones, with an index of their locations.
 ///
-/// Blocks are stored in chunks of bounded length, each with its visible extent: a location is found by its offset
-/// without iterating over the whole text. For each replica, a sorted list of blocks maps a scalar to its chunk.
+/// Blocks are stored in chunks of bounded length, each with its visible extent, so an offset is located without
+/// iterating over the whole text. For each replica, a sorted list of blocks maps a scalar to its chunk.
 struct BlockSequence: Sendable {
     /// The maximum number of blocks of a chunk.
     private static let chunkLengthMax = 128
@@ -107,7 +107,7 @@ struct BlockSequence: Sendable {
         return (extent(before: location), own)
     }
 
-    /// Returns the scalars between two offsets.
+    /// Returns the scalar before a range, and the scalars in the range.
     ///
     /// - Parameter range: UTF-16 offsets within bounds.
     /// - Returns: The scalar that ends at the lower offset, `nil` at the start, and the scalars in the range.
@@ -206,8 +206,8 @@ struct BlockSequence: Sendable {
 
     /// Inserts scalars with consecutive times.
     ///
-    /// Of concurrent insertions at the same position the later one goes left, together with its descendants: all
-    /// scalars right of `parent` that are later than `id` are skipped.
+    /// Of concurrent insertions at the same position, the later one is placed to the left, together with its
+    /// descendants: all scalars to the right of `parent` that are later than `id` are skipped.
     ///
     /// - Parameters:
     ///   - scalars: The scalars; not empty.
@@ -223,7 +223,7 @@ struct BlockSequence: Sendable {
             append(scalars, id: id, isDeleted: false, count: scalars.count)
             return .zero
         }
-        // The location of the scalar that will follow; one past the last block for the end.
+        // The location of the scalar that will follow; one past the last block at the end.
         var next = Location(chunk: order[0], block: 0, offset: 0)
         if let parent, let location = location(of: parent) {
             next = location
@@ -239,7 +239,7 @@ struct BlockSequence: Sendable {
             }
             let block = self[next]
             if next.offset < block.count, block.id.advanced(by: next.offset) < id { break }
-            // Times ascend within a block: if its first scalar is later, all are.
+            // Times ascend within a block: if the first scalar is later, all are.
             next.block += 1
             next.offset = 0
         }
@@ -320,6 +320,7 @@ struct BlockSequence: Sendable {
 
     /// Deletes scalars, which must exist; already deleted ones are skipped.
     ///
+    /// - Parameter range: The scalars.
     /// - Returns: The removed extents; each `before` is an offset in the text without the previous removals.
     mutating func delete(
         _ range: ScalarRange
@@ -368,7 +369,7 @@ struct BlockSequence: Sendable {
         }
     }
 
-    /// Splits a block; both parts stay in the chunk, the right one follows the left.
+    /// Splits a block; both parts stay in the chunk, the right one after the left.
     private mutating func split(chunk: Int, block index: Int, at offset: Int) {
         let block = chunks[chunk].blocks[index]
         var left = block

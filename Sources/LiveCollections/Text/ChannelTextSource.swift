@@ -2,7 +2,7 @@ public import FanfareClient
 
 /// A source with a channel for the edits and three requests to a backend.
 ///
-/// The app makes the requests: the closures take and return `Codable` values.
+/// The app makes the requests; the closures have `Codable` parameters and results.
 public struct ChannelTextSource: TextSource {
     /// The name of the event with a log entry.
     public static let event = EventName<TextEntry>("text_operations")
@@ -44,12 +44,12 @@ public struct ChannelTextSource: TextSource {
     /// Sends edits.
     public func send(_ batch: TextBatch) async throws { try await sendBatch(batch) }
 
-    /// The channel's events from now on; the channel is subscribed while they are read.
+    /// Returns the channel's events from now on; the channel is subscribed while they are read.
     ///
-    /// Behind a cut without a gap the text is ``TextSourceEvent/resumed``, and nothing is loaded.
+    /// After a disconnect without a gap, the event is ``TextSourceEvent/resumed``, and nothing is loaded.
     ///
-    /// A reader that is more than 256 events behind gets ``TextSourceEvent/gap`` instead of them. The events go on
-    /// after `disconnect()` or `suspend()` of the client, and a refused subscription is tried again after a delay.
+    /// A reader that is more than 256 events behind receives ``TextSourceEvent/gap`` instead of them. The events
+    /// continue after `disconnect()` or `suspend()` of the client. A refused subscription is tried again after a delay.
     public func news() -> AsyncStream<TextSourceEvent> {
         let reader = TextChannelReader(channel)
         return AsyncStream { await reader.next() }

@@ -2,8 +2,8 @@ public import FanfareClient
 
 /// A text that several users edit at the same time, on the main actor.
 ///
-/// Local edits are in ``string`` immediately and sent soon after; remote edits arrive as splices. Editing works
-/// offline, and edits are merged afterwards: no typed text is overwritten.
+/// Local edits are in ``string`` immediately, and are sent shortly afterwards; remote edits arrive as splices. Editing
+/// works offline, and edits are merged afterwards: no typed text is overwritten.
 ///
 /// ```swift
 /// let text = LiveText(from: source)
@@ -25,9 +25,9 @@ public final class LiveText {
 
     /// The delays and limits of a text.
     public struct Options: Sendable {
-        /// How long edits are coalesced before they are sent.
+        /// The time for which edits are coalesced before they are sent.
         public var sendingDelay: Duration = .milliseconds(80)
-        /// The delay after a first failure, and the maximum to which it grows by doubling.
+        /// The delay after the first failure, and the maximum to which it doubles.
         public var retryDelay: ClosedRange<Duration> = .seconds(1) ... .seconds(15)
         /// The limits of the text.
         public var limits = TextLimits()
@@ -59,7 +59,7 @@ public final class LiveText {
         didSet { updateStatus() }
     }
 
-    /// The reasons why the backend cannot be reached.
+    /// The reasons for which the backend cannot be reached.
     struct Failures {
         var connection: String?
         var fetching: String?
@@ -79,7 +79,7 @@ public final class LiveText {
     /// - Parameters:
     ///   - source: The source of the text.
     ///   - unsent: The ``unsent`` edits of an earlier run of the app.
-    ///   - options: Delays and limits.
+    ///   - options: The delays and limits.
     public init(
         from source: some TextSource,
         unsent: [TextBatch] = [],
@@ -110,7 +110,7 @@ public final class LiveText {
 
     /// The local edits that the backend has not confirmed; store them to keep them when the app ends.
     ///
-    /// Refused edits leave it when they are handed back to ``observeRefusals(_:)``.
+    /// Refused edits are removed from it when ``observeRefusals(_:)`` reports them.
     public var unsent: [TextBatch] { session.unsent }
 
     /// Edits the text.
@@ -169,24 +169,24 @@ public final class LiveText {
 
     // MARK: Observing
 
-    /// Calls back with each remote edit, synchronously; ``string`` then contains all edits received with it.
+    /// Calls `body` with each remote edit, synchronously; ``string`` then contains all edits received with it.
     ///
     /// A text view that applies the splices always matches the text when its user types.
     ///
-    /// - Parameter body: Applies one splice; its offsets are those after the previous splice.
+    /// - Parameter body: Applies one splice, whose offsets refer to the text after the previous splice.
     /// - Returns: A token. Releasing it keeps the callback.
     @discardableResult
     public func observe(_ body: @escaping @MainActor (TextSplice) -> Void) -> ListenerToken {
         observers.add(body)
     }
 
-    /// Calls back when ``status`` changes.
+    /// Calls `body` when ``status`` changes.
     @discardableResult
     public func observeStatus(_ body: @escaping @MainActor (Status) -> Void) -> ListenerToken {
         statusObservers.add(body)
     }
 
-    /// Calls back with local edits that the backend refused, after they have been reverted.
+    /// Calls `body` with local edits that the backend refused, after they have been reverted.
     ///
     /// Only the refused batch and the edits that depend on it are reverted; all others stay and are sent.
     ///
@@ -199,24 +199,20 @@ public final class LiveText {
         refusalObservers.add(body)
     }
 
-    /// The changes of the text from now on, local ones too, as a sequence.
+    /// The changes of the text from now on, including local ones, as a sequence.
     ///
-    /// Updates are coalesced, not queued: a slow reader gets one update with all changes since its last. The sequence
-    /// is asynchronous: use ``observe(_:)`` for a view in which the user types. It ends with the text.
+    /// Updates are coalesced, not queued: a slow reader receives one update with all changes since its last. The
+    /// sequence is asynchronous; use ``observe(_:)`` for a view in which the user types. It ends with the text.
     public var updates: TextUpdates { TextUpdates(readers) }
 
-    /// Notifies of remote changes.
-    ///
-    /// - Parameters:
-    ///   - splices: The changes, in order.
-    ///   - count: The number of UTF-16 units of the text before them.
+    /// Notifies observers and readers of remote changes, for a text that had `count` UTF-16 units before them.
     func notify(_ splices: [TextSplice], before count: Int) {
         guard !splices.isEmpty else { return }
         readers.send(splices, before: count) { string }
         for splice in splices { observers.send(splice) }
     }
 
-    /// Computes ``status`` after a success, a failure or a change of the connection.
+    /// Updates ``status`` after a success, a failure or a change of the connection.
     func updateStatus() {
         if let reason = failures.reason {
             status = .offline(reason: reason)

@@ -1,10 +1,10 @@
-/// The tasks of a text: they receive events, fetch what is missing and send local edits.
+/// The tasks of a text: they receive events, fetch missing entries and send local edits.
 ///
-/// They reference the text weakly while they wait for the source or a delay, so that releasing the text ends them.
+/// While they wait for the source or a delay, they reference the text weakly, so that releasing the text ends them.
 extension LiveText {
-    /// Loads the text, receives and sends edits, until ``stop()`` or until the text is released.
+    /// Loads the text, then receives and sends edits, until ``stop()`` or until the text is released.
     ///
-    /// Does nothing while it runs. It may be called again after ``stop()``.
+    /// Does nothing if it is already running. It may be called again after ``stop()``.
     public func start() {
         guard tasks.isEmpty else { return }
         failures = Failures()
@@ -55,7 +55,7 @@ extension LiveText {
         case .entry(let entry):
             let count = utf16Count
             notify(session.receive(entry), before: count)
-            // A batch whose answer was lost has been accepted.
+            // Nothing is unsent any more: a batch whose answer was lost has been accepted.
             if session.unsent.isEmpty { failures.sending = nil }
             if session.fetch != nil { fetching.wake() }
         }
@@ -64,7 +64,7 @@ extension LiveText {
     private func connected() {
         isConnected = true
         failures.connection = nil
-        // The backend can probably be reached again, too.
+        // The backend can probably be reached again too.
         sending.wake(endsDelay: true)
         fetching.wake(endsDelay: true)
     }
@@ -76,7 +76,7 @@ extension LiveText {
             while await fetching.waitForWork() {
                 var last: TextSession.Fetch?
                 while let request = self?.request {
-                    // The same request again: the answer was outdated.
+                    // The request is the same as before: the answer was outdated.
                     if request == last, await !fetching.waitToRetry() { return }
                     last = request
                     do {
@@ -96,9 +96,9 @@ extension LiveText {
         }
     }
 
-    /// The request to make now.
+    /// The next request to make, if any.
     ///
-    /// Missed entries are requested when the connection is back; the text also without one.
+    /// Missed entries are requested once the connection is back; the text is also requested without a connection.
     private var request: TextSession.Fetch? {
         guard let request = session.fetch else { return nil }
         return request == .snapshot || isConnected ? request : nil
@@ -147,7 +147,7 @@ extension LiveText {
                         sending.resetDelay()
                         isStale = false
                     case .refused(.stale):
-                        // Twice in a row: the text that the backend returns is not the one it edits.
+                        // Twice in a row: the text that the backend returns is not the text that it edits.
                         if isStale, await !sending.waitToRetry() { return }
                         isStale = true
                     case .refused: isStale = false

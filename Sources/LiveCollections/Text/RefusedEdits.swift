@@ -1,10 +1,10 @@
-/// Local edits that the backend refused: they have been reverted, and their text is handed back.
+/// Local edits that the backend refused; they have been reverted, and this value contains their text.
 ///
 /// Show the text, store it, or insert it again at ``Insertion/position``.
 public struct RefusedEdits: Hashable, Sendable {
     /// A text that the edits would have inserted.
     public struct Insertion: Hashable, Sendable {
-        /// The text, without what was deleted again.
+        /// The text, without the parts that the edits deleted again.
         public var text: String
         /// The position of the text: after its left neighbour, which other users may have deleted.
         ///
@@ -25,12 +25,7 @@ public struct RefusedEdits: Hashable, Sendable {
     /// The backend's reason.
     public var refusal: TextRefusal
 
-    /// Creates refused edits.
-    ///
-    /// - Parameters:
-    ///   - batches: The refused batch, then the edits that depend on it.
-    ///   - insertions: The inserted texts, in the order of the text.
-    ///   - refusal: The backend's reason.
+    /// Creates refused edits from the refused batch, followed by the edits that depend on it.
     package init(batches: [TextBatch], insertions: [Insertion], refusal: TextRefusal) {
         self.batches = batches
         self.insertions = insertions
@@ -39,11 +34,11 @@ public struct RefusedEdits: Hashable, Sendable {
 }
 
 extension [TextBatch] {
-    /// Separates the operations that cannot be applied without a batch.
+    /// Separates the operations that cannot be applied without a refused batch.
     ///
     /// - Parameter refused: The batch.
-    /// - Returns: The operations that refer to its scalars, also indirectly, with the deletions before them; and all
-    ///   others. A deletion of several scalars is divided.
+    /// - Returns: The operations that refer to its scalars, directly or indirectly, with the deletions before them; and
+    ///   all others. A deletion of several scalars may be divided.
     func split(dependingOn refused: TextBatch) -> (dependent: [TextBatch], independent: [TextBatch])
     {
         var missing = ScalarRanges()
@@ -57,7 +52,7 @@ extension [TextBatch] {
                 switch operation {
                 case .insert(let time, let parent?, let text) where missing.contains(parent):
                     missing.insert(time, count: text.unicodeScalars.count, by: batch.replica)
-                    // What the text replaces must not disappear without it.
+                    // The text that it replaces must not disappear without it.
                     while let last = independent.last, case .delete = last {
                         dependent.append(independent.removeLast())
                     }
@@ -85,7 +80,7 @@ extension TextBatch {
         TextBatch(epoch: epoch, replica: replica, number: number, operations: operations)
     }
 
-    /// The two halves of the batch, for a backend that finds it too large; `nil` for a single scalar or deletion.
+    /// The two halves of the batch, for a backend that refuses it as too large; `nil` for a single scalar or deletion.
     var halves: [TextBatch]? {
         var (first, second) = (self, self)
         if operations.count > 1 {

@@ -1,4 +1,4 @@
-/// The waiting of a task that makes requests: for work, and between a failed request and its repetition.
+/// The waits of a task that makes requests: for work, and between a failed request and its repetition.
 @MainActor final class RequestLoop {
     private let delays: ClosedRange<Duration>
     private let sleep: @Sendable (Duration) async throws -> Void
@@ -15,9 +15,7 @@
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Ends the task's waiting for work, now or when it waits next.
-    ///
-    /// - Parameter endsDelay: Whether a failed request is repeated at once.
+    /// Ends the task's wait for work, now or when it next waits; `endsDelay` also ends the delay before a retry.
     func wake(endsDelay: Bool = false) {
         if endsDelay {
             resetDelay()
@@ -26,17 +24,13 @@
         signal.yield()
     }
 
-    /// Waits for ``wake(endsDelay:)``.
-    ///
-    /// - Returns: Whether to go on; `false` when the task is cancelled.
+    /// Waits for ``wake(endsDelay:)``; returns `false` when the task is cancelled.
     func waitForWork() async -> Bool {
         var signals = signals.makeAsyncIterator()
         return await signals.next(isolation: #isolation) != nil && !Task.isCancelled
     }
 
-    /// Waits after a failure; each further failure doubles the delay.
-    ///
-    /// - Returns: Whether to go on; `false` when the task is cancelled.
+    /// Waits after a failure, twice as long after each further one; returns `false` when the task is cancelled.
     func waitToRetry() async -> Bool {
         let sleeping = Task { [sleep, delay] in _ = try? await sleep(delay) }
         self.sleeping = sleeping
@@ -49,6 +43,6 @@
         return !Task.isCancelled
     }
 
-    /// Begins with the first delay again, after a success.
+    /// Resets the delay after a success.
     func resetDelay() { delay = delays.lowerBound }
 }

@@ -8,9 +8,7 @@ package struct ReplicaID: RawRepresentable, Hashable, Comparable, Sendable, Coda
     /// The number, at least 1.
     package let rawValue: UInt64
 
-    /// Creates an ID from a number.
-    ///
-    /// - Parameter rawValue: From 1 to 2^48 − 1; otherwise the result is `nil`.
+    /// Creates an ID from a number from 1 to 2^48 − 1; `nil` for any other.
     package init?(rawValue: UInt64) {
         guard rawValue > 0, rawValue <= Self.max.rawValue else { return nil }
         self.rawValue = rawValue
@@ -37,12 +35,12 @@ package struct ReplicaID: RawRepresentable, Hashable, Comparable, Sendable, Coda
 
 /// The permanent ID of one Unicode scalar of a text.
 ///
-/// The unit is the scalar and not the `Character`: two users may add to one grapheme cluster at the same time.
+/// The unit is the scalar, not the `Character`, because two users may add to one grapheme cluster at the same time.
 package struct ScalarID: Hashable, Comparable, Sendable {
     /// The largest Lamport time: 2^53 − 1, which every JSON reader represents exactly.
     package static let timeMax: UInt64 = 1 << 53 - 1
 
-    /// The Lamport time: later than that of every scalar that its replica had received.
+    /// The Lamport time: later than the time of every scalar that its replica had received.
     package var time: UInt64
     /// The replica that typed it.
     package var replica: ReplicaID
@@ -58,7 +56,7 @@ package struct ScalarID: Hashable, Comparable, Sendable {
         left.time != right.time ? left.time < right.time : left.replica < right.replica
     }
 
-    /// The scalar `distance` later in a run of the same replica.
+    /// Returns the ID of the scalar that is `distance` later in a run of the same replica.
     func advanced(by distance: Int) -> ScalarID {
         ScalarID(time: time + UInt64(distance), replica: replica)
     }
@@ -80,7 +78,7 @@ package struct ScalarRange: Hashable, Sendable {
     /// The last scalar.
     package var last: ScalarID { start.advanced(by: count - 1) }
 
-    /// Whether the range contains a scalar.
+    /// Returns whether the range contains a scalar.
     func contains(_ id: ScalarID) -> Bool {
         id.replica == start.replica && id.time >= start.time && id.time < endTime
     }

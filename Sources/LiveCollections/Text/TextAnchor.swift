@@ -2,9 +2,9 @@
 public struct TextAnchor: Hashable, Sendable {
     /// The neighbour to which a position is attached when text is inserted at it.
     public enum Bias: Sendable {
-        /// The scalar to the left: inserted text goes after the position.
+        /// The scalar to the left: text inserted at the position is placed after it.
         case left
-        /// The scalar to the right: inserted text goes before the position.
+        /// The scalar to the right: text inserted at the position is placed before it.
         case right
     }
 
@@ -22,12 +22,12 @@ public struct TextAnchor: Hashable, Sendable {
 
     let position: Position
 
-    /// Before a scalar: text inserted at the position moves it to the right.
+    /// Returns the position before a scalar; text inserted at the position moves it to the right.
     static func before(_ scalar: ScalarID) -> TextAnchor {
         TextAnchor(position: .before(scalar))
     }
 
-    /// After a scalar: text inserted at the position does not move it.
+    /// Returns the position after a scalar; text inserted at the position does not move it.
     static func after(_ scalar: ScalarID) -> TextAnchor {
         TextAnchor(position: .after(scalar))
     }

@@ -1,21 +1,23 @@
 /// The backend's part of a shared text, as a value: it orders the operations of all replicas.
 ///
-/// It appends batches to a log and returns missed entries. A long log is trimmed: clients that are behind it load the
-/// text, all others notice nothing. When IDs of deleted scalars accumulate, the authority begins a new *epoch* without
-/// them. A batch of an older epoch is refused: its replica loads the text, locates its edits and sends them again. So no
-/// history is kept for clients that were offline for long, and no typed text is lost.
+/// It appends batches to a log and returns missed entries. A long log is trimmed: clients that lack removed entries
+/// load the text; others are not affected.
+///
+/// When IDs of deleted scalars accumulate, the authority begins a new *epoch* without them. It refuses a batch of an
+/// older epoch: the replica then loads the text, locates its edits and sends them again. So the authority keeps no
+/// history for clients that were offline for long, and no typed text is lost.
 ///
 /// The backend must store the entries that ``commit(_:)`` and the other methods return, then publish them in order.
 public struct TextAuthority: Sendable {
-    /// The number of entries of the log from which trimming is due.
+    /// The number of entries of the log at which trimming is due.
     static let entriesMax = 5_000
-    /// The number of entries that trimming keeps.
+    /// The number of entries that remain after trimming.
     static let keptEntriesCount = 2_500
     /// The maximum number of entries that ``recovery(after:epoch:)`` returns.
     static let recoveryLengthMax = 200
     /// The number of epochs for which the version of an inactive replica is kept.
     ///
-    /// A replica that returns later reapplies the edits that it does not find in the text.
+    /// A replica that reconnects later reapplies the edits that it does not find in the text.
     static let memory: UInt64 = 8
     /// The minimum number of deleted scalars for a new epoch.
     static let deletedCountMin = 2_000
@@ -34,7 +36,8 @@ public struct TextAuthority: Sendable {
     ///
     /// - Parameters:
     ///   - snapshot: The stored text.
-    ///   - log: The stored entries, in order: those since the snapshot, and any before it for ``recovery(after:epoch:)``.
+    ///   - log: The stored entries, in order: those after the snapshot, and earlier ones for
+    ///     ``recovery(after:epoch:)``.
     ///   - limits: The limits of the text.
     /// - Throws: ``TextRefusal`` when the log does not follow the snapshot.
     public init(
@@ -45,7 +48,7 @@ public struct TextAuthority: Sendable {
         try self.init(replica: .random(), from: snapshot, log: log, limits: limits)
     }
 
-    /// Creates a text with the ID of the replica that edits on behalf of whole-text clients; a new one each time.
+    /// Creates a text with a new replica ID for edits on behalf of whole-text clients.
     package init(
         replica: ReplicaID,
         from snapshot: TextSnapshot = .empty,
@@ -66,7 +69,7 @@ public struct TextAuthority: Sendable {
         bridge.begin(with: document)
     }
 
-    /// Returns the entries of a snapshot's epoch up to it, if they are complete.
+    /// Returns the entries of a snapshot's epoch up to the snapshot, if they are complete.
     private static func entries(
         _ log: [TextEntry],
         endingWith snapshot: TextSnapshot
@@ -90,7 +93,7 @@ public struct TextAuthority: Sendable {
     /// Applies a replica's operations.
     ///
     /// - Parameter batch: The operations; those applied before are ignored.
-    /// - Returns: The entries to store and publish, in order; empty when all operations were known.
+    /// - Returns: The entries to store and publish, in order; empty if all operations were known.
     /// - Throws: ``TextRefusal``; the text is then unchanged.
     public mutating func commit(_ batch: TextBatch) throws(TextRefusal) -> [TextEntry] {
         guard batch.epoch == document.epoch else {
@@ -104,7 +107,7 @@ public struct TextAuthority: Sendable {
         do throws(TextError) {
             try document.apply(new)
         } catch {
-            // Unreachable after `check`: every rule must be checked there as well.
+            // Unreachable: `check` checks every rule first.
             throw .invalid(reason: error.description)
         }
         return append(new)
@@ -144,7 +147,7 @@ public struct TextAuthority: Sendable {
     /// - Parameters:
     ///   - known: The serial up to which all entries are known.
     ///   - epoch: The epoch of the known entries.
-    /// - Returns: At most 200 entries, or the text if the log does not reach back that far.
+    /// - Returns: At most 200 entries, or the text if the log no longer contains all of them.
     public func recovery(after known: UInt64, epoch: UInt64) -> TextRecovery {
         guard epoch == document.epoch, known <= serial, serial - known <= UInt64(log.count) else {
             return .snapshot(snapshot)
@@ -162,7 +165,7 @@ public struct TextAuthority: Sendable {
     ///
     /// Store the ``snapshot``, and delete the stored entries up to the returned serial.
     ///
-    /// - Returns: The serial of the last removed entry; `nil` when none was removed.
+    /// - Returns: The serial of the last removed entry; `nil` if none was removed.
     public mutating func trimLog() -> UInt64? {
         let count = log.count - Self.keptEntriesCount
         guard count > 0 else { return nil }
@@ -172,9 +175,9 @@ public struct TextAuthority: Sendable {
 
     // MARK: Epochs
 
-    /// Whether a new epoch is due: the IDs of deleted scalars are most of the text's memory.
+    /// Whether a new epoch is due, because the IDs of deleted scalars take most of the text's memory.
     ///
-    /// An epoch makes all clients load the text, so the number of entries alone is no reason for one.
+    /// A new epoch makes all clients load the text, so the number of entries alone is no reason for one.
     public var isCompactionDue: Bool {
         document.deletedCount >= max(Self.deletedCountMin, 2 * document.scalarCount)
     }
@@ -198,14 +201,14 @@ public struct TextAuthority: Sendable {
 
     /// Applies the whole text of a client that does not support operations.
     ///
-    /// The client's change is found by a comparison with the texts that it may have shown; other users' concurrent
-    /// edits stay.
+    /// The change is found by comparing the text with the texts that the client may have shown. Concurrent edits of
+    /// other users stay.
     ///
     /// - Parameters:
     ///   - text: The text that the client shows.
     ///   - device: The client's name.
-    ///   - now: The time since a fixed moment.
-    /// - Returns: The entries to store and publish; empty when the client changed nothing.
+    ///   - now: The time since a fixed instant.
+    /// - Returns: The entries to store and publish; empty if the client changed nothing.
     /// - Throws: ``TextRefusal/invalid(reason:)`` when the text would become too long.
     public mutating func takeWholeText(
         _ text: String,
@@ -233,8 +236,8 @@ public struct TextAuthority: Sendable {
     ///
     /// - Parameters:
     ///   - name: The backend's name, used when no device must ignore the text.
-    ///   - now: The time since a fixed moment.
-    /// - Returns: Text and device; `nil` when the text has not changed.
+    ///   - now: The time since a fixed instant.
+    /// - Returns: The text and the device; `nil` if the text has not changed.
     public mutating func wholeTextUpdate(
         by name: String,
         at now: Duration
@@ -253,7 +256,7 @@ private struct BatchValidation {
     var insertedCount = 0
     var endTime: UInt64
     var time: UInt64
-    /// The number of scalars after the batch, at most: scalars that the batch itself inserts and deletes are not
+    /// The maximum number of scalars after the batch; scalars that the batch both inserts and deletes are not
     /// subtracted.
     var length: Int
 

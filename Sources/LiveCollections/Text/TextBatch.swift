@@ -1,6 +1,6 @@
-/// Consecutive operations of one replica, which are sent together.
+/// Consecutive operations of one replica that are sent together.
 ///
-/// Apps and backends store and transmit it as it is; its JSON is described in <doc:SharedText>.
+/// Apps and backends store and transmit it unchanged; <doc:SharedText> describes its JSON.
 public struct TextBatch: Hashable, Sendable, Codable {
     /// The number of compactions of the text before the batch; see ``TextAuthority``.
     package var epoch: UInt64
@@ -8,18 +8,12 @@ public struct TextBatch: Hashable, Sendable, Codable {
     package var replica: ReplicaID
     /// The number of the first operation.
     ///
-    /// A replica numbers its steps from 1: each typed scalar and each deleted range is one.
+    /// A replica numbers its steps from 1: each typed scalar and each deleted range is one step.
     package var number: UInt64
     /// The operations, numbered consecutively.
     package var operations: [TextOperation]
 
-    /// Creates a batch.
-    ///
-    /// - Parameters:
-    ///   - epoch: The number of compactions.
-    ///   - replica: The replica of the operations.
-    ///   - number: The number of the first operation.
-    ///   - operations: The operations.
+    /// Creates a batch of operations, of which the first has the given number.
     package init(epoch: UInt64, replica: ReplicaID, number: UInt64, operations: [TextOperation]) {
         self.epoch = epoch
         self.replica = replica
@@ -46,9 +40,7 @@ public struct TextBatch: Hashable, Sendable, Codable {
         return rest
     }
 
-    /// Appends operations and merges consecutive insertions.
-    ///
-    /// - Parameter next: The following operations, of the same replica and epoch.
+    /// Appends operations of the same replica and epoch, and merges consecutive insertions.
     mutating func append(_ next: TextBatch) {
         for operation in next.operations {
             if let last = operations.last, let joined = last.joined(with: operation, by: replica) {
@@ -59,10 +51,10 @@ public struct TextBatch: Hashable, Sendable, Codable {
         }
     }
 
-    /// Splits the batch so that each part fits into an event.
+    /// Splits the batch so that each part fits into an event; empty for a batch without operations.
     ///
     /// - Parameter lengthMax: The maximum length of a part as JSON, in bytes; a longer operation is its own part.
-    /// - Returns: The parts in order; empty for a batch without operations.
+    /// - Returns: The parts, in order.
     func parts(lengthMax: Int = Self.lengthMax) -> [TextBatch] {
         var parts: [TextBatch] = []
         var length = 0

@@ -2,7 +2,7 @@ import FanfareClient
 
 /// Follows a channel and its client's connection for one reader of a text's source, until it is released.
 final class TextChannelReader: Sendable {
-    /// The delay before a refused subscription is tried again, and the maximum to which it grows by doubling.
+    /// The delay before a refused subscription is tried again, and the maximum to which it doubles.
     private static let resubscriptionDelay = Duration.seconds(1)...Duration.seconds(60)
 
     private let buffer: TextEventBuffer
@@ -10,7 +10,7 @@ final class TextChannelReader: Sendable {
 
     init(_ channel: Channel) {
         let buffer = TextEventBuffer()
-        // Created here and not in the tasks, so that no event from now on is missed.
+        // Created here, not in the tasks, so that no event from now on is missed.
         let statuses = channel.client.statuses()
         let deliveries = channel.subscription().deliveries()
         self.buffer = buffer
@@ -38,7 +38,7 @@ final class TextChannelReader: Sendable {
                 buffer.send(.disconnected(reason: "the client is disconnected"))
             case .connecting, .connected: continue
             }
-            // This task may be behind the other one, which has already reported the next connection.
+            // The other task may already have reported the next connection.
             if channel.isSubscribed { buffer.send(.resumed) }
         }
     }
@@ -51,7 +51,7 @@ final class TextChannelReader: Sendable {
         var deliveries = first
         var delay = resubscriptionDelay.lowerBound
         while true {
-            // Subscribed before: then no event of the subscription follows.
+            // If the channel was subscribed before, no confirmation follows.
             var hasBegun = channel.isSubscribed
             if hasBegun { buffer.send(.connected) }
             var reason = "the channel was unsubscribed"
@@ -81,19 +81,19 @@ final class TextChannelReader: Sendable {
 }
 
 extension TextSourceEvent {
-    /// Converts an event of the channel; `nil` for one that does not concern the text.
+    /// Converts an event of the channel; `nil` for an event that does not concern the text.
     ///
     /// - Parameters:
     ///   - delivery: The event.
-    ///   - isFirst: Whether no confirmation of the subscription preceded it; later ones follow a gap, or precede the missed
-    ///     events.
+    ///   - isFirst: Whether no confirmation of the subscription preceded it. Later confirmations follow a gap or
+    ///     precede the missed events.
     fileprivate init?(_ delivery: Delivery<ChannelEvent>, isFirst: Bool) {
         switch delivery {
         case .event(let event, _) where event.name == "pusher:subscription_succeeded":
             guard isFirst else { return nil }
             self = .connected
         case .event(let event, _) where event.name == ChannelTextSource.event.text:
-            // An entry that cannot be decoded is fetched, like a missed one.
+            // An entry that cannot be decoded is fetched like a missed one.
             self = (try? event.decode(TextEntry.self)).map { .entry($0) } ?? .gap
         case .gap: self = .connected
         case .recovered: self = .resumed

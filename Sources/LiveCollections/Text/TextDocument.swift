@@ -1,8 +1,8 @@
 /// A text for concurrent editing: a sequence CRDT as a value, without network, clock or threads.
 ///
 /// Replicas that have applied the same operations, in any order, have the same text. Each scalar has a permanent ID and
-/// goes right of the scalar that it was typed after; of concurrent insertions at the same position the later goes left
-/// (the order of RGA). The IDs of deleted scalars are kept until the text is compacted.
+/// is placed to the right of the scalar after which it was typed. Of concurrent insertions at the same position, the
+/// later one is placed to the left (the order of RGA). The IDs of deleted scalars are kept until the text is compacted.
 ///
 /// ```swift
 /// var here = TextDocument(replica: .random())
@@ -31,12 +31,7 @@ package struct TextDocument: Sendable {
     /// The number of operations that wait for missing ones.
     package private(set) var waitingCount = 0
 
-    /// Creates a text.
-    ///
-    /// - Parameters:
-    ///   - replica: The local replica: a new ID each time a text is opened.
-    ///   - snapshot: The initial text.
-    ///   - limits: The limits of the text.
+    /// Creates a text for a replica, which needs a new ID each time a text is opened.
     package init(
         replica: ReplicaID,
         from snapshot: TextSnapshot = .empty,
@@ -106,7 +101,7 @@ package struct TextDocument: Sendable {
         let scalars = text.unicodeScalars
         let removedCount = deleted.reduce(0) { $0 + $1.count }
         let length = scalarCount - removedCount + scalars.count
-        // A text that concurrent edits have made too long may still become shorter.
+        // A text that concurrent edits have made too long may still be shortened.
         guard length <= limits.length || scalars.count <= removedCount else {
             throw .tooLong(length: length, limit: limits.length)
         }
@@ -147,7 +142,7 @@ package struct TextDocument: Sendable {
     /// Known operations are ignored; an operation that refers to a missing one waits for it.
     ///
     /// - Parameter batch: The operations, of this ``epoch``.
-    /// - Returns: The changes of the text, in order; the offsets of each are those after the previous one.
+    /// - Returns: The changes of the text, in order; each has offsets in the text after the previous change.
     /// - Throws: ``TextError/malformed(replica:number:reason:)`` or ``TextError/tooManyWaiting(limit:)``; the
     ///   operations before the faulty one have been applied.
     @discardableResult
@@ -157,7 +152,7 @@ package struct TextDocument: Sendable {
         return splices
     }
 
-    /// Applies another replica's operations; `splices` contains the changes also when it throws.
+    /// Applies another replica's operations; `splices` receives the changes even when this throws.
     mutating func apply(
         _ batch: TextBatch,
         reporting splices: inout [TextSplice]
@@ -188,7 +183,7 @@ package struct TextDocument: Sendable {
         number: UInt64,
         by replica: ReplicaID
     ) throws(TextError) {
-        // Of two operations with the same number the longer contains the shorter.
+        // Of two operations with the same number, the longer contains the shorter.
         if let known = waiting[replica]?[number] {
             if known.numberCount < operation.numberCount { waiting[replica]?[number] = operation }
             return
@@ -200,7 +195,7 @@ package struct TextDocument: Sendable {
         waitingCount += 1
     }
 
-    /// Applies waiting operations that are ready, until none is.
+    /// Applies waiting operations until none is ready.
     private mutating func applyWaiting(_ splices: inout [TextSplice]) throws(TextError) {
         var hasApplied = true
         while hasApplied {
@@ -262,7 +257,7 @@ package struct TextDocument: Sendable {
             }
             guard time > (parent?.time ?? 0) else { throw malformed("it is older than its parent") }
             if let parent, !sequence.contains(parent) { return false }
-            // Checked only when the operation can be applied: others may advance the time before.
+            // Checked only when the operation can be applied, because other operations may first advance the time.
             guard time <= self.time + TextLimits.timeLeap, time < ScalarID.timeMax - UInt64(count)
             else { throw malformed("its time \(time) is too far ahead of \(self.time)") }
             guard time >= sequence.endTime(of: replica) else {
@@ -300,7 +295,7 @@ package struct TextDocument: Sendable {
         }
     }
 
-    /// Updates the string; a UTF-8 offset converts to an index in constant time.
+    /// Updates the string; the conversion of a UTF-8 offset to an index takes constant time.
     private mutating func splice(_ range: Range<Int>, _ text: String) {
         let start = string.utf8.index(string.startIndex, offsetBy: range.lowerBound)
         let end = string.utf8.index(start, offsetBy: range.count)
@@ -336,10 +331,7 @@ extension TextDocument {
         }
     }
 
-    /// Returns the current offset of an anchor.
-    ///
-    /// - Parameter anchor: The anchor.
-    /// - Returns: The UTF-16 offset; `nil` when the neighbour has not arrived or was compacted away.
+    /// Returns the current UTF-16 offset of an anchor; `nil` if the neighbour has not arrived or was compacted away.
     package func offset(of anchor: TextAnchor) -> Int? {
         switch anchor.position {
         case .start: 0
@@ -358,10 +350,7 @@ extension TextDocument {
 
     // MARK: Snapshots
 
-    /// Returns the text with the IDs of its scalars, without waiting operations.
-    ///
-    /// - Parameter serial: The serial of the backend's last log entry.
-    /// - Returns: The snapshot.
+    /// Returns the text with the IDs of its scalars and the serial of the last log entry, without waiting operations.
     package func snapshot(serial: UInt64 = 0) -> TextSnapshot {
         var runs: [TextSnapshot.Run] = []
         for block in sequence.blocks { append(block, to: &runs) }
@@ -373,7 +362,7 @@ extension TextDocument {
     /// Operations of the old epoch may refer to removed IDs. So a single replica decides when to compact, and the
     /// others reload the text; see ``TextAuthority``.
     ///
-    /// - Parameter isKept: Whether the version of a replica is still needed.
+    /// - Parameter isKept: Returns whether the version of a replica is still needed.
     /// - Returns: A snapshot of the next epoch.
     func compacted(keeping isKept: (ReplicaID) -> Bool) -> TextSnapshot {
         var runs: [TextSnapshot.Run] = []
@@ -387,7 +376,8 @@ extension TextDocument {
         )
     }
 
-    /// Appends a block as a run, or merges it into the previous run: block boundaries are an implementation detail.
+    /// Appends a block as a run, or merges it into the previous run, because block boundaries are an implementation
+    /// detail.
     private func append(_ block: TextBlock, to runs: inout [TextSnapshot.Run]) {
         if block.isDeleted {
             if case .deleted(var range)? = runs.last, range.endTime == block.id.time,

@@ -1,10 +1,10 @@
-/// An entry of the backend's log, which is published to all clients.
+/// An entry of the backend's log; it is published to all clients.
 public struct TextEntry: Hashable, Sendable {
     /// The change.
     package enum Change: Hashable, Sendable {
         /// An edit by a replica.
         case batch(TextBatch)
-        /// A compaction, which began this epoch: earlier operations are no longer valid.
+        /// A compaction that began this epoch: earlier operations are no longer valid.
         case compacted(epoch: UInt64)
     }
 
@@ -24,6 +24,6 @@ public struct TextEntry: Hashable, Sendable {
 public enum TextRecovery: Hashable, Sendable {
     /// The entries after the known ones, up to a maximum; `serial` is the end of the log.
     case entries([TextEntry], serial: UInt64)
-    /// The text, because the log does not reach back that far.
+    /// The text, because the log no longer contains all of the entries.
     case snapshot(TextSnapshot)
 }

@@ -2,10 +2,10 @@ import Synchronization
 
 /// A bounded queue of a source's events for one reader.
 ///
-/// When it is full, all queued events are replaced by ``TextSourceEvent/gap``, behind the last report about the
-/// connection: the reader then fetches the dropped entries from the backend.
+/// When it is full, ``TextSourceEvent/gap`` replaces all queued events, after the last report about the connection. The
+/// reader then fetches the dropped entries from the backend.
 final class TextEventBuffer: Sendable {
-    /// The default limit: a text that handles events on a busy main actor is seldom this far behind.
+    /// The default limit; even a text that handles events on a busy main actor is seldom this far behind.
     static let countMax = 256
 
     private struct State {
@@ -45,7 +45,7 @@ final class TextEventBuffer: Sendable {
         signal.finish()
     }
 
-    /// Waits for the next event; `nil` at the end, and when the task is cancelled.
+    /// Waits for the next event; `nil` at the end and when the task is cancelled.
     func next() async -> TextSourceEvent? {
         while true {
             let (event, isFinished) = state.withLock { state in
@@ -53,7 +53,7 @@ final class TextEventBuffer: Sendable {
             }
             if event != nil || isFinished || Task.isCancelled { return event }
             var signals = signals.makeAsyncIterator()
-            // At the end of the signals the queue is read once more.
+            // After the end of the signals the queue is read once more.
             if await signals.next() == nil, Task.isCancelled { return nil }
         }
     }

@@ -255,7 +255,7 @@ extension TextAnchor: Codable {
 }
 
 extension UnkeyedDecodingContainer {
-    /// Decodes a Lamport time, with the limit up to which every JSON reader is exact.
+    /// Decodes a Lamport time; throws above the limit up to which every JSON reader is exact.
     fileprivate mutating func decodeTime() throws -> UInt64 {
         let time = try decode(UInt64.self)
         guard time <= ScalarID.timeMax else {

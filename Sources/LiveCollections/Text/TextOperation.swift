@@ -1,19 +1,19 @@
-/// One edit of one replica, with scalar IDs instead of offsets, so that its meaning does not depend on the order of
+/// One edit of one replica; it has scalar IDs instead of offsets, so its meaning does not depend on the order of
 /// arrival.
 package enum TextOperation: Hashable, Sendable {
     /// Inserts `text` after the scalar `after`, or at the start if that is `nil`.
     ///
-    /// The scalars have consecutive times from `time` on, later than that of `after` and those of all earlier scalars
-    /// of the replica.
+    /// The scalars have consecutive times from `time` on. These are later than the times of `after` and of all earlier
+    /// scalars of the replica.
     case insert(time: UInt64, after: ScalarID?, text: String)
     /// Deletes scalars of any replica.
     case delete(ScalarRange)
 }
 
 extension TextOperation {
-    /// The count of numbers that the operation uses: one for each inserted scalar, one for a deletion.
+    /// The number of steps that the operation counts as: one for each inserted scalar, one for a deletion.
     ///
-    /// So one operation for a word is equivalent to one for each letter.
+    /// One operation for a word is therefore equivalent to one operation for each letter.
     var numberCount: UInt64 {
         switch self {
         case .insert(_, _, let text): UInt64(text.unicodeScalars.count)
@@ -21,7 +21,7 @@ extension TextOperation {
         }
     }
 
-    /// Returns the operation without its first `count` numbers, of which it has more.
+    /// Returns the operation without its first `count` steps; it must have more.
     func dropping(_ count: UInt64, by replica: ReplicaID) -> TextOperation {
         guard count > 0, case .insert(let time, _, let text) = self else { return self }
         let rest = text.unicodeScalars.dropFirst(Int(count))
@@ -51,11 +51,11 @@ public struct TextLimits: Sendable, Equatable {
     package var waitingOperations = 1_000
     /// The maximum number of Unicode scalars of one operation; a longer text is split.
     ///
-    /// This many fit into an event of 10 kB, with any escapes.
+    /// This many fit into an event of 10 kB, even if all are escaped.
     package static let insertedByOperation = 1_000
     /// The maximum distance of an operation's time from the latest known time.
     ///
-    /// More than a user types while offline. Without the limit one operation could exhaust the times.
+    /// It is more than a user types while offline. Without the limit, one operation could exhaust the times.
     static let timeLeap: UInt64 = 1 << 24
 
     /// Creates the default limits.
@@ -77,14 +77,14 @@ public enum TextError: Error, Hashable, Sendable {
 }
 
 extension TextError {
-    /// The error of an operation that violates the format.
+    /// Creates the error for an operation that violates the format.
     static func malformed(_ reason: String, by replica: ReplicaID, _ number: UInt64) -> TextError {
         .malformed(replica: replica.rawValue, number: number, reason: reason)
     }
 }
 
 extension TextError: CustomStringConvertible {
-    /// The error and its remedy.
+    /// The error and what to do about it.
     public var description: String {
         switch self {
         case .outOfBounds(let range, let length):

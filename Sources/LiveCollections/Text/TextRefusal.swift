@@ -1,10 +1,10 @@
-/// The reason why a backend refuses a batch.
+/// The reason for which a backend refuses a batch.
 public enum TextRefusal: Error, Hashable, Sendable {
     /// The batch refers to unknown scalars: load the text and reapply the edits.
     case stale(reason: String)
     /// The batch is longer than the backend accepts: send it in parts.
     case tooLarge(reason: String)
-    /// The batch is invalid: load the text and hand the edits back to the app.
+    /// The batch is invalid: load the text and return the edits to the app.
     case invalid(reason: String)
 
     /// The reason.
@@ -16,7 +16,7 @@ public enum TextRefusal: Error, Hashable, Sendable {
 }
 
 extension TextRefusal: CustomStringConvertible {
-    /// The reason and its remedy.
+    /// The reason and what to do about it.
     public var description: String {
         switch self {
         case .stale(let reason): "\(reason); load the text and reapply the edits"
@@ -27,11 +27,11 @@ extension TextRefusal: CustomStringConvertible {
 }
 
 extension TextRefusal {
-    /// Creates the refusal that the status of an HTTP response means.
+    /// Creates the refusal for the status of an HTTP response; `nil` if the status is no refusal.
     ///
-    /// 409 means a stale batch, 413 one that is too large, and the other statuses from 400 to 499 an invalid one. A
-    /// status that does not concern the batch is no refusal: throw any other error, and the batch is sent again. These
-    /// are 401 (renew the credentials first), 407, 408, 421, 425 and 429.
+    /// 409 means a stale batch, 413 a batch that is too large, and the other statuses from 400 to 499 an invalid batch.
+    /// The exceptions are 401 (first renew the credentials), 407, 408, 421, 425 and 429: they do not concern the batch.
+    /// For these throw any other error, and the batch is sent again.
     ///
     /// - Parameters:
     ///   - status: The status.

@@ -1,4 +1,4 @@
-/// The synchronisation of one open text with its backend: what to send, to fetch and to reapply.
+/// The synchronisation of one open text with its backend: decides what to send, to fetch and to reapply.
 ///
 /// A value without network or clock: the caller performs the requests and reports their outcome.
 package struct TextSession: Sendable {
@@ -16,7 +16,7 @@ package struct TextSession: Sendable {
         case accepted
         /// The backend refused it.
         case refused(TextRefusal)
-        /// There was no answer: it is sent again.
+        /// There was no answer, so the batch is sent again.
         case unknown
     }
 
@@ -24,9 +24,9 @@ package struct TextSession: Sendable {
     package private(set) var document: TextDocument
     /// Whether the text has been loaded.
     package private(set) var isLoaded = false
-    /// The last entry of the log that is known with all before it.
+    /// The serial up to which all entries of the log are known.
     package private(set) var serial: UInt64 = 0
-    /// The local edits, also of earlier sessions, that are to be sent.
+    /// The local edits to send, including those of earlier sessions.
     private var queue: [TextBatch]
     /// The refused batch, until the text is loaded without it.
     private var refused: (batch: TextBatch, refusal: TextRefusal)?
@@ -41,29 +41,20 @@ package struct TextSession: Sendable {
     private var outdatedCount = 0
     private static let outdatedMax = 3
 
-    /// Creates a session.
-    ///
-    /// - Parameters:
-    ///   - replica: The local replica.
-    ///   - unsent: The unconfirmed edits of earlier sessions.
-    ///   - limits: The limits of the text.
+    /// Creates a session with the unconfirmed edits of earlier sessions.
     package init(replica: ReplicaID, unsent: [TextBatch] = [], limits: TextLimits = TextLimits()) {
         document = TextDocument(replica: replica, limits: limits)
         queue = unsent
     }
 
-    /// The local edits, also of earlier sessions, that the backend has not confirmed, with a refused batch until it is
-    /// reverted.
+    /// The local edits that the backend has not confirmed, including those of earlier sessions.
+    ///
+    /// A refused batch is included until it is reverted.
     package var unsent: [TextBatch] { (refused.map { [$0.batch] } ?? []) + queue }
 
     // MARK: Editing
 
-    /// Edits the text and queues the operations.
-    ///
-    /// - Parameters:
-    ///   - range: The range to replace, in UTF-16 offsets.
-    ///   - text: The replacement.
-    /// - Throws: ``TextError`` about the range or the length; the text is then unchanged.
+    /// Edits a range of UTF-16 offsets and queues the operations; if it throws a ``TextError``, the text is unchanged.
     package mutating func replace(_ range: Range<Int>, with text: String) throws(TextError) {
         enqueue(try document.replace(range, with: text))
     }
@@ -83,7 +74,7 @@ package struct TextSession: Sendable {
 
     // MARK: Sending
 
-    /// Returns the next batch to send, or `nil` until ``sent(_:outcome:)`` is called for the previous one.
+    /// Returns the next batch to send; `nil` until ``sent(_:outcome:)`` is called for the previous one.
     package mutating func nextBatch() -> TextBatch? {
         guard isLoaded, !mustReload, !isSending, let first = queue.first else { return nil }
         let parts = first.parts()
@@ -92,11 +83,7 @@ package struct TextSession: Sendable {
         return parts.first
     }
 
-    /// Handles the outcome of a batch.
-    ///
-    /// - Parameters:
-    ///   - batch: The batch.
-    ///   - outcome: The outcome.
+    /// Handles the outcome of sending a batch.
     package mutating func sent(_ batch: TextBatch, outcome: Outcome) {
         isSending = false
         switch outcome {
@@ -132,12 +119,10 @@ package struct TextSession: Sendable {
 
     // MARK: Receiving
 
-    /// Events may have been missed: call it at the start and after each reconnect.
+    /// Records that events may have been missed; call it at the start and after each reconnection.
     package mutating func reconnected() { mayHaveMissed = true }
 
-    /// Applies a log entry; entries may arrive in any order.
-    ///
-    /// - Returns: The changes of the text, in order.
+    /// Applies a log entry, in any order of arrival, and returns the changes of the text in order.
     package mutating func receive(_ entry: TextEntry) -> [TextSplice] {
         guard entry.serial > serial else { return [] }
         serialSeen = max(serialSeen, entry.serial)
@@ -155,7 +140,7 @@ package struct TextSession: Sendable {
             )
             if entry.serial == serial + 1 { serial = entry.serial }
         } catch {
-            // Missing operations are recovered; a malformed one needs a reload of the text.
+            // Missing operations are recovered; after a malformed one the text must be reloaded.
             if case .malformed = error { mustReload = true }
         }
         return splices
@@ -168,9 +153,7 @@ package struct TextSession: Sendable {
         return .entries(after: serial, epoch: document.epoch)
     }
 
-    /// Handles the response to a request.
-    ///
-    /// - Returns: The changes of the text, in order.
+    /// Handles the response to a request, and returns the changes of the text in order.
     package mutating func fetched(_ recovery: TextRecovery) -> [TextSplice] {
         switch recovery {
         case .snapshot(let snapshot):
@@ -179,7 +162,7 @@ package struct TextSession: Sendable {
             rebase(onto: snapshot)
             isLoaded = true
             mustReload = false
-            // Entries received meanwhile were applied to the replaced text.
+            // Entries that arrived meanwhile were applied to the replaced text.
             mayHaveMissed = mayHaveMissed || serialSeen > snapshot.serial
             serial = snapshot.serial
             return TextSplice.from(before, to: document.string).map { [$0] } ?? []
@@ -193,7 +176,7 @@ package struct TextSession: Sendable {
 
     /// Whether a loaded text lacks confirmed edits, because it is an old response.
     ///
-    /// When this happens `outdatedMax` times in a row, the backend has lost data, and its text is used.
+    /// After `outdatedMax` such texts in a row the backend has lost data, and its text is used.
     private mutating func isOutdated(_ snapshot: TextSnapshot) -> Bool {
         let ownTaken = unsent.first { $0.replica == document.replica }?.number ?? lastNumber + 1
         let known = snapshot.version[document.replica, default: 0]
@@ -219,7 +202,7 @@ package struct TextSession: Sendable {
             return revert(batch, because: refusal, onto: snapshot)
         }
         var next = TextDocument(replica: document.replica, from: snapshot, limits: document.limits)
-        // A batch in flight may still be accepted: reapplying it under new IDs would duplicate it.
+        // A batch in flight may still be accepted; reapplying it with new IDs would duplicate it.
         let keepsReplica = outdatedCount == 0
         if keepsReplica, queue.allSatisfy({ (try? next.apply($0)) != nil }), next.waitingCount == 0
         {
@@ -232,8 +215,8 @@ package struct TextSession: Sendable {
 
     /// Replaces the text and keeps the local edits that do not depend on a refused batch.
     ///
-    /// The replica is a new one: the old one's numbers now have a gap, and a repeated request with the refused batch may
-    /// still be under way.
+    /// A new replica is used: the numbers of the old one now have a gap, and a repeated request with the refused batch
+    /// may still be in flight.
     private mutating func revert(
         _ batch: TextBatch,
         because refusal: TextRefusal,
@@ -252,7 +235,7 @@ package struct TextSession: Sendable {
         replay(independent, onto: next)
     }
 
-    /// Replaces the text and reapplies edits under new IDs.
+    /// Replaces the text and reapplies edits with new IDs.
     private mutating func replay(_ batches: [TextBatch], onto next: TextDocument) {
         let edits = UnsentEdits(batches, from: document, onto: next)
         queue = []

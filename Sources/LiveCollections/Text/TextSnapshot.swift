@@ -1,4 +1,4 @@
-/// A text at one moment with the IDs of its scalars, from which a client starts.
+/// A text at one moment with the IDs of its scalars; clients start from it.
 public struct TextSnapshot: Hashable, Sendable {
     /// Adjacent scalars of one replica with consecutive times.
     package enum Run: Hashable, Sendable {
@@ -23,13 +23,6 @@ public struct TextSnapshot: Hashable, Sendable {
     public static let empty = TextSnapshot(epoch: 0, serial: 0, time: 0, version: [:], runs: [])
 
     /// Creates a snapshot.
-    ///
-    /// - Parameters:
-    ///   - epoch: The number of compactions.
-    ///   - serial: The serial of the last log entry.
-    ///   - time: The latest used Lamport time.
-    ///   - version: For each replica, the number of its last operation.
-    ///   - runs: The scalars, in order.
     package init(
         epoch: UInt64,
         serial: UInt64,

@@ -4,10 +4,9 @@
 public protocol TextSource: Sendable {
     /// Returns the backend's events from now on, until the reading task is cancelled.
     ///
-    /// ``TextSourceEvent/connected`` comes first, and again after each interruption: entries may have been missed. If
-    /// none was, ``TextSourceEvent/resumed`` comes instead. Limit
-    /// the stream's buffer, and send ``TextSourceEvent/gap`` for what is dropped. A stream that ends is requested anew
-    /// after a delay.
+    /// ``TextSourceEvent/connected`` comes first, and again after each interruption in which entries may have been
+    /// missed; after other interruptions ``TextSourceEvent/resumed`` comes instead. Limit the stream's buffer, and send
+    /// ``TextSourceEvent/gap`` in place of dropped events. If the stream ends, it is requested again after a delay.
     func news() -> AsyncStream<TextSourceEvent>
 
     /// Loads the current text.
@@ -27,7 +26,7 @@ public protocol TextSource: Sendable {
 
     /// Sends edits.
     ///
-    /// - Parameter batch: The edits; a batch may be repeated.
+    /// - Parameter batch: The edits; a batch may be sent more than once.
     /// - Throws: A ``TextRefusal`` when the backend refuses them; after any other error they are sent again.
     func send(_ batch: TextBatch) async throws
 }
@@ -42,6 +41,6 @@ public enum TextSourceEvent: Sendable, Hashable {
     case disconnected(reason: String)
     /// A log entry.
     case entry(TextEntry)
-    /// Entries were dropped; they are fetched from the backend.
+    /// Entries were dropped; the reader fetches them from the backend.
     case gap
 }

@@ -16,7 +16,7 @@ public struct TextSplice: Hashable, Sendable {
     /// - Parameters:
     ///   - old: The text before.
     ///   - new: The text after.
-    /// - Returns: The splice, or `nil` when both texts have the same scalars.
+    /// - Returns: The splice; `nil` if both texts have the same scalars.
     public static func from(_ old: String, to new: String) -> TextSplice? {
         let change = ScalarChange(from: Array(old.unicodeScalars), to: Array(new.unicodeScalars))
         guard let change else { return nil }
@@ -27,11 +27,11 @@ public struct TextSplice: Hashable, Sendable {
         return TextSplice(start..<(start + length), change.replacement)
     }
 
-    /// Converts an offset in the text before to one in the text after.
+    /// Converts an offset in the text before the splice to one in the text after it.
     ///
-    /// - Parameter offset: A UTF-16 offset of the text before; inside the replaced range it moves to the end of the
+    /// - Parameter offset: A UTF-16 offset in the text before; inside the replaced range it moves to the end of the
     ///   replacement.
-    /// - Returns: The offset in the text after.
+    /// - Returns: The UTF-16 offset in the text after.
     public func moved(_ offset: Int) -> Int {
         if offset <= range.lowerBound { return offset }
         let end = range.lowerBound + replacement.utf16.count

@@ -1,23 +1,18 @@
 import Synchronization
 
-/// Changes of a text, and the text after them.
+/// Changes of a text and the resulting text.
 public struct TextUpdate: Hashable, Sendable {
-    /// The changes since the reader's last update, in order: remote and local ones.
+    /// The changes since the reader's last update, in order, both remote and local.
     ///
-    /// The offsets of each are those after the previous one. Applied to the last update's ``string``, they give this
-    /// one's.
+    /// Each has offsets in the text after the previous change. Applied to the last update's ``string``, they result in
+    /// this update's ``string``.
     public var splices: [TextSplice]
     /// The text after the changes.
     public var string: String
-    /// Whether the only splice replaces the whole text, because the reader is too far behind for the single changes.
+    /// Whether the only splice replaces the whole text, because the reader is too far behind for individual changes.
     public var isWholeText: Bool
 
-    /// Creates an update.
-    ///
-    /// - Parameters:
-    ///   - splices: The changes, in order.
-    ///   - string: The text after the changes.
-    ///   - isWholeText: Whether the only splice replaces the whole text.
+    /// Creates an update with its changes in order and the resulting text.
     package init(splices: [TextSplice], string: String, isWholeText: Bool = false) {
         self.splices = splices
         self.string = string
@@ -27,10 +22,10 @@ public struct TextUpdate: Hashable, Sendable {
 
 /// The updates of a text as an asynchronous sequence.
 ///
-/// Every iterator gets every change: the first from the creation of the sequence on, others from their own creation on.
-/// A slow reader gets one update with all changes since its last; from 1,000 changes on, or when they insert more than
-/// the text contains, a single splice replaces the whole text (``TextUpdate/isWholeText``). The sequence ends with the
-/// text and when the task is cancelled.
+/// Every iterator receives every change: the first iterator from the creation of the sequence on, others from their own
+/// creation on. A slow reader receives one update with all changes since its last. From 1,000 changes on, or when they
+/// insert more than the text contains, a single splice replaces the whole text (``TextUpdate/isWholeText``). The
+/// sequence ends with the text and when the task is cancelled.
 public struct TextUpdates: AsyncSequence, Sendable {
     /// Iterates over the updates.
     public struct AsyncIterator: AsyncIteratorProtocol {
@@ -95,8 +90,8 @@ final class TextUpdateReaders: Sendable {
     ///
     /// - Parameters:
     ///   - splices: The changes, in order.
-    ///   - count: The number of UTF-16 units of the text before them.
-    ///   - string: Returns the text after them; called only when there is a reader.
+    ///   - count: The number of UTF-16 units of the text before the changes.
+    ///   - string: Returns the text after the changes; called only if there is a reader.
     func send(_ splices: [TextSplice], before count: Int, string: () -> String) {
         let buffers = state.withLock { state in
             state.entries.removeAll { $0.buffer == nil }
@@ -119,12 +114,12 @@ final class TextUpdateReaders: Sendable {
 
 /// The next update of one reader.
 final class TextUpdateBuffer: Sendable {
-    /// The number of changes from which the whole text is replaced.
+    /// The number of changes at which one splice replaces the whole text.
     static let spliceCountMax = 1_000
 
     private struct State {
         var update: TextUpdate?
-        /// The number of UTF-16 units of the text before the update, and of the text inserted by it.
+        /// The number of UTF-16 units of the text before the update, and of the inserted text.
         var countBefore = 0
         var insertedCount = 0
         var isFinished = false
@@ -163,7 +158,7 @@ final class TextUpdateBuffer: Sendable {
         signal.finish()
     }
 
-    /// Waits for the next update; `nil` at the end, and when the task is cancelled.
+    /// Waits for the next update; `nil` at the end and when the task is cancelled.
     func next(isolation: isolated (any Actor)? = #isolation) async -> TextUpdate? {
         while !Task.isCancelled {
             let (update, isFinished) = state.withLock { ($0.update.take(), $0.isFinished) }

@@ -1,6 +1,6 @@
-/// Local edits to be reapplied on another state of the text, in which IDs may be missing.
+/// Local edits to reapply to another state of the text, which may lack some of the IDs.
 struct UnsentEdits {
-    /// The inserted texts, each with the scalar to insert it after.
+    /// The inserted texts, each with the scalar after which to insert it.
     private var typed: [(left: ScalarID?, text: String)] = []
     /// The deleted scalars that are still visible in the new text.
     private var deleted: [ScalarRange] = []
@@ -9,7 +9,7 @@ struct UnsentEdits {
     ///
     /// - Parameters:
     ///   - batches: The edits.
-    ///   - old: A text that contains the edits; those it does not contain go to the end.
+    ///   - old: A text that contains the edits; edits that it does not contain are placed at the end.
     ///   - new: The text to apply the edits to.
     init(_ batches: [TextBatch], from old: TextDocument, onto new: TextDocument) {
         var own: [ReplicaID: [Range<UInt64>]] = [:]
@@ -41,7 +41,8 @@ struct UnsentEdits {
         }
     }
 
-    /// Iterates over the old text once: each run of local text goes after the last preceding scalar that still exists.
+    /// Iterates over the old text once; each run of local text is placed after the last preceding scalar that still
+    /// exists.
     private mutating func collect(
         _ own: [ReplicaID: [Range<UInt64>]],
         from old: TextDocument,
@@ -57,7 +58,7 @@ struct UnsentEdits {
                 if new.sequence.contains(id) { left = id }
                 guard left != id, !block.isDeleted, ranges.contains(where: { $0.contains(id.time) })
                 else { continue }
-                // Runs with nothing left between them are merged.
+                // Runs between which nothing is left are merged.
                 if typed.isEmpty || typed[typed.count - 1].left != left { typed.append((left, "")) }
                 let scalar = text[text.startIndex + offset]
                 typed[typed.count - 1].text.unicodeScalars.append(scalar)
@@ -72,10 +73,7 @@ struct UnsentEdits {
         }
     }
 
-    /// Reapplies the edits.
-    ///
-    /// - Parameter document: The text to apply them to.
-    /// - Returns: The operations to send to other replicas.
+    /// Reapplies the edits to a text, and returns the operations to send to other replicas.
     func replayed(on document: inout TextDocument) -> [TextBatch] {
         var batches = typed.map { document.write([], after: $0.left, $0.text) }
         if !deleted.isEmpty { batches.append(document.write(deleted, after: nil, "")) }

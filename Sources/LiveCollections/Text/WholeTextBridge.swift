@@ -1,11 +1,12 @@
 /// Derives the edits of clients that send and receive only whole texts.
 ///
-/// Such a client sends neither its change nor the text that it changed. That text must be one it had: its own last one,
-/// the last one it received, or one that was in flight. The bridge chooses the candidate with the smallest change.
+/// Such a client sends neither its change nor the text that it changed. That text must be one that the client had: the
+/// last one it sent, the last one it received, or one that was in flight. The bridge chooses the candidate with the
+/// smallest change.
 struct WholeTextBridge: Sendable {
     /// The maximum delay until a text reaches a client and its user.
     static let latencyMax = Duration.seconds(2)
-    /// The silence after which a device may have restarted with an empty text.
+    /// The time without a text after which a device may have restarted with an empty text.
     static let silenceMax = Duration.seconds(60)
     /// The maximum number of scalars that a restarted device is assumed to delete at once.
     static let deletedMax = 8
@@ -17,7 +18,7 @@ struct WholeTextBridge: Sendable {
     /// A text with the IDs of its scalars.
     fileprivate struct KnownText: Sendable {
         var time: Duration
-        /// The number of published texts, up to this one or the one it is derived from.
+        /// The number of texts published up to this one, or up to the one from which it is derived.
         var order: Int
         var text: String
         var names: [ScalarRange]
@@ -90,16 +91,16 @@ struct WholeTextBridge: Sendable {
     struct Edit {
         /// The deleted scalars that are still visible.
         var deleted: [ScalarRange] = []
-        /// The scalar to insert after, `nil` for the start.
+        /// The scalar after which to insert; `nil` for the start.
         var left: ScalarID?
         /// The inserted text.
         var inserted = ""
         fileprivate var base: KnownText
         fileprivate var change: ScalarChange?
 
-        /// The size of the change: the smaller, the more likely.
+        /// The size of the change; a smaller change is more likely.
         ///
-        /// Of equal changes the one that deletes less of the current text is preferred.
+        /// Of equal changes, the one that deletes less of the current text is preferred.
         fileprivate var cost: (changed: Int, deleted: Int) {
             let changed = change.map { $0.range.count + inserted.unicodeScalars.count } ?? 0
             return (changed, deleted.reduce(0) { $0 + $1.count })
@@ -108,7 +109,7 @@ struct WholeTextBridge: Sendable {
 
     /// The published texts, oldest first.
     private var published: [KnownText] = []
-    /// The last text that each device sent; oldest first.
+    /// The last text that each device sent, oldest first.
     private var own: [(device: String, known: KnownText)] = []
 
     /// Starts with a text that all clients have.
@@ -142,7 +143,7 @@ struct WholeTextBridge: Sendable {
                 edit.left = known.left(of: change.range.lowerBound, in: document.sequence)
                 edit.inserted = change.replacement
             }
-            // Of equal costs the newest text wins, which comes last.
+            // Of equal costs the newest text wins; it comes last.
             guard edit.cost <= leastCost else { continue }
             leastCost = edit.cost
             best = edit
@@ -163,7 +164,7 @@ struct WholeTextBridge: Sendable {
             known.removeAll { $0.order <= posted.order }
             known.insert(posted, at: known.firstIndex { $0.time > posted.time } ?? known.count)
         }
-        // Of the texts that have reached every client it shows the last one.
+        // Of the texts that have reached every client, the client shows the last one.
         if let settled = known.lastIndex(where: { $0.time < now - Self.latencyMax }) {
             known.removeFirst(settled)
         }

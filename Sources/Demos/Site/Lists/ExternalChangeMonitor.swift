@@ -2,16 +2,11 @@ package import GRDB
 
 /// Detects commits of other processes to the database file and notifies the observers.
 ///
-/// SQLite does not report commits of other processes, but counts them; the count is polled every half a second.
+/// SQLite does not report commits of other processes, but counts them; the count is polled every half second.
 package final class ExternalChangeMonitor: Sendable {
     private let watch: Task<Void, Never>
 
-    /// Starts polling, until the object is released; every commit from now on is detected.
-    ///
-    /// - Parameters:
-    ///   - database: The database; a database in memory has no other writers.
-    ///   - pause: The polling interval.
-    /// - Throws: The database's error when the count cannot be read.
+    /// Starts to poll, until the object is released; every commit from now on is detected.
     package init(_ database: DatabaseQueue, pause: Duration = .milliseconds(500)) throws {
         let first = try database.read(Self.count)
         watch = Task(priority: .utility) {
@@ -22,7 +17,7 @@ package final class ExternalChangeMonitor: Sendable {
                 }
                 do {
                     try await database.write { database in
-                        // The schema may have changed, too.
+                        // The schema may have changed too.
                         database.clearSchemaCache()
                         try database.notifyChanges(in: .fullDatabase)
                     }
@@ -36,7 +31,7 @@ package final class ExternalChangeMonitor: Sendable {
 
     deinit { watch.cancel() }
 
-    /// SQLite, PRAGMA data_version: changed by the commits of other connections only.
+    /// Returns SQLite's `PRAGMA data_version`, which only the commits of other connections change.
     @Sendable private static func count(_ database: Database) throws -> Int64? {
         try Int64.fetchOne(database, sql: "PRAGMA data_version")
     }

@@ -3,7 +3,7 @@ import GRDB
 extension Migration {
     /// The tables of all live lists: their revisions, and the remembered mutations and removals.
     static let lists = Migration("createLists") { database in
-        // Ids are integers in some lists and texts in others, so these columns have no type.
+        // IDs are integers in some lists and text in others, so these columns have no type.
         try database.execute(
             sql: """
                 CREATE TABLE Lists (

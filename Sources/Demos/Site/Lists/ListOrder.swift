@@ -21,9 +21,7 @@ struct ListOrder<Row: ListRow> {
         case unknown
     }
 
-    /// Applies one operation.
-    ///
-    /// - Returns: The operation with its anchor resolved; `nil` when the row does not exist.
+    /// Applies one operation and returns it with its anchor resolved; `nil` if the row does not exist.
     mutating func apply(_ operation: ListOperation<Row>) throws -> ListOperation<Row>? {
         switch operation {
         case .put(let row, let anchor):

@@ -3,12 +3,7 @@ import HTTPServer
 package import LiveRows
 
 extension PublishedList {
-    /// The routes of a list.
-    ///
-    /// - Parameters:
-    ///   - base: The path of the snapshot; commits are sent to `operations` below it.
-    ///   - limits: The limits of a commit.
-    /// - Returns: Two routes.
+    /// Returns the two routes of a list: its snapshot at `base`, and commits at `operations` below it.
     package nonisolated func routes(
         below base: String,
         limits: ListLimits = ListLimits()
@@ -67,14 +62,14 @@ package struct ListSnapshot<Row: ListRow>: Codable, Equatable, Sendable {
 package struct ListChange<Row: ListRow>: Codable, Equatable, Sendable {
     /// The list's revision after the operations; one more than before.
     package let revision: Int64
-    /// The client's identifier of the commit; `nil` for none.
+    /// The client's ID of the commit; `nil` for none.
     package let mutation: String?
     /// The applied operations, in order, with resolved anchors.
     package let operations: [ListOperation<Row>]
 
     private enum CodingKeys: String, CodingKey { case revision, mutation, operations }
 
-    /// Encodes all three fields, also a null mutation.
+    /// Encodes all three fields, including a null mutation.
     package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(revision, forKey: .revision)

@@ -14,20 +14,12 @@ package import GRDB
 package protocol ListRow: Codable, Equatable, Sendable, Identifiable, FetchableRecord,
     PersistableRecord
 where ID: Codable & Sendable & DatabaseValueConvertible {
-    /// Validates a client's row.
-    ///
-    /// - Throws: A ``RequestError`` with the field, its value and the limit.
+    /// Validates a client's row; throws a ``RequestError`` with the field, its value and the limit.
     func check() throws(RequestError)
 }
 
 extension RequestError {
-    /// Checks that a text is not blank or too long.
-    ///
-    /// - Parameters:
-    ///   - text: The text.
-    ///   - field: The name of the field.
-    ///   - limit: The maximum length, in characters.
-    /// - Throws: ``empty(field:)`` or ``tooLong(field:limit:)``.
+    /// Checks that text is not blank and has at most `limit` characters; throws a ``RequestError`` with the field.
     package static func check(
         _ text: String,
         _ field: String,
@@ -39,8 +31,7 @@ extension RequestError {
 }
 
 extension Int64 {
-    /// Returns an id for a new row: large enough to avoid collisions, small enough for JavaScript.
-    ///
-    /// - Returns: A random number from 2³² up to 2⁵³.
+    /// Returns a random ID for a new row, from 2³² up to 2⁵³: large enough to avoid collisions, small enough for
+    /// JavaScript.
     package static func newRowID() -> Int64 { .random(in: 1 << 32..<1 << 53) }
 }

@@ -6,7 +6,7 @@ package import LiveRows
 package struct ListCommit<Row: ListRow>: Sendable {
     /// The change to publish.
     package let change: ListChange<Row>
-    /// Each applied operation with the order of the ids, for clients that need indices.
+    /// Each applied operation with the order of the IDs, for clients that need indices.
     package let steps: [Step]
     /// The change as JSON text.
     package let data: String
@@ -15,16 +15,16 @@ package struct ListCommit<Row: ListRow>: Sendable {
     package struct Step: Sendable {
         /// The operation with its resolved anchor.
         package let operation: ListOperation<Row>
-        /// The ids before the operation, in order.
+        /// The IDs before the operation, in order.
         package let before: [Row.ID]
-        /// The ids after the operation, in order.
+        /// The IDs after the operation, in order.
         package let after: [Row.ID]
     }
 }
 
 /// The ordered rows of one list in SQLite.
 ///
-/// A commit is one transaction. It also rewrites the positions, so they are always 1, 2, 3 …
+/// A commit is one transaction. It also rewrites the positions, so that they are always 1, 2, 3 …
 package struct ListStore<Row: ListRow>: Sendable {
     private let database: DatabaseQueue
     private let limits: ListLimits
@@ -51,13 +51,13 @@ package struct ListStore<Row: ListRow>: Sendable {
     /// Applies an edit, in one transaction.
     ///
     /// - Parameters:
-    ///   - mutation: The client's identifier; `nil` for an edit that is never repeated.
+    ///   - mutation: The client's ID of the edit; `nil` for an edit that is never repeated.
     ///   - expected: The revision that the list must have; `nil` for any.
-    ///   - decide: Returns the operations, given the current rows.
+    ///   - decide: Returns the operations for the current rows.
     ///   - post: Adds the events of the commit, in its transaction.
-    /// - Returns: The commit; `nil` when this mutation was committed before.
-    /// - Throws: A ``RequestError`` with the limit or the revision, an error of `decide` or `post`, or a `DatabaseError` of
-    ///   GRDB. The list is then unchanged.
+    /// - Returns: The commit; `nil` if this mutation was committed before.
+    /// - Throws: A ``RequestError`` with the limit or the revision, an error of `decide` or `post`, or a
+    ///   `DatabaseError` of GRDB. The list is then unchanged.
     package func commit(
         _ mutation: String?,
         ifRevision expected: Int64? = nil,
@@ -206,9 +206,9 @@ package struct ListLimits: Equatable, Sendable {
     package var rowsMax = 1_000
     /// The maximum number of operations of one commit.
     package var operationsMax = 200
-    /// The maximum length of a commit's event, in bytes; the least that brokers of the protocol accept is 10 KiB.
+    /// The maximum length of a commit's event, in bytes; all brokers of the protocol accept at least 10 KiB.
     package var eventLengthMax = 10_000
-    /// The maximum length of a mutation's identifier, in characters.
+    /// The maximum length of a mutation ID, in characters.
     package var mutationLengthMax = 64
     /// The number of commits for which mutations and removed rows are remembered.
     package var memoryMax: Int64 = 5_000

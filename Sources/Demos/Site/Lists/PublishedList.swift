@@ -1,15 +1,15 @@
 package import LiveRows
 
-/// The single writer of a live list, which publishes each commit, in order.
+/// The single writer of a live list; it publishes each commit, in order.
 ///
 ///     let films = PublishedList<Film>(ListStore(environment.database), channel: "films", outbox: environment.outbox)
 ///     return await films.routes(below: "rows")
 ///
-/// The interface for clients:
+/// The HTTP API and the event for clients:
 /// - `GET rows` returns `{"revision": 13, "rows": […]}`.
-/// - `POST rows/operations` takes `{"mutation": "…", "operations": […]}` and returns `{"revision": 14}`, or a status of
-///   4xx with `{"error": "…"}` when nothing was changed. A repeated mutation returns its revision and is not applied
-///   again. With `"ifRevision": 13` it is applied only if the list has not changed since.
+/// - `POST rows/operations` takes `{"mutation": "…", "operations": […]}` and returns `{"revision": 14}`. If nothing was
+///   changed, it returns a 4xx status with `{"error": "…"}`. A repeated mutation returns its revision and is not
+///   applied again. With `"ifRevision": 13` it is applied only if the list has not changed since.
 /// - The event `list_changed` on the list's channel contains each commit.
 package actor PublishedList<Row: ListRow> {
     /// Returns further events for a commit, for clients that do not support `list_changed`.
@@ -29,13 +29,7 @@ package actor PublishedList<Row: ListRow> {
     private let outbox: Outbox
     private let translate: Translation
 
-    /// Creates the writer of a list, which must be the only one.
-    ///
-    /// - Parameters:
-    ///   - store: The rows.
-    ///   - channel: The channel of the changes.
-    ///   - outbox: The outbox to the broker.
-    ///   - translate: Further events for each commit; none by default.
+    /// Creates the list's only writer; `translate` returns further events for each commit.
     package init(
         _ store: ListStore<Row>,
         channel: String,
@@ -54,11 +48,11 @@ package actor PublishedList<Row: ListRow> {
     /// Applies an edit and publishes it.
     ///
     /// - Parameters:
-    ///   - mutation: The client's identifier; a repeated edit is not applied again.
+    ///   - mutation: The client's ID of the edit; a repeated edit is not applied again.
     ///   - device: The sender, by which clients recognise their own changes; the mutation by default.
     ///   - expected: The revision that the list must have; `nil` for any.
-    ///   - decide: Returns the operations, given the current rows.
-    /// - Returns: The commit; `nil` when this mutation was committed before.
+    ///   - decide: Returns the operations for the current rows.
+    /// - Returns: The commit; `nil` if this mutation was committed before.
     /// - Throws: A ``RequestError``, an error of `decide`, or a `DatabaseError` of GRDB.
     @discardableResult package func commit(
         _ mutation: String? = nil,

@@ -44,12 +44,7 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "PublishedQuery")
 
-    /// Creates a list, which is empty until it follows a query.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel of the changes.
-    ///   - outbox: The outbox to the broker.
-    ///   - limits: The maximum length of an event.
+    /// Creates a list that is empty until it follows a query.
     package init(channel: String, outbox: Outbox, limits: ListLimits = ListLimits()) {
         self.channel = channel
         self.outbox = outbox
@@ -91,10 +86,7 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
         return ListSnapshot(revision: revisions.revision, rows: result.rows)
     }
 
-    /// Waits for a change of the database and returns the list's revision that contains it.
-    ///
-    /// - Parameter version: The database's version after the change.
-    /// - Returns: The revision; that of the last result when the query has failed.
+    /// Waits for a change of the database, and returns the list's revision with it; the last one if the query fails.
     package func revision(with version: Int64) async -> Int64 {
         await waitForVersion(version)
         return state.withLock { $0.revisions.revision }
@@ -114,7 +106,7 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
 
     // Called on the serial queue.
 
-    // Published under the lock: a visible revision implies that its event was posted.
+    // Published under the lock: if a revision is visible, its event was posted.
 
     private func handle(_ result: QueryResult<Row>) {
         let waiters = state.withLock { state in
@@ -139,9 +131,9 @@ package final class PublishedQuery<Row: ListRow>: Sendable {
     }
 
     private func publish(_ event: String, _ value: some Encodable) {
-        // Texts and integers can always be encoded.
+        // Text and integers can always be encoded.
         guard let data = try? JSONText.encode(value) else { return }
-        // A client notices an event that is missing by its revision, and reloads.
+        // A client detects a missing event by its revision, and reloads.
         try? outbox.post(OutgoingEvent(event, on: channel, data: data))
     }
 }

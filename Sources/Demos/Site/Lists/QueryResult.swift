@@ -5,18 +5,14 @@ package struct QueryResult<Row: ListRow>: Sendable {
     let version: Int64
     let rows: [Row]
 
-    /// Creates the result of one transaction.
-    ///
-    /// - Parameters:
-    ///   - version: Increases with each change of the queried data.
-    ///   - rows: The rows, in order.
+    /// Creates the result of one transaction; each change of the queried data must increase the version.
     package init(version: Int64, rows: [Row]) {
         self.version = version
         self.rows = rows
     }
 }
 
-/// Consecutive results, with the revisions by which clients follow them.
+/// Consecutive results, and the revisions by which clients follow them.
 struct QueryRevisions<Row: ListRow>: Sendable {
     /// The latest result; `nil` before the first.
     private(set) var result: QueryResult<Row>?
@@ -28,7 +24,7 @@ struct QueryRevisions<Row: ListRow>: Sendable {
     /// - Parameters:
     ///   - next: The result.
     ///   - lengthMax: The maximum length of an event, in bytes.
-    /// - Returns: The change to publish, `nil` for none; without operations when clients must reload.
+    /// - Returns: The change to publish, or `nil` for none; a change without operations if clients must reload.
     mutating func advance(to next: QueryResult<Row>, lengthMax: Int) -> ListChange<Row>? {
         guard let old = result else {
             result = next
@@ -46,7 +42,7 @@ struct QueryRevisions<Row: ListRow>: Sendable {
         if let change, let length = try? JSONText.encode(change).utf8.count, length <= lengthMax {
             return change
         }
-        // Too large for an event: skipping a revision makes every client detect a gap and reload.
+        // Too large for an event: a skipped revision makes every client detect a gap and reload.
         revision += 1
         return ListChange(revision: revision, mutation: nil, operations: [])
     }
@@ -59,12 +55,7 @@ struct QueryRevisions<Row: ListRow>: Sendable {
 }
 
 extension ListOperation where Row: ListRow {
-    /// Returns the operations from one result of a query to the next, with as few moves as possible.
-    ///
-    /// - Parameters:
-    ///   - old: The rows before.
-    ///   - new: The rows after.
-    /// - Returns: The operations, in order; `nil` when an id is not unique.
+    /// Returns the operations from one result to the next, with as few moves as possible; `nil` if an ID is not unique.
     static func leading(from old: [Row], to new: [Row]) -> [ListOperation]? {
         guard duplicateRow(in: new) == nil, let changes = try? rowChanges(from: old, to: new) else {
             return nil

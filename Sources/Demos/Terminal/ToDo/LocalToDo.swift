@@ -18,7 +18,7 @@ enum ToDoOperation: Equatable, Sendable {
     case complete(Int64)
     case reopen(Int64)
     case rename(Int64, String)
-    /// Another due date, or `nil` for none.
+    /// Sets another due date; `nil` for none.
     case postpone(Int64, String?)
     case remove(Int64)
 
@@ -38,7 +38,7 @@ enum ToDoOperation: Equatable, Sendable {
         return row
     }
 
-    /// The id of the to-do.
+    /// The ID of the to-do.
     var id: Int64 {
         switch self {
         case .put(let row): row.id

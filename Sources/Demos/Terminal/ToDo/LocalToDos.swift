@@ -3,14 +3,14 @@ import GRDB
 
 /// The local copy of the to-dos, and the edits that the backend has not received.
 ///
-/// An edit changes the copy and the queue in one transaction, so none is lost when the program ends.
+/// One transaction changes the copy and the queue, so no edit is lost when the program ends.
 struct LocalToDos: Sendable {
     let database: DatabaseQueue
 
-    /// Opens a database file, created if missing.
+    /// Opens a database file; creates the file if it does not exist.
     ///
     /// - Parameter path: The file; `nil` for a database in memory.
-    /// - Throws: A `CocoaError` when its folder cannot be created, a `DatabaseError` when it cannot be opened.
+    /// - Throws: A `CocoaError` when its folder cannot be created; a `DatabaseError` when the file cannot be opened.
     init(path: String?) throws {
         if let path {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
@@ -40,7 +40,7 @@ struct LocalToDos: Sendable {
         try migrator.migrate(database)
     }
 
-    /// The query that the screen is bound to: not done, by date.
+    /// Fetches the rows of the screen: those not done, by date.
     static func open(_ database: Database) throws -> [LocalToDo] {
         try LocalToDo.fetchAll(
             database,
@@ -51,7 +51,7 @@ struct LocalToDos: Sendable {
     /// A queued edit.
     struct Edit: Equatable, Sendable {
         let number: Int64
-        /// The identifier: a repeated edit is applied once.
+        /// The ID of the edit; a repeated edit is applied once.
         let mutation: String
         let operation: ToDoOperation
     }
@@ -84,7 +84,7 @@ struct LocalToDos: Sendable {
         }
     }
 
-    /// Replaces the copy by the backend's rows with the queued edits applied, writing only the differences.
+    /// Replaces the copy by the backend's rows with the queued edits applied; writes only the differences.
     func replace(with rows: [LocalToDo]) throws {
         try database.write { database in
             var target = Dictionary(rows.map { ($0.id, $0) }) { $1 }

@@ -9,7 +9,7 @@ struct ToDoBackend: Sendable {
         transport = try BrokerTransport(to: BrokerAddress(url))
     }
 
-    /// The reason why an edit is refused.
+    /// The reason for which an edit is refused.
     struct Refusal: Error, CustomStringConvertible {
         let description: String
     }
@@ -27,17 +27,13 @@ struct ToDoBackend: Sendable {
         let operations: [ToDoOperation]
     }
 
-    /// Returns all to-dos, done and open.
-    ///
-    /// - Throws: ``Unavailable``.
+    /// Returns all to-dos, done and open; throws ``Unavailable``.
     func fetchAll() async throws -> [LocalToDo] {
         let body = try await ask("GET", "/to-do/rows", [])
         return try JSONDecoder().decode(AllRows.self, from: body).rows
     }
 
-    /// Sends an edit.
-    ///
-    /// - Throws: ``Refusal`` when it is refused, ``Unavailable`` when it can be sent again.
+    /// Sends an edit; throws a ``Refusal`` when it is refused, ``Unavailable`` when it can be sent again.
     func commit(_ edit: LocalToDos.Edit) async throws {
         let commit = Commit(mutation: edit.mutation, operations: [edit.operation])
         _ = try await ask("POST", "/to-do/rows/operations", Array(try JSONEncoder().encode(commit)))

@@ -10,13 +10,7 @@ enum ToDoCommand: Equatable {
         var description: String
     }
 
-    /// Parses a line.
-    ///
-    /// - Parameters:
-    ///   - line: For example `done 3`, or `add Buy bread by 2026-01-31`.
-    ///   - rows: The shown rows.
-    ///   - newID: Returns the id of a new row.
-    /// - Throws: The correct syntax.
+    /// Parses a line such as `done 3` or `add Buy bread by 2026-01-31`; throws a ``Mistake`` with the correct syntax.
     init(
         _ line: String,
         rows: [LocalToDo],

@@ -4,7 +4,7 @@ import LiveRows
 
 /// The screen of the to-dos: the result of the local query and the state of the sync.
 ///
-/// A terminal is redrawn after each update; into a pipe, each update is one line.
+/// In a terminal the screen is redrawn after each update; in a pipe each update is one line.
 @MainActor final class ToDoScreen {
     private(set) var rows: [LocalToDo] = []
     private var status = "syncing …"

@@ -9,7 +9,7 @@ actor ToDoSync {
         case offline(reason: String, queuedCount: Int)
     }
 
-    /// The interval of attempts without an event.
+    /// The interval between attempts without an event.
     static let pause = Duration.seconds(5)
 
     private let local: LocalToDos
@@ -19,13 +19,8 @@ actor ToDoSync {
     private var isSyncing = false
     private var mustSyncAgain = false
 
-    /// Creates a sync.
-    ///
-    /// - Parameters:
-    ///   - local: The local copy.
-    ///   - backend: The backend.
-    ///   - report: Called with the outcome of each attempt.
-    ///   - refused: Called with the reason when an edit was refused and reverted.
+    /// Creates a sync; it reports the outcome of each attempt, and the reason for each edit that was refused and
+    /// reverted.
     init(
         _ local: LocalToDos,
         _ backend: ToDoBackend,
@@ -38,7 +33,7 @@ actor ToDoSync {
         self.refused = refused
     }
 
-    /// Synchronises; a call during a running sync makes that one repeat.
+    /// Synchronises; a call during a running sync makes the sync repeat.
     func sync() async throws {
         mustSyncAgain = true
         guard !isSyncing else { return }

@@ -44,14 +44,14 @@ struct ToDoTerminal: AsyncParsableCommand {
             await screen.report("The backend refused: \(reason)")
         }
         if let command {
-            // Row numbers refer to the backend's rows, if it is available.
+            // Row numbers refer to the backend's rows if the backend is available.
             try await sync.sync()
             let rows = try await local.database.read(LocalToDos.open)
             guard case .edit(let edit) = try ToDoCommand(command, rows: rows) else { return }
             try local.edit(edit)
             return try await sync.sync()
         }
-        // The list follows the database, whoever writes to it.
+        // The list follows the database, regardless of the writer.
         let list = LiveList(QuerySource(in: local.database, fetch: LocalToDos.open))
         let observation = list.observe { screen.show($0) }
         defer { observation.cancel() }

@@ -18,7 +18,7 @@ extension Channel {
 
     /// Calls `perform` when the cache of a cache channel is empty.
     ///
-    /// Fetch the state from the app's backend then. The event `pusher:cache_miss` reports the same.
+    /// Then fetch the state from the app's backend. The event `pusher:cache_miss` reports the same.
     ///
     /// - Parameter perform: Called after each subscription that finds the cache empty.
     /// - Returns: A token. Releasing it keeps the callback.

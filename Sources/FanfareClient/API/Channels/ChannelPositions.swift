@@ -1,18 +1,19 @@
 import Synchronization
 
-/// The positions of a channel, and what its subscription says about the time before.
+/// The positions of a channel, and whether its subscription continues without loss.
 extension Channel {
-    /// The position up to which the app has handled the channel's events: its callbacks have returned, and its sequences
-    /// have been read.
+    /// The position up to which the app has handled the channel's events: callbacks have returned, sequences have been
+    /// read.
     ///
-    /// `nil` before the first confirmation, after the channel was unsubscribed, and if the broker numbers no events. A later
-    /// ``subscribe(from:rewind:)`` goes on from it; ``ClientOptions/positions`` does so by itself.
+    /// `nil` before the first confirmation, after the channel was unsubscribed, and if the broker numbers no events.
+    /// Pass it to a later ``subscribe(from:rewind:)`` to continue there; with ``ClientOptions/positions`` the client
+    /// does so itself.
     public var position: ChannelPosition? { client.position(of: name) }
 
-    /// Calls `perform` with each confirmation of the subscription, ahead of the events that follow.
+    /// Calls `perform` at each confirmation of the subscription, before the events that follow.
     ///
-    /// On a cut the callback stays. Behind the reconnection it is called with ``Continuity/resumed(replayed:)`` if nothing
-    /// is missing; with anything else, load the current state.
+    /// The callback stays bound after a disconnect. After the reconnection it receives
+    /// ``Continuity/resumed(replayed:)`` if nothing is missing. On any other value, load the current state.
     ///
     /// - Parameter perform: Called in the order of the events, on the actor that it is isolated to.
     /// - Returns: A token. Releasing it keeps the callback.
@@ -24,10 +25,11 @@ extension Channel {
         client.listen(to: \.continuities[name], perform)
     }
 
-    /// Returns what each confirmation of the subscription says, from now on, as a sequence.
+    /// Returns the continuity of each confirmation of the subscription, from now on, as a sequence.
     ///
-    /// On a cut the sequence goes on. It ends when the channel is unsubscribed, and throws when the subscription is refused
-    /// or the client fails. A reader that is behind holds up its client's reading.
+    /// The sequence continues after a disconnect. It ends when the channel is unsubscribed, and throws when the
+    /// subscription is refused or the client fails. While a reader is too far behind, the client stops reading from the
+    /// connection.
     ///
     /// - Returns: A sequence for one task.
     public func continuities() -> Updates<Continuity, FanfareError> {
@@ -36,7 +38,7 @@ extension Channel {
 }
 
 extension Fanfare {
-    /// Adds the buffer of a new reader of what a channel's confirmations say.
+    /// Adds the buffer of a new reader of a channel's continuities.
     fileprivate func continuityBuffer(of channel: String) -> EventBuffer<Continuity> {
         let buffer = EventBuffer<Continuity>(
             policy: .reportsLoad(

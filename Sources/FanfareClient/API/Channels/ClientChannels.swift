@@ -1,18 +1,16 @@
 import Synchronization
 
 extension Fanfare {
-    /// Returns a channel, subscribed or not.
-    ///
-    /// Has no side effect.
+    /// Returns a channel, subscribed or not; has no side effect.
     public func channel(_ name: String) -> Channel { Channel(name: name, client: self) }
 
     /// Subscribes to a channel now or when the client connects, and again on each later connection.
     ///
-    /// Events may arrive at once. To receive the first one, bind to ``channel(_:)`` before.
+    /// Events may arrive at once. To receive the first one, bind to ``channel(_:)`` before this call.
     @discardableResult
     public func subscribe(_ name: String) -> Channel { channel(name).subscribe() }
 
-    /// Ends what ``subscribe(_:)`` began; as ``Channel/unsubscribe()``.
+    /// Ends the subscription of ``subscribe(_:)``; see ``Channel/unsubscribe()``.
     public func unsubscribe(_ name: String) { channel(name).unsubscribe() }
 
     func subscribe(

@@ -5,17 +5,17 @@
 #endif
 import Synchronization
 
-/// What is known of a client event that the client has sent.
+/// The outcome of a client event that was sent.
 public enum ClientEventDelivery: Sendable, Hashable {
-    /// The broker has confirmed that the event has its place in the channel's order.
+    /// The broker has confirmed the event and its position in the channel.
     case accepted
-    /// The event was written to the connection; the broker sends no receipts, so a cut may have lost it.
+    /// The event was written to the connection. The broker sends no receipts, so a disconnect may have lost it.
     case sent
 }
 
 /// A client event that was sent or waits to be sent.
 public final class PendingEvent: Sendable {
-    /// The key under which the event may be sent again without being published twice.
+    /// The idempotency key: if the event is sent again, the broker publishes it once.
     public let key: String
     /// The event's name.
     public let name: String
@@ -39,10 +39,10 @@ public final class PendingEvent: Sendable {
 
     /// Waits for the outcome.
     ///
-    /// - Returns: ``ClientEventDelivery/accepted`` once the broker has confirmed the event, also behind reconnections;
-    ///   ``ClientEventDelivery/sent`` once it is written to a broker that sends no receipts.
-    /// - Throws: The ``FanfareError`` for which the event was dropped; `CancellationError` when the task is cancelled, and
-    ///   the event stays.
+    /// - Returns: ``ClientEventDelivery/accepted`` once the broker has confirmed the event, also after reconnections;
+    ///   ``ClientEventDelivery/sent`` once it is written, if the broker sends no receipts.
+    /// - Throws: The ``FanfareError`` because of which the event was dropped; `CancellationError` when the task is
+    ///   cancelled, which does not affect the event.
     @discardableResult
     public func delivery() async throws -> ClientEventDelivery {
         let buffer = EventBuffer<ClientEventDelivery>(policy: .keepsNewest(limit: 1))
@@ -55,10 +55,10 @@ public final class PendingEvent: Sendable {
         return delivery
     }
 
-    /// Waits until ``ClientOptions/outbox`` has stored the event, so that it outlives the process.
+    /// Waits until ``ClientOptions/outbox`` has stored the event, so that it survives a restart of the app.
     ///
-    /// - Throws: A ``FanfareError`` with ``FanfareError/Code/outboxFailed`` when there is no outbox, or it cannot store the
-    ///   event, which is sent nevertheless; `CancellationError` when the task is cancelled.
+    /// - Throws: A ``FanfareError`` with ``FanfareError/Code/outboxFailed`` when there is no outbox or it cannot store
+    ///   the event, which is still sent; `CancellationError` when the task is cancelled.
     public func waitUntilStored() async throws {
         let buffer = EventBuffer<Void>(policy: .keepsNewest(limit: 1))
         let stored = state.withLock { state in
@@ -69,7 +69,7 @@ public final class PendingEvent: Sendable {
         guard try await buffer.next() != nil else { throw CancellationError() }
     }
 
-    /// Records that the event is stored, or why it is not; called once.
+    /// Records that the event is stored, or why not; called once.
     func settleStored(_ stored: Result<Void, FanfareError>) {
         state.withLock { state in
             state.stored = stored
@@ -80,7 +80,7 @@ public final class PendingEvent: Sendable {
         }
     }
 
-    /// Records the outcome, which is called once.
+    /// Records the outcome; called once.
     func settle(_ outcome: Result<ClientEventDelivery, FanfareError>) {
         state.withLock { state in
             state.outcome = outcome

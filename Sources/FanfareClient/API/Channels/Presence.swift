@@ -89,10 +89,10 @@ public struct PresenceChange: Sendable, Hashable {
         self.left = left
     }
 
-    /// The approximate memory that a waiting change holds, in bytes: each has a list of its own.
+    /// The approximate memory of a waiting change, in bytes: each change has its own list.
     var byteCount: Int { 64 + roster.count * 80 }
 
-    /// Computes the difference between two lists; a first list has no joined members.
+    /// Computes the difference between two lists; the first list has no joined members.
     init(from old: PresenceRoster?, to new: PresenceRoster) {
         roster = new
         guard let old else {

@@ -7,9 +7,9 @@ import Synchronization
 /// presence.onJoin { member in print(member.id, "is here") }
 /// ```
 ///
-/// Each successful subscription replaces the list with the broker's, so it is exact again after a lost connection;
-/// changes in between are reported as joined and left. Without a connection it is the last known list. It is empty
-/// before the first success and after ``Channel/unsubscribe()``.
+/// Each successful subscription replaces the list with the broker's, so the list is exact again after a reconnection;
+/// the changes in between are reported as joined and left. While the client is disconnected, the list is the last known
+/// one. It is empty before the first success and after ``Channel/unsubscribe()``.
 public struct PresenceChannel: Sendable, Hashable {
     /// The channel.
     public let channel: Channel
@@ -25,11 +25,12 @@ public struct PresenceChannel: Sendable, Hashable {
 
     /// The members as a sequence: the current ones first, if known, then every change.
     ///
-    /// Each iterator reads at its own pace: one that is behind gets one change with all differences to the members that it
-    /// has read. The sequence goes on over a cut, and ends when the channel is unsubscribed.
+    /// Each iterator reads at its own pace. An iterator that is behind receives one change with all differences from
+    /// the members that it has read. The sequence continues after a disconnect, and ends when the channel is
+    /// unsubscribed.
     public var changes: Updates<PresenceChange, FanfareError> { changes { $0 } }
 
-    /// The changes of the members, each converted.
+    /// Returns the changes of the members, each converted.
     func changes<Change: Sendable>(
         as convert: @escaping @Sendable (PresenceChange) -> Change
     ) -> Updates<Change, FanfareError> {
@@ -43,7 +44,7 @@ public struct PresenceChannel: Sendable, Hashable {
         }
     }
 
-    /// Calls `perform` with every change, the first list included.
+    /// Calls `perform` with every change, including the first list.
     ///
     /// - Parameter perform: Called in the order of the changes, on the actor that it is isolated to.
     /// - Returns: A token. Releasing it keeps the callback.
@@ -55,7 +56,7 @@ public struct PresenceChannel: Sendable, Hashable {
         channel.client.listen(to: \.presence[channel.name], perform)
     }
 
-    /// Calls `perform` for each user who joins; not for the first list.
+    /// Calls `perform` for each user who joins; not for the members of the first list.
     ///
     /// - Parameter perform: Called in the order of the changes, on the actor that it is isolated to.
     /// - Returns: A token. Releasing it keeps the callback.
@@ -96,7 +97,7 @@ extension Fanfare {
         state.withLock { $0.session.subscriptions[of: channel]?.roster }
     }
 
-    /// Adds the buffer of a new reader of a channel's members, beginning with the current ones.
+    /// Adds the buffer of a new reader of a channel's members; it begins with the current ones.
     func rosterBuffer(_ channel: String) -> EventBuffer<PresenceRoster> {
         let buffer = EventBuffer<PresenceRoster>(policy: .keepsNewest(limit: 1))
         state.withLock { state in

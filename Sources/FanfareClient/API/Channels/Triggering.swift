@@ -10,11 +10,12 @@ import PusherProtocol
 extension Channel {
     /// Sends an event to the other subscribers of a private or presence channel.
     ///
-    /// The event is queued until the channel is subscribed and while the rate limit is exceeded
+    /// The event is queued until the channel is subscribed, and while the rate limit is exceeded
     /// (``ClientOptions/clientEventsPerSecond``). Errors from the broker go to ``Fanfare/onError(perform:)``.
     ///
-    /// On a cut, events without a receipt are sent again behind the reconnection, in their order and under their keys, so
-    /// that the broker publishes each once. A broker other than Fanfare sends no receipts: there a cut may lose an event.
+    /// After a reconnection the client sends events without a receipt again, in order and with the same keys, so that
+    /// the broker publishes each once. Brokers other than Fanfare send no receipts: with them a disconnect may lose an
+    /// event.
     ///
     /// - Parameters:
     ///   - event: The event's name, which begins with `client-`.
@@ -87,14 +88,7 @@ extension Fanfare {
         try send(event, on: channel, json: json).pending
     }
 
-    /// Sends or queues a client event.
-    ///
-    /// - Parameters:
-    ///   - event: The event's name.
-    ///   - channel: The channel.
-    ///   - json: The data as JSON text.
-    /// - Returns: The pending event, and whether it still waits to be sent.
-    /// - Throws: The reason that it can be neither sent nor queued.
+    /// Sends or queues a client event with JSON text as data; throws the reason if it can do neither.
     package func send(
         _ event: String,
         on channel: String,

@@ -1,4 +1,4 @@
-/// The events of a kind of channel with the types of their data, and the type of its members' information.
+/// The events of one kind of channel with the types of their data, and the type of its member information.
 ///
 /// ```swift
 /// struct Room: ChannelSchema {
@@ -23,9 +23,9 @@ public struct NoMemberInfo: Decodable, Sendable, Hashable {
     public init(from decoder: any Decoder) {}
 }
 
-/// A channel with typed events: the events of its schema are its members.
+/// A channel with typed events; each event of its schema is a property.
 ///
-/// A lightweight handle, as ``Channel`` is. If an event of the schema has the name of a member below, use
+/// A lightweight handle, as ``Channel`` is. For an event with the name of a property below, use
 /// ``subscript(dynamicMember:)``.
 @dynamicMemberLookup
 public struct TypedChannel<Schema: ChannelSchema>: Sendable, Hashable {
@@ -42,8 +42,9 @@ public struct TypedChannel<Schema: ChannelSchema>: Sendable, Hashable {
     /// Whether the broker has confirmed the subscription on the current connection.
     public var isSubscribed: Bool { channel.isSubscribed }
 
-    /// Subscribes now or when the client connects, and again on each later connection; as
-    /// ``Channel/subscribe(from:rewind:)``.
+    /// Subscribes now or when the client connects, and again on each later connection.
+    ///
+    /// See ``Channel/subscribe(from:rewind:)``.
     ///
     /// - Returns: The same channel.
     @discardableResult
@@ -52,15 +53,15 @@ public struct TypedChannel<Schema: ChannelSchema>: Sendable, Hashable {
         return self
     }
 
-    /// Ends what ``subscribe()`` began; as ``Channel/unsubscribe()``.
+    /// Ends the subscription of ``subscribe()``; see ``Channel/unsubscribe()``.
     public func unsubscribe() { channel.unsubscribe() }
 
     /// Subscribes for as long as the lease is held.
     ///
-    /// - Returns: The lease; releasing it ends it.
+    /// - Returns: The lease; it ends when it is cancelled or released.
     public func subscription() -> ChannelSubscription { channel.subscription() }
 
-    /// Waits until the broker has confirmed the subscription; as ``Channel/waitUntilSubscribed()``.
+    /// Waits until the broker has confirmed the subscription; see ``Channel/waitUntilSubscribed()``.
     ///
     /// - Throws: A ``FanfareError``, or `CancellationError`.
     public func waitUntilSubscribed() async throws { try await channel.waitUntilSubscribed() }

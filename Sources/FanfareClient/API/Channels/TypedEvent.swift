@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// One event of a ``TypedChannel``, to bind to, read and send.
+/// One event of a ``TypedChannel``: binds callbacks to it, reads it and sends it.
 public struct TypedEvent<Payload: Decodable & Sendable>: Sendable, Hashable {
     /// The event's name and type.
     public let name: EventName<Payload>
@@ -26,16 +26,16 @@ public struct TypedEvent<Payload: Decodable & Sendable>: Sendable, Hashable {
         return channel.client.listen(to: topic, decoder: nil, perform)
     }
 
-    /// The data of the events from now on, with a lease of the channel.
+    /// Returns the data of the events from now on, with a lease of the channel.
     ///
-    /// - Returns: A sequence, which holds the lease.
+    /// - Returns: A sequence that holds the lease.
     public func deliveries() -> Deliveries<Payload> {
         channel.subscription().deliveries(of: name)
     }
 }
 
 extension TypedEvent where Payload: Encodable {
-    /// Sends the event to the other subscribers of a private or presence channel, once it is subscribed.
+    /// Sends the event to the other subscribers of a private or presence channel, once the channel is subscribed.
     ///
     /// - Parameters:
     ///   - payload: The value to encode as JSON.

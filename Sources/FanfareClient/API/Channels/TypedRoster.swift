@@ -49,19 +49,19 @@ public struct RosterChange<Info: Decodable & Sendable>: Sendable, Hashable {
     }
 }
 
-/// The members of the channel, if it is a presence channel: those of its ``PresenceChannel``, with typed information.
+/// The members of the channel, if it is a presence channel, with typed information; see ``PresenceChannel``.
 extension TypedChannel {
     /// All members; `nil` before the broker has sent the list.
     public var roster: Roster<Schema.MemberInfo>? {
         channel.presence.roster.map(Roster.init(untyped:))
     }
 
-    /// The members as a sequence; as ``PresenceChannel/changes``.
+    /// The members as a sequence; see ``PresenceChannel/changes``.
     public var changes: Updates<RosterChange<Schema.MemberInfo>, FanfareError> {
         channel.presence.changes { RosterChange($0) }
     }
 
-    /// Calls `perform` with every change, the first list included.
+    /// Calls `perform` with every change, including the first list.
     ///
     /// - Parameter perform: Called in the order of the changes, on the actor that it is isolated to.
     /// - Returns: A token. Releasing it keeps the callback.

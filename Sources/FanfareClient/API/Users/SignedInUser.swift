@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The user a connection is signed in as.
+/// The user as whom a connection is signed in.
 public struct SignedInUser: Sendable, Hashable, Identifiable {
     /// The prefix of the name of a user's own channel.
     static let channelPrefix = "#server-to-user-"

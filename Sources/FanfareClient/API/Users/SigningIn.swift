@@ -6,8 +6,8 @@ extension Fanfare {
 
     /// Signs the user in now or when the client connects, and again on each later connection.
     ///
-    /// ``ClientOptions/userAuthenticator`` authenticates the user. The client then receives events sent to the user,
-    /// and joins presence channels as this user where the authorisation has no `channel_data`.
+    /// ``ClientOptions/userAuthenticator`` authenticates the user. The client then receives the events sent to the
+    /// user. It joins presence channels as this user if the authorisation has no `channel_data`.
     public func signIn() { act { $0.startSigningIn() } }
 
     /// Waits until the broker has confirmed the sign-in.

@@ -57,7 +57,7 @@ public struct User: Sendable {
         client.listen(to: topic(event.text), decoder: decoder, perform)
     }
 
-    /// The events that a backend sends to the user from now on, also after a sign-in as another user.
+    /// Returns the events that a backend sends to the user from now on, also after a sign-in as another user.
     ///
     /// - Parameter event: The event's name; `nil` for all.
     /// - Returns: A sequence.
@@ -65,7 +65,7 @@ public struct User: Sendable {
         Deliveries(topic(event), of: client, lease: nil) { $0 }
     }
 
-    /// The decoded data of the events of one name that a backend sends to the user.
+    /// Returns the decoded data of the events of one name that a backend sends to the user, from now on.
     ///
     /// - Parameters:
     ///   - event: The event's name and type.
@@ -81,10 +81,9 @@ public struct User: Sendable {
         }
     }
 
-    /// Calls `perform` with each confirmation of the user's own channel, ahead of the events that follow; as
-    /// ``Channel/onContinuity(perform:)``.
+    /// Calls `perform` at each confirmation of the user's own channel, before the events that follow.
     ///
-    /// A sign-in as another user is ``Continuity/gap(_:)``.
+    /// See ``Channel/onContinuity(perform:)``. A sign-in as another user is ``Continuity/gap(_:)``.
     ///
     /// - Parameter perform: Called in the order of the events, on the actor that it is isolated to.
     /// - Returns: A token. Releasing it keeps the callback.
@@ -96,7 +95,7 @@ public struct User: Sendable {
         client.listen(to: \.continuities[Topic.user], perform)
     }
 
-    /// The topic of the user's events, whatever the user's ID.
+    /// Returns the topic of the user's events, which is independent of the user's ID.
     private func topic(_ event: String?) -> Topic { Topic(channel: Topic.user, event: event) }
 
     // MARK: Watchlist
@@ -115,7 +114,7 @@ public struct User: Sendable {
 
     /// Returns the watchlist as a sequence: its current state first, then its state after every change.
     ///
-    /// A reader more than 64 changes behind misses the oldest, never the latest.
+    /// A reader that is more than 64 changes behind misses the oldest, never the latest.
     ///
     /// - Returns: A sequence for one task.
     public func watchlists() -> Updates<Watchlist, Never> {

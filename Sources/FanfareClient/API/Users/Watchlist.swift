@@ -1,4 +1,4 @@
-/// The users on the signed-in user's watchlist, as far as the broker has reported their state.
+/// The users on the signed-in user's watchlist whose state the broker has reported.
 public struct Watchlist: Sendable, Hashable {
     /// The users with a connection.
     public private(set) var online: Set<String> = []
@@ -8,9 +8,7 @@ public struct Watchlist: Sendable, Hashable {
     /// Creates an empty watchlist.
     init() {}
 
-    /// Applies a message of the broker.
-    ///
-    /// - Returns: The change, or `nil` if there is none.
+    /// Applies a message of the broker and returns the change; `nil` if there is none.
     mutating func update(
         online reportedOnline: [String],
         offline reportedOffline: [String],
@@ -43,6 +41,6 @@ public struct WatchlistChange: Sendable, Hashable {
     /// The users who went offline, or are first reported as offline.
     public let offline: [String]
 
-    /// The approximate memory that a waiting change holds, in bytes.
+    /// The approximate memory of a waiting change, in bytes.
     var byteCount: Int { 64 + (watchlist.online.count + watchlist.offline.count) * 32 }
 }

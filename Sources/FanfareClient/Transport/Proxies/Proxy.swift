@@ -25,7 +25,7 @@ extension ClientOptions {
 
 /// An HTTP proxy for tunnels (CONNECT, RFC 9110 §9.3.6).
 ///
-/// It cannot read `wss` and `https` traffic.
+/// The proxy cannot read `wss` and `https` traffic.
 public struct HTTPProxy: Sendable, Hashable {
     /// A name or an address; an IPv6 address without brackets.
     public var host: String
@@ -33,7 +33,7 @@ public struct HTTPProxy: Sendable, Hashable {
     public var port: UInt16
     /// The user's name for Basic authentication (RFC 7617), without a colon; `nil` for a proxy without a login.
     ///
-    /// Name and password are sent unencrypted, as the connection to the proxy is.
+    /// The client sends name and password unencrypted, because the connection to the proxy has no TLS.
     public var user: String?
     /// The user's password.
     public var password: String
@@ -54,11 +54,11 @@ public struct HTTPProxy: Sendable, Hashable {
 
     /// Parses `http://[USER:PASSWORD@]HOST[:PORT]`.
     ///
-    /// The port defaults to 80. The scheme may be left out; any other is refused, since TLS and SOCKS to the proxy are
-    /// not supported. User and password are percent-decoded.
+    /// The port defaults to 80. The scheme may be left out; any other is refused, because TLS and SOCKS to the proxy
+    /// are not supported. User and password are percent-decoded.
     ///
     /// - Parameter url: The proxy's URL.
-    /// - Throws: What is wrong with the URL, without the password.
+    /// - Throws: The fault of the URL, without the password.
     public init(_ url: String) throws(InvalidOption) {
         self = try ProxyURL.read(url, called: "the proxy's URL")
     }

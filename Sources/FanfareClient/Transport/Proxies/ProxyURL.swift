@@ -64,7 +64,7 @@ enum ProxyURL {
 }
 
 extension ClientOptions.Proxy {
-    /// Resolves the route to an endpoint; reads the environment if it is asked to.
+    /// Resolves the route to an endpoint; reads the environment for ``ClientOptions/Proxy/environment``.
     ///
     /// - Parameters:
     ///   - endpoint: The endpoint.

@@ -18,23 +18,20 @@
 
         private typealias Message = (number: UInt64, command: Command)
 
-        /// Started once and never stopped: an idle thread costs little, and stopping it would race with new
-        /// connections.
+        /// Started once and never stopped: an idle thread costs little, and a stop would race with new connections.
         private static let running = Mutex<ClientLoop?>(nil)
 
         nonisolated private let loop: EventLoop
         nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
         nonisolated private let mailbox: Mailbox<Message>
         private let reactor: Reactor
-        /// By number, since a link outlives its connection object: it still sends its close frame.
+        /// By number, because a link outlives its connection object: it still sends the close frame.
         private var links: [UInt64: SocketLink] = [:]
         private var contexts: [Verification: TLSContext] = [:]
-        /// The most cached TLS contexts, more than one process needs.
+        /// The most cached TLS contexts, more than a process needs.
         private static let contextCountMax = 16
 
-        /// Returns the running loop; starts it on the first call.
-        ///
-        /// - Throws: When descriptors, threads or memory are exhausted; the next call tries again.
+        /// Returns the running loop, and starts it if there is none; throws when threads or descriptors are exhausted.
         static func shared() throws(SystemError) -> ClientLoop {
             try running.withLock { running throws(SystemError) in
                 if let running { return running }
@@ -94,7 +91,7 @@
             guard let verification else { return nil }
             if let known = contexts[verification] { return known }
             let new = try TLSContext.client(verification)
-            // Evicts any one: a recreated context only loses its TLS sessions.
+            // Evicts an arbitrary one: a recreated context only loses its TLS sessions.
             if contexts.count == Self.contextCountMax, let old = contexts.keys.first {
                 contexts[old] = nil
             }

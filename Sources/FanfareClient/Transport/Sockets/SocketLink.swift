@@ -4,11 +4,12 @@
     import Net
     import WebSocket
 
-    /// One connection on the loop's thread: it tries addresses, opens a stream, a tunnel if there is a proxy, and a
-    /// WebSocket.
+    /// One connection on the loop's thread.
+    ///
+    /// It tries the addresses, then opens a stream, a tunnel if there is a proxy, and a WebSocket.
     final class SocketLink: StreamDelegate, TimerTarget {
         enum Phase {
-            /// A name is being resolved or an address tried.
+            /// A name is being resolved, or an address is being tried.
             case connecting
             /// The CONNECT request was sent to the proxy.
             case tunnelling(ProxyTunnel)
@@ -36,7 +37,7 @@
         private var lastFailure = TransportClosure.unreachable(reason: "the name has no address")
         private(set) var stream: Stream?
         private var isReading = true
-        /// Parses the response to the opening handshake; its content is not read.
+        /// Parses the response to the opening handshake; the response's content is not read.
         var response = ResponseParser(limits: HTTPLimits(bodyLengthMax: .max))
         var endpoint: WebSocketEndpoint
 
@@ -76,7 +77,7 @@
                 } catch {
                     return fail(.proxyFailed(reason: error.reason))
                 }
-                // Shorter than the whole timeout, so that the error names a slow proxy.
+                // Shorter than the whole timeout, so that the error names the slow proxy.
                 deadline = reactor.now.advanced(by: tunnelTimeout)
                 tunnelTimer = reactor.schedule(after: tunnelTimeout, self)
             }

@@ -59,7 +59,7 @@
             receiver.take()?.transportClosed(closure)
         }
 
-        /// RFC 6455 §5.3: each frame's masking key must be fresh and unpredictable.
+        /// Returns a fresh, unpredictable masking key; each frame needs its own (RFC 6455 §5.3).
         static func freshMask() -> UInt32 { .random(in: .min ... .max) }
     }
 #endif

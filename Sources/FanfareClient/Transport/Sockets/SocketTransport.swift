@@ -6,8 +6,8 @@
     /// Connects clients over the package's own sockets, with OpenSSL for `wss`.
     ///
     /// All connections of the process share one event loop, whose thread starts with the first connection. Names are
-    /// resolved and certificates read on other threads, since both block. The addresses of a name are tried one after
-    /// the other, each with its share of the time.
+    /// resolved and certificates read on other threads, since both block. The addresses of a name are tried in turn,
+    /// each with its share of the time.
     struct SocketTransport: TransportOpener {
         /// Starts to open a connection and returns at once.
         func open(

@@ -21,7 +21,7 @@
             }
         }
 
-        /// Parses up to the end of the final response head; `nil` when it is incomplete or invalid.
+        /// Parses up to the end of the final response head; `nil` if it is incomplete or invalid.
         func readHandshake(
             in bytes: Span<UInt8>,
             at position: inout Int
@@ -46,7 +46,7 @@
             }
         }
 
-        /// Opens the link, or fails with what the server says; the bytes are those received after the head.
+        /// Opens the link, or fails with the server's text; `rest` has the bytes received after the head.
         func finishUpgrade(
             _ handshake: ClientHandshake,
             _ head: ResponseHead,
@@ -64,7 +64,7 @@
             }
         }
 
-        /// The first line of an answer in plain text, as a broker gives it on a port with TLS.
+        /// Returns the first line of a plain-text answer, such as a broker sends on a port with TLS.
         ///
         /// Empty if there is none, or if it has not arrived with the head.
         private func advice(_ head: ResponseHead, _ rest: Span<UInt8>) -> String {

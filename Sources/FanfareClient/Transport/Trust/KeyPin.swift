@@ -3,9 +3,9 @@ import HTTPClient
 
 /// The SHA-256 digest of a certificate's public key, for ``ClientOptions/Trust/pinned(to:)``.
 ///
-/// The digest covers the key and its algorithm (SubjectPublicKeyInfo, as in RFC 7469 §2.4), so a certificate renewed
-/// with the same key has the same pin. With OpenSSL: `openssl x509 -pubkey -noout | openssl pkey -pubin -outform der |
-/// openssl dgst -sha256 -binary | base64`.
+/// The digest covers the key and its algorithm (SubjectPublicKeyInfo, RFC 7469 §2.4), so a certificate renewed with the
+/// same key has the same pin. With OpenSSL: `openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl
+/// dgst -sha256 -binary | base64`.
 public struct KeyPin: Sendable, Hashable {
     /// 32 bytes.
     let digest: [UInt8]
@@ -15,7 +15,7 @@ public struct KeyPin: Sendable, Hashable {
     /// Parses a pin.
     ///
     /// - Parameter text: The digest in base64, with an optional prefix `sha256/`.
-    /// - Throws: What is wrong with the text.
+    /// - Throws: The fault of the text.
     public init(_ text: String) throws(InvalidOption) {
         let digits = text.hasPrefix("sha256/") ? text.dropFirst(7) : text[...]
         guard let digest = Base64.decode(Array(digits.utf8).span), digest.count == 32 else {
@@ -31,7 +31,7 @@ public struct KeyPin: Sendable, Hashable {
 
     /// Computes the pin of a certificate's key.
     ///
-    /// - Parameter certificate: The certificate in PEM or DER form; of several, the first.
+    /// - Parameter certificate: The certificate in PEM or DER form; the first if there are several.
     /// - Throws: The reason it is not a certificate.
     public init(certificate: [UInt8]) throws(InvalidOption) {
         let all: [[UInt8]]

@@ -3,8 +3,8 @@
 
     /// One connection over a ``WebSocketTask``.
     ///
-    /// `URLSession` answers pings itself without reporting them, so ``TransportReceiver/transportHeard()`` is never called;
-    /// the client's own pings detect a dead connection. The client's timer also limits the time of an attempt.
+    /// `URLSession` answers pings without reporting them, so ``TransportReceiver/transportHeard()`` is never called;
+    /// the client's own pings detect a dead connection. The client's timer also limits the duration of an attempt.
     final class TaskLink: TransportConnection {
         private enum Phase {
             /// There is no task yet, or it is connecting.
@@ -119,9 +119,7 @@
 
         // MARK: Events of the task
 
-        /// Called when the opening handshake has succeeded.
-        ///
-        /// - Parameter subprotocol: The broker's choice, if any.
+        /// Called when the opening handshake has succeeded, with the subprotocol that the broker chose, if any.
         func opened(subprotocol: String?) {
             if let subprotocol, !request.subprotocols.contains(subprotocol) {
                 return end(
@@ -176,11 +174,7 @@
             }
         }
 
-        /// Called for a close frame.
-        ///
-        /// - Parameters:
-        ///   - code: Its code; 1005 if it had none.
-        ///   - reason: Its reason.
+        /// Called for a close frame; the code is 1005 if the frame had none.
         func closed(code: Int, reason: String) {
             guard let closure = closeFrame(code: code, reason: reason) else { return }
             end(closure)
@@ -189,7 +183,7 @@
         /// Called when the task has ended.
         ///
         /// - Parameters:
-        ///   - error: The error, if it did not end with a close frame.
+        ///   - error: The error; `nil` after a close frame.
         ///   - status: The status of the response to the opening handshake, if there was one.
         func completed(_ error: (any Error)?, status: Int?) {
             let (task, fault, isOpen) = state.withLock { state in
@@ -239,7 +233,8 @@
             closeFrame(code: task.receivedCloseCode, reason: task.receivedCloseReason)
         }
 
-        /// `nil` for the codes that mean no close frame was received (RFC 6455 §7.4.1).
+        /// Returns the closure for a close code; `nil` for the codes that mean no close frame was received (RFC 6455
+        /// §7.4.1).
         private func closeFrame(code: Int, reason: String) -> TransportClosure? {
             switch code {
             case 1005: .closeFrame(code: nil, reason: reason)

@@ -1,5 +1,5 @@
-// On Linux in debug builds only, for tests: FoundationNetworking needs libcurl, which release builds should not depend
-// on.
+// On Linux in debug builds only, for tests: FoundationNetworking needs libcurl, on which release builds should not
+// depend.
 #if canImport(Darwin) || DEBUG
     import Foundation
     import HTTPClient
@@ -12,7 +12,7 @@
         import Security
     #endif
 
-    /// Connects clients over `URLSession`: the default without epoll.
+    /// Connects clients over `URLSession`: the default on platforms without epoll.
     ///
     /// Each connection has its own session, since trust and proxy are settings of a session.
     struct URLSessionTransport: TransportOpener {
@@ -39,7 +39,7 @@
         }
     }
 
-    /// A `URLSessionWebSocketTask` with a session of its own.
+    /// A `URLSessionWebSocketTask` with its own session.
     final class SessionTask: WebSocketTask {
         private struct State {
             var task: URLSessionWebSocketTask?
@@ -51,7 +51,7 @@
         private let messageLengthMax: Int
         private let state = Mutex(State())
 
-        /// Created on resume: on Linux a task that is never resumed leaks its session, even when cancelled.
+        /// Created by `resume()`: on Linux a task that is never resumed leaks its session, even when cancelled.
         private var task: URLSessionWebSocketTask? { state.withLock { $0.task } }
 
         static func url(of request: TransportRequest) -> String {
@@ -59,17 +59,12 @@
             return "\(endpoint.isSecure ? "wss" : "ws")://\(endpoint.authority)\(request.target)"
         }
 
-        /// Creates a task; `nil` if host and target do not form a URL.
-        ///
-        /// - Parameters:
-        ///   - request: The address and the limits.
-        ///   - plan: The trust and the proxy.
-        ///   - link: Receives the task's events.
+        /// Creates a task that reports its events to the link; `nil` if host and target do not form a URL.
         init?(_ request: TransportRequest, _ plan: ConnectionPlan, _ link: TaskLink) {
             guard let url = URL(string: Self.url(of: request)) else { return nil }
             let configuration = URLSessionConfiguration.ephemeral
             configuration.httpShouldSetCookies = false
-            // The client's own timers limit attempts and silence; this one would end an idle connection.
+            // The client's own timers limit attempts and idle time; this one would end an idle connection.
             configuration.timeoutIntervalForRequest = 86_400
             SessionProxy.apply(plan.route, to: configuration)
             let queue = OperationQueue()
@@ -101,7 +96,7 @@
                 let task = session.webSocketTask(with: message)
                 task.maximumMessageSize = messageLengthMax
                 task.resume()
-                // The session retains its delegate, and so the link, until its only task has ended.
+                // The session retains its delegate, and thereby the link, until its only task has ended.
                 session.finishTasksAndInvalidate()
                 state.task = task
             }
@@ -134,7 +129,7 @@
                 return state.task
             }
             task?.cancel()
-            // Without a task, the session would never be invalidated otherwise.
+            // Without a task, nothing else would invalidate the session.
             session.invalidateAndCancel()
         }
     }

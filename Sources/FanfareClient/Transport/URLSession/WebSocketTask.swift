@@ -56,7 +56,8 @@
                 return .protocolViolation(tooLong(limit: request.messageLengthMax))
             }
             guard !isOpen else { return .cut(reason: reason) }
-            // CFNetworkErrors.h: proxy not reached, its login, its PAC file, its response to CONNECT.
+            // CFNetworkErrors.h: the proxy was not reached, or its login, its PAC file or its response to CONNECT
+            // failed.
             if contains(error, "kCFErrorDomainCFNetwork", 306...311) {
                 return .proxyFailed(
                     reason: "\(proxyName(request)) refused: \(reason). \(proxyAdvice)"
