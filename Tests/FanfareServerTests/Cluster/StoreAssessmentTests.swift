@@ -23,9 +23,11 @@ struct StoreAssessmentTests {
         arguments: [
             ([], [], []),
             (
-                ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"],
+                ["--maxmemory", "256mb", "--maxmemory-policy", "allkeys-lru"],
                 ["maxmemory-policy is allkeys-lru: with its memory full"], []
             ),
+            (["--maxmemory", "255mb"], [], ["maxmemory is 267386880 bytes: with its memory full"]),
+            (["--maxmemory", "256mb"], [], []),
             (
                 ["--maxmemory-policy", "volatile-ttl"], [],
                 ["maxmemory-policy is volatile-ttl, which"]

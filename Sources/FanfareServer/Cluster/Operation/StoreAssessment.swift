@@ -36,6 +36,8 @@ package struct StoreAssessment: Sendable, Hashable {
 
     /// The difference of the server's clock from this machine's that is worth a warning, in milliseconds.
     private static var clockDifferenceMax: Int64 { 1_000 }
+    /// The memory below which the channels that clients may open alone can fill the server, in bytes.
+    private static var memoryMin: Int { 256 << 20 }
     /// The size of a node of a stream from which on small streams waste memory, in bytes.
     private static var streamNodeBytesMax: Int { 1_024 }
     /// The size of a node of a stream below which each message needs one of its own, in bytes.
@@ -77,6 +79,7 @@ package struct StoreAssessment: Sendable, Hashable {
             )
             return
         }
+        assessMemory(settings)
         assessEviction(settings)
         assessPersistence(settings)
         assessStreams(settings)
@@ -111,6 +114,17 @@ package struct StoreAssessment: Sendable, Hashable {
                         + "Sentinels that promote it"
             )
         }
+    }
+
+    private mutating func assessMemory(_ settings: [String: String]) {
+        guard let bytes = settings["maxmemory"].flatMap({ Int($0) }), bytes > 0,
+            bytes < Self.memoryMin
+        else { return }
+        warnings.append(
+            "maxmemory is \(bytes) bytes: with its memory full all events are refused, and 100,000 "
+                + "channels with positions take some 70 MB alone; set it to 256mb or more, or lower "
+                + "recovery.opened_streams_max of the apps"
+        )
     }
 
     private mutating func assessEviction(_ settings: [String: String]) {
