@@ -61,8 +61,8 @@ extension Reactor {
 
     /// Connects to an address.
     ///
-    /// The delegate's `streamOpened` or `streamClosed` is called with the result, never from inside this call. What is
-    /// written before is sent once the stream is open.
+    /// The delegate's `streamOpened` or `streamClosed` is called with the result, never from inside this call. Bytes
+    /// written before that are sent once the stream is open.
     ///
     /// - Parameters:
     ///   - address: The address to connect to.

@@ -3,8 +3,8 @@ import Glibc
 
 /// A listening socket that makes a stream of each connection.
 ///
-/// Running out of descriptors neither stops it nor makes it spin: a connection without a descriptor is accepted with a
-/// reserved one and closed at once, so that its peer knows. The rest of the kernel's backlog is retried by a timer.
+/// When descriptors run out, the listener neither stops nor spins. A connection without a descriptor is accepted with a
+/// reserved one and closed at once, so that its peer gets an answer. A timer retries the rest of the kernel's backlog.
 public final class Listener {
     /// The address, with the port that the kernel chose.
     public let address: SocketAddress

@@ -1,6 +1,6 @@
 /// The memory of input that is not processed yet: events before their fan-out, and incomplete requests and messages.
 ///
-/// It is separate from ``MemoryBudget``, so that input that comes too fast never closes a reader; its senders are
+/// It is separate from ``MemoryBudget``, so that input that arrives too fast never closes a reader; its senders are
 /// slowed down or refused instead. Confined to the reactor's thread.
 public final class InboundBudget {
     // Exclusive access is unchecked for numbers that every published event changes.

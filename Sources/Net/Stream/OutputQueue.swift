@@ -54,8 +54,8 @@ final class OutputQueue {
 
     /// Appends a buffer that no other queue refers to; short ones are gathered.
     ///
-    /// A buffer takes about 50 bytes in addition to its contents. Without gathering, a peer that requests two-byte
-    /// answers and reads none of them would make a queue take 28 times the memory that it counts.
+    /// A buffer takes about 50 bytes in addition to its contents. A peer may request two-byte answers and read none of
+    /// them. Without gathering, its queue would take 28 times the memory that it counts.
     func gather(_ bytes: [UInt8]) {
         let last = buffers.count - 1
         // Never the first one: a part of it may be sent, or TLS may have to retry it.
@@ -81,12 +81,12 @@ final class OutputQueue {
     /// The number of queued buffers, for tests.
     var bufferCount: Int { buffers.count - first }
 
-    /// Sends the first buffers with one system call.
+    /// Sends the first buffers with one system call and removes the accepted bytes from the queue.
     ///
     /// - Parameters:
     ///   - fd: The socket.
     ///   - flags: As of send(2).
-    /// - Returns: The number of bytes accepted, which are removed from the queue; negative as for sendmsg(2).
+    /// - Returns: The number of bytes accepted; negative as for sendmsg(2).
     func send(to fd: Int32, flags: Int32) -> Int {
         let sent: Int
         if first == buffers.count - 1 {

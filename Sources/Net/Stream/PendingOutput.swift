@@ -53,9 +53,8 @@ extension Stream {
         phase == .draining ? Socket.lastSendFlags : Socket.sendFlags
     }
 
-    /// Sends as many of the unsent bytes as one system call takes.
-    ///
-    /// - Returns: The number of bytes accepted, which are removed; negative as for sendmsg(2).
+    /// Sends as many of the unsent bytes as one system call takes, removes them and returns their number; negative as
+    /// for sendmsg(2).
     func offerPendingOutput() -> Int {
         switch pendingOutput {
         case .nothing: return 0

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The TLS configuration shared by all streams of a listener, or of a client.
 ///
-/// TLS 1.2 and 1.3 with forward secrecy and authenticated encryption only (RFC 9325); ALPN
-/// `http/1.1`; sessions are resumed by tickets, also on another loop; no renegotiation.
+/// TLS 1.2 and 1.3 with forward secrecy and authenticated encryption only (RFC 9325), and ALPN `http/1.1`. Sessions are
+/// resumed by tickets, also on another loop. There is no renegotiation.
 public final class TLSContext: Sendable {
     /// One `SSL_CTX` per certificate; a client has one.
     private let credentials: [TLSCredential]
@@ -88,7 +88,7 @@ public final class TLSContext: Sendable {
     // MARK: Server names
 
     private func chooseByServerName() {
-        // SAFETY: unretained, yet alive: each session retains the context that its SSL was made of.
+        // SAFETY: unretained, but alive, because each session retains the context that its SSL was made of.
         shim_SSL_CTX_set_servername(
             credentials[0].raw,
             { ssl, _, context in
