@@ -47,7 +47,7 @@ public struct OriginPattern: Sendable, Equatable {
             OriginPattern.matches(place, origin, at: end)
         else { return false }
         guard isWildcard else { return end == start }
-        // At least one label, and nothing else: `https://evil.test/.example.com` is no subdomain of `example.com`.
+        // At least one label, and nothing else: `https://evil.test/.example.com` is not a subdomain of `example.com`.
         guard end > start, origin[start] != UInt8(ascii: ".") else { return false }
         for index in start..<end where !OriginPattern.isNameByte(origin[index]) { return false }
         return true

@@ -1,4 +1,4 @@
-/// How much is kept for recovery, for checks of the limits: summed over the streams.
+/// The amount kept for recovery, summed over the streams, to check the limits.
 package struct RetainedSizes: Sendable {
     /// The size of all kept messages, in bytes, as counted for the budgets.
     package var countedByteCount = 0
@@ -8,7 +8,7 @@ package struct RetainedSizes: Sendable {
     package var channelMessages = 0
     /// The most bytes that a channel keeps.
     package var channelBytes = 0
-    /// The sessions of stock clients, parked ones included.
+    /// The sessions of stock clients, including parked ones.
     package var sessions = 0
 
     package init() {}
@@ -26,7 +26,7 @@ package struct RetainedSizes: Sendable {
 }
 
 extension Streams {
-    /// What the streams keep.
+    /// The amount that the streams keep.
     package var retainedSizes: RetainedSizes {
         var sizes = RetainedSizes()
         sizes.countedByteCount = byteCount

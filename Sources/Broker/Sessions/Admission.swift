@@ -11,7 +11,7 @@ enum Admission {
     ///   - channelData: The signed `channel_data`.
     ///   - user: The user that the connection is signed in as; `nil` for none.
     ///   - app: The app of the connection.
-    /// - Returns: The member that the connection belongs to, on a presence channel.
+    /// - Returns: The connection's member, on a presence channel.
     /// - Throws: The reason of the refusal.
     static func member(
         joining channel: ChannelName,
