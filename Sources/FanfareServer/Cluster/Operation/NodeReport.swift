@@ -74,7 +74,7 @@ extension NodeReport {
 extension ClusterHome {
     /// Renews the node's report.
     ///
-    /// It uses no script except for the flag that a server without memory demands, because nothing is decided by it.
+    /// A script is used only while the server is out of memory, for the flag `allow-oom`.
     func sendReport() {
         let status = settings.status
         let isIsolated = status.isIsolated

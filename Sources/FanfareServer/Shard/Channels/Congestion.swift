@@ -22,7 +22,7 @@ extension ChannelService: ChannelBacklogDelegate {
         context.reactor.schedule(after: Self.refusalDelay, RefusedEvent(of: self, origin))
     }
 
-    /// The delay of a refusal: a publisher that pipelines must not cause constant work with refused requests.
+    /// The delay of a refusal, so that a publisher that pipelines cannot cause constant work with refused requests.
     static var refusalDelay: Duration { .seconds(1) }
 
     /// Sequences an event of a backlog.
@@ -128,7 +128,7 @@ extension ChannelService: ChannelBacklogDelegate {
         let address = backlog.address
         let channel = table[address]
         guard let channel, channel.backlog === backlog else {
-            // The channel was left meanwhile; if it has new, congested subscribers, they have been reported since.
+            // The channel was left meanwhile. If it has new, congested subscribers, these have been reported since.
             if backlog.isCongestedHere, channel?.backlog?.isCongestedHere != true {
                 reportCongestion(at: address, false)
             }

@@ -50,7 +50,7 @@ final class ScatterGather {
     /// - Parameters:
     ///   - query: The messages.
     ///   - address: The channel.
-    ///   - read: The read, if the archive is asked; its memory counts until `finish` returns.
+    ///   - read: The read, if the archive is needed; its memory counts until `finish` returns.
     ///   - finish: Receives the page.
     func history(
         _ query: HistoryQuery,
@@ -63,7 +63,7 @@ final class ScatterGather {
         }
     }
 
-    /// Queries what is known of a message; `nil` if the channel has no stream.
+    /// Queries the record of a message; `nil` if the channel has no stream.
     func trace(
         _ serial: UInt64,
         of address: ChannelAddress,
@@ -72,7 +72,7 @@ final class ScatterGather {
         askHome(.trace(address, serial: serial), of: address, { .some($0.trace) }, finish: finish)
     }
 
-    /// Queries what one channel keeps; its app may lose that meanwhile.
+    /// Queries the kept data of one channel, whose app may lose its recovery meanwhile.
     private func askHome<Value>(
         _ query: ShardQuery,
         of address: ChannelAddress,
@@ -113,11 +113,10 @@ final class ScatterGather {
         }
     }
 
-    /// Sends queries to homes, and calls `finish` once on this loop with all answers.
+    /// Sends queries to homes, and calls `finish` once on this loop with all answers, or the failure of one of the
+    /// homes.
     ///
-    /// - Parameters:
-    ///   - queries: The queries, by shard; without any, `finish` is called at once.
-    ///   - finish: Receives all answers together, or why one of the homes cannot answer.
+    /// Without queries, `finish` is called at once.
     func ask(
         _ queries: [(shard: Int, ShardQuery)],
         finish: @escaping (HomeAnswer) -> Void
