@@ -1,6 +1,6 @@
 public import RESP
 
-/// A call of a script: a value that can be sent on any connection, also again after it was redirected.
+/// A call of a script: a value that can be sent on any connection, and again after a redirection.
 public struct ScriptCall: Sendable {
     /// The script.
     public let script: RedisScript
