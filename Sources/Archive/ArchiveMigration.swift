@@ -5,7 +5,7 @@ internal import SQLite
 
 /// Adds the checksums of version 3 to the rows of an earlier file, within the transaction that changes its tables.
 ///
-/// A row that was damaged before has a checksum of its damage: what can be checked otherwise is, and gets none.
+/// A row that was damaged before would get a checksum of its damage. Rows that other checks find damaged get none.
 struct ArchiveMigration {
     let connection: SQLiteConnection
     /// The number of messages that are read at a time.
