@@ -17,8 +17,8 @@ extension Span<UInt8> {
     /// Whether all bytes are allowed in a request target (RFC 9112 §3.2): visible ASCII without `#`, `"`,
     /// `<` and `>`.
     ///
-    /// RFC 3986 also excludes `[ ] \ ^ { | }` and the back-tick, but browsers send these as they are
-    /// in a query (WHATWG URL), and none can be mistaken for the end of the target.
+    /// RFC 3986 also excludes `[ ] \ ^ { | }` and the back-tick, but browsers send these as they are in a query (WHATWG
+    /// URL), and none can be mistaken for the end of the target.
     var isTarget: Bool {
         var lowest = UInt8.max
         var highest = UInt8.min

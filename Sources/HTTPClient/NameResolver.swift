@@ -5,8 +5,8 @@
 
     /// Resolves host names, with a short-lived cache.
     ///
-    /// A look-up blocks a thread until the name servers answer. Concurrent requests for a name share one look-up, so
-    /// that a name server that does not answer blocks at most one thread for each name.
+    /// A look-up blocks a thread until the name servers answer. Concurrent requests for a name share one look-up, so a
+    /// name server that does not answer blocks at most one thread for each name.
     final class NameResolver: Sendable {
         /// A host name with a port.
         struct Name: Hashable, Sendable {

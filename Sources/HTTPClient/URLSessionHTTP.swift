@@ -40,7 +40,7 @@
 
         deinit { session.finishTasksAndInvalidate() }
 
-        /// Sends a request and waits for the complete answer.
+        /// Sends a request and waits for the complete response.
         package func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPAnswer {
             guard let url = URL(string: address.url + call.target) else {
                 throw .invalidRequest("the request's path cannot be written: \(call.target)")
