@@ -106,7 +106,7 @@ public enum UserSignature {
     }
 }
 
-/// The cause why a subscription or a sign-in is refused.
+/// The reason why a subscription or a sign-in is refused.
 public enum SignatureError: Error, Equatable, Sendable {
     /// The part before the colon is not a key of the app, or there is no colon.
     case unknownKey(auth: String)
