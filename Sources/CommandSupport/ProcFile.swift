@@ -31,9 +31,7 @@ package enum ProcFile {
         return Int(words[1]).map { $0 * 1_024 }
     }
 
-    /// The numeric entries of a directory: processes, threads, descriptors.
-    ///
-    /// - Returns: nil if the directory cannot be read.
+    /// The numeric entries of a directory: processes, threads or descriptors; nil if the directory cannot be read.
     package static func numbers(in path: String) -> [Int32]? {
         guard let directory = opendir(path) else { return nil }
         defer { closedir(directory) }
