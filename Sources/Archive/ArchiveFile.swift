@@ -49,8 +49,8 @@ package final class ArchiveFile {
     package private(set) var life: Int64 = 1
     /// Whether released messages may be missing.
     ///
-    /// They may be if the machine was restarted and the last run did not close the file, if the file ends before its
-    /// mark, or if the mark belongs to another file.
+    /// They may be if the machine was restarted and the last run did not close the file. They may also be if the file
+    /// ends before its mark, or the mark belongs to another file.
     package private(set) var mayLackEnd = false
     /// Whether the last run has written all of its sessions.
     private(set) var hasAllSessions = false

@@ -37,7 +37,7 @@ package enum ProcFile {
         defer { closedir(directory) }
         var numbers: [Int32] = []
         while let entry = readdir(directory) {
-            // SAFETY: the entry is only as long as its name, so d_name is read up to its zero byte and not as a whole.
+            // SAFETY: the entry is only while its name, so d_name is read up to its zero byte and not as a whole.
             guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { continue }
             let name = UnsafeRawPointer(entry).advanced(by: offset)
                 .assumingMemoryBound(to: CChar.self)

@@ -2,10 +2,10 @@ import Primitives
 
 /// The request line and fields of a request: one copy of the bytes, and ranges in it.
 ///
-/// Strings are made on request. The data that every request needs is parsed once, on arrival: the method, the version,
-/// the length of the content, and whether the connection stays open. On a hot path use the methods that pass spans or
-/// compare with a `StaticString`; they do not allocate. A head never changes. It is a class so that passing it on is
-/// cheap.
+/// Strings are made on request. Four things that every request needs are parsed once, on arrival: the method, the
+/// version, the length of the content, and whether the connection stays open. On a hot path use the methods that pass
+/// spans or compare with a `StaticString`; they do not allocate. A head never changes. It is a class so that passing it
+/// on is cheap.
 public final class RequestHead: Sendable {
     /// The method.
     public let method: Method

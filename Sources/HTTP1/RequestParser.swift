@@ -15,8 +15,8 @@ import Primitives
 /// }
 /// ```
 ///
-/// If two recipients could disagree about the end of a message, the message is refused: no bare LF, no folding, no
-/// repeated or conflicting lengths, no unknown coding.
+/// If two recipients could disagree about the end of a message, the message is refused. So a bare LF, folding, repeated
+/// or conflicting lengths, and unknown codings are not accepted.
 public struct RequestParser: Sendable {
     /// The result of parsing some bytes.
     public enum Progress: Sendable {

@@ -35,9 +35,9 @@ public enum HTTPDecision {
 
     /// The request is answered at once, and its content is discarded.
     ///
-    /// Short content is discarded as it arrives, and the connection stays open. It is closed after the response if the
-    /// content is longer than 256 KiB, or if the client waits for 100 (Continue) before it sends the content (RFC 9110
-    /// §10.1.1).
+    /// Short content is discarded as it arrives, and the connection stays open. Content longer than 256 KiB closes the
+    /// connection after the response. So does a client that waits for 100 (Continue) before it sends the content (RFC
+    /// 9110 §10.1.1).
     case answer(Response)
 }
 

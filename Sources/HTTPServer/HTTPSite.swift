@@ -45,8 +45,8 @@ public final class HTTPSite {
 
     /// Whether each connection's next response is its last.
     ///
-    /// It is if the site ends, or if connections would have to be evicted soon, and a client that sends a request at
-    /// that moment would lose it.
+    /// It is if the site ends. It is also if connections would have to be evicted soon, because a client that sends a
+    /// request at that moment would lose it.
     var endsConnections: Bool {
         isFinishing || connectionCount > connectionsMax - connectionsMax / 8
     }
@@ -107,7 +107,7 @@ public final class HTTPSite {
     /// Closes idle connections, and the others after their next response.
     ///
     /// A used connection stays for a grace (``HTTPTimeouts/grace``, at most 500 ms), because its client may be sending
-    /// a request; the response to that request closes it.
+    /// a request. The response to that request closes it.
     ///
     /// ``connectionCount`` is zero when all are closed. Close the listener first, because connections accepted later
     /// are closed only after their first response.

@@ -175,7 +175,7 @@ extension HTTPConnection: TimerTarget {
 
     /// Closes the connection if no request is in progress.
     ///
-    /// It waits for the client's end for only 200 ms: the last response was sent long ago, and a browser does not
+    /// It waits for the client's end for only 200 ms, because the last response was sent long ago. A browser does not
     /// notice the end of an unused connection until it uses it.
     func closeIfIdle() {
         if hasAnsweredAll, partialRequest?.reading.isDiscarding ?? true {

@@ -19,8 +19,8 @@ extension HTTPSite {
     ///
     /// A used connection may carry another request until its announced time is over, and a request in transit when the
     /// connection is aborted is lost. Such a connection is evicted only if the site has no other ones, and one at a
-    /// time. That is needed only if there are fewer than eight in all, because near the limit each response ends its
-    /// connection (``endsConnections``).
+    /// time. That happens only with a limit of fewer than eight connections. With a higher one, each response near the
+    /// limit ends its connection (``endsConnections``).
     public func hasCapacity() -> Bool {
         while connectionCount >= connectionsMax, draining.abortOldest() {
             responder.connectionEvicted()

@@ -1,6 +1,6 @@
 /// A first-in, first-out queue in one array.
 ///
-/// Elements are removed at a head index, and the array is shortened when half of it is removed, so the cost of a
+/// Elements are removed at a head index, and the array is shortened when half of it is removed. So the cost of a
 /// removal is constant on average. Each element is released when it is removed, not together with thousands of others.
 @frozen
 public struct Queue<Element> {

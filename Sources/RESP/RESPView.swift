@@ -13,7 +13,7 @@ struct RESPNode {
 
 /// A received value, or a part of one, in the bytes in which it was received.
 ///
-/// Valid while it is borrowed. A server may send any RESP3, so nothing here traps: an element that does not exist is a
+/// Valid while it is borrowed. A server may send any RESP3, so nothing here traps. An element that does not exist is a
 /// null, and a value of another type is nil.
 public struct RESPView: ~Copyable {
     private let bytes: UnsafeBufferPointer<UInt8>

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// The SQLite file of undelivered webhooks and dead letters.
 ///
-/// The file survives `kill -9`: it uses a write-ahead log (WAL), and a webhook is removed only when it has been
+/// The file survives `kill -9` because it uses a write-ahead log (WAL). A webhook is removed only when it has been
 /// delivered or has become a dead letter. A loss of power may lose the last moments.
 ///
 /// The broker opens it through ``Webhooks``; the command line opens it at the same time:

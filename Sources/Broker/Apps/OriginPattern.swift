@@ -11,8 +11,8 @@ public struct OriginPattern: Sendable, Equatable {
 
     /// Parses a pattern; `nil` if it is malformed.
     ///
-    /// - Parameter text: A scheme, `://`, a host that may begin with `*.`, and a port if it is not the scheme's
-    ///   default; no path, and no slash at the end.
+    /// - Parameter text: A scheme, `://`, and a host that may begin with `*.`, with a port if it is not the scheme's
+    ///   default. No path, and no slash at the end.
     public init?(_ text: String) {
         let bytes = text.utf8.map(OriginPattern.lowercased)
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),

@@ -67,8 +67,7 @@ public final class ArchiveRead: Sendable {
     /// Cancels the read, because its client has disconnected.
     public func cancel() { wanted.store(false, ordering: .relaxed) }
 
-    /// Charges the maximum size of the result, in bytes, to a budget before the read; false if there is no room and it
-    /// has to wait.
+    /// Charges the maximum size of the result, in bytes, to a budget before the read; false if there is no room.
     public func charge(_ byteCount: Int, to budget: ArchiveReadBudget) -> Bool {
         resize(to: 0)
         guard budget.charge(byteCount) else { return false }

@@ -1,7 +1,8 @@
 public import PusherProtocol
 
-/// One channel at its home shard: counts subscribers, lists the members of a presence channel, and decides what a
-/// subscription, a departure or a client event causes.
+/// One channel at its home shard: counts subscribers and lists the members of a presence channel.
+///
+/// It decides the effects of subscriptions, departures and client events.
 ///
 /// A value without I/O: a request goes in, its effects come out, and the caller performs them in order. All effects of
 /// a channel travel over one FIFO link to each shard, so every subscriber sees them in the home's order.

@@ -1,9 +1,9 @@
 public import PusherProtocol
 
-/// The state shared by the channels of one home shard: streams, cached events and idempotency keys, which outlive
-/// subscribers and compete for their app's limits, and the schedule of count notices.
+/// The state shared by the channels of one home shard: streams, cached events, idempotency keys and count notices.
 ///
-/// All times are milliseconds of one steady clock.
+/// Streams, cached events and keys outlive subscribers and compete for their app's limits. All times are milliseconds
+/// of one steady clock.
 public struct HomeShardState: ~Copyable, Sendable {
     /// Whether cache misses are reported; if not, they are not recorded.
     public var reportsCacheMisses = false

@@ -4,9 +4,9 @@ package struct RetainedSizes: Sendable {
     package var countedByteCount = 0
     /// The size of all kept messages, in bytes.
     package var byteCount = 0
-    /// The most messages that a channel keeps.
+    /// The largest number of messages that any channel keeps.
     package var channelMessages = 0
-    /// The most bytes that a channel keeps.
+    /// The largest size of the messages that any channel keeps, in bytes.
     package var channelBytes = 0
     /// The sessions of stock clients, including parked ones.
     package var sessions = 0

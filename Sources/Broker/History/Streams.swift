@@ -6,7 +6,7 @@ public import PusherProtocol
 /// its subscribers: messages are kept for the window, and the last serial for a day. So a position on a channel without
 /// new messages is recovered exactly. All times are milliseconds of one steady clock.
 ///
-/// The table is not copyable: the compiler would copy it for a mere look at a shard's table, and the next change would
+/// The table is not copyable. The compiler would copy it for a mere look at a shard's table, and the next change would
 /// then copy all of its arrays.
 public struct Streams: ~Copyable, Sendable {
     /// How long the last serial of a channel without subscribers is remembered, in milliseconds.

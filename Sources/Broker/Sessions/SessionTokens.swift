@@ -169,8 +169,8 @@ extension Session {
     /// Whether a ping that asks for a confirmation may be written after a grant, at a time in milliseconds of a steady
     /// clock.
     ///
-    /// True if no other grant is awaited, and either the replay was long, or no ping is outstanding and it is not too
-    /// early for one.
+    /// True if no other grant is awaited, and a ping is due: either the replay was long, or no ping is outstanding and
+    /// enough time has passed.
     public func canBeAskedBehindGrant(at now: Int64) -> Bool {
         hasToken && !extras.recovery.awaitsGrants
             && extras.recovery.cursors.canBeAsked(behind: .grants, at: now)

@@ -20,8 +20,8 @@ public struct UserAddress: Hashable, Sendable {
 /// The users of one home shard: which of them are online, and which connections watch them (Pusher documentation,
 /// "Watchlist events").
 ///
-/// A user is online while a connection is signed in as them, and for ``absenceMax`` after the last one, so that
-/// reloading a page is not an absence. All times are milliseconds of one steady clock.
+/// A user is online while a connection is signed in as them, and for ``absenceMax`` after the last one. So reloading a
+/// page is not an absence. All times are milliseconds of one steady clock.
 ///
 /// A value without I/O: each call returns the reports to send to the watchers. A report contains states, not changes;
 /// it may repeat a known state.

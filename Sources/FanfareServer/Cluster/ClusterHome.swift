@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// Each partition is in one store, whose connection carries calls, replies and announcements in the order in which
 /// Redis has executed them. So a message that is read before the reply to a call was published before the call was
-/// executed; one that is read after the reply was published after it. Confined to its loop's thread.
+/// executed. One that is read after the reply was published after the call. Confined to its loop's thread.
 final class ClusterHome: SharedHome {
     /// A partition whose channels have their home on this shard.
     struct Partition {

@@ -232,8 +232,8 @@ struct ClusterOutbox {
     /// - Parameters:
     ///   - partition: The index of the partition.
     ///   - isThere: Whether a channel belongs to it.
-    /// - Returns: The messages that Redis has refused, which precede the unanswered ones of their channels, and those
-    ///   that were not sent; all in the order of each channel.
+    /// - Returns: The messages that Redis has refused, and those that were not sent, in the order of each channel. The
+    ///   refused ones precede the unanswered ones of their channels.
     mutating func removeAll(
         of partition: Int,
         _ isThere: (ChannelAddress) -> Bool

@@ -7,7 +7,7 @@ import Redis
 // Presence channels: Redis has the members of all nodes, and announces arrivals and departures.
 //
 // The node reports a user's first connection to a channel, and the end of the last one, to Redis. The subscription of a
-// new member is granted when its own arrival has been announced, so its list of members is the one at that place in the
+// new member is granted when its own arrival has been announced. So its list of members is the one at that place in the
 // order.
 extension ClusterHome {
     // MARK: - Arrivals

@@ -3,8 +3,8 @@ import Net
 import PusherProtocol
 import Redis
 
-// Without a store the node does not serve the store's partitions: events wait, then they are refused, and then the
-// clients with channels there are closed so that they reconnect to another node. A store whose memory is full refuses
+// Without a store the node does not serve the store's partitions: events wait, and then they are refused. Later the
+// clients with channels there are closed, so that they reconnect to another node. A store whose memory is full refuses
 // all events itself; the time for which it does counts like the time of a loss.
 extension ClusterStore {
     /// The time without Redis after which `GET /health` answers 503.

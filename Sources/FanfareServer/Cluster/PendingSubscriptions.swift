@@ -23,7 +23,6 @@ struct PendingSubscription {
 ///
 /// Each is found by its connection and by its user in constant time. While Redis is unreachable, 100,000 clients may
 /// wait on one channel, and each that leaves withdraws its own.
-/// channel, and each that leaves withdraws its own.
 struct PendingSubscriptions {
     private var entries = SegmentedDictionary<
         SocketID, (ordinal: UInt64, subscription: PendingSubscription)

@@ -101,8 +101,9 @@ package final class ShardContext {
             && app.recovery.rule(of: channel).store == .archive
     }
 
-    /// The first number of the first socket ID: node number × 2²³, so that no two nodes of a cluster assign the same
-    /// ID; 0 without a cluster.
+    /// The first number of the first socket ID: node number × 2²³; 0 without a cluster.
+    ///
+    /// So no two nodes of a cluster assign the same ID.
     @exclusivity(unchecked) var socketIDBase: UInt64 = 0
 
     /// The shard of a connection of this broker; for other IDs, an arbitrary shard.

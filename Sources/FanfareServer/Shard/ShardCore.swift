@@ -4,8 +4,7 @@ import HTTPServer
 import Net
 import PusherProtocol
 
-/// The state and logic of one shard: the connections that its loop has accepted, the channels and users that it owns,
-/// and the links to the other shards.
+/// The state and logic of one shard: its loop's connections, its channels and users, and the links to the other shards.
 ///
 /// Confined to its loop's thread; everything in it is synchronous.
 package final class ShardCore: TimerTarget {

@@ -3,7 +3,7 @@ package import Net
 /// The links of one shard to all shards.
 ///
 /// The messages of a turn are sent together at its end. The receiving shard is woken once and processes the whole burst
-/// in one turn, so that each of its subscribers gets all of it at once.
+/// in one turn. So each of its subscribers gets all of it at once.
 package struct ShardLinks {
     /// The number of this shard.
     let shard: Int

@@ -4,8 +4,8 @@ package import Webhooks
 
 /// A message from one shard to another.
 ///
-/// A link between two shards is first in, first out, and the home of a channel sends everything about it over one link
-/// to each shard. So a shard that reads `granted` gets every event that is sequenced later, and none from before.
+/// A link between two shards is first in, first out. The home of a channel sends everything about it over one link to
+/// each shard. So a shard that reads `granted` gets every event that is sequenced later, and none from before.
 package enum ShardMessage: Sendable {
     /// To the home: subscribe a connection.
     case subscribe(ChannelAddress, SubscriptionRequest)

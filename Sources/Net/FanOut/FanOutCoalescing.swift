@@ -32,8 +32,8 @@ struct FanOutCoalescing {
 /// The delay of frames that may be deferred to share a send with others, such as notices that members have joined.
 ///
 /// The first such frame is sent at once. The following ones wait until the allowed delay since the last such send has
-/// passed, or until a frame that may not be delayed is sent. The order of frames is kept, and a single frame is not
-/// delayed. A burst costs each member one send per delay.
+/// passed, or an urgent frame is sent. The order of frames is kept, and a single frame is not delayed. A burst costs
+/// each member one send per delay.
 struct FrameDeferral {
     /// The time of the last send of deferrable frames.
     private var sentAt = MonotonicTime(nanoseconds: 0)

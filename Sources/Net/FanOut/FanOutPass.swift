@@ -170,8 +170,8 @@ extension StreamGroup {
 extension Reactor {
     /// Runs the passes of groups with frames, within this turn's budget, in the order of their first frames.
     ///
-    /// A group whose pass takes several turns comes after the groups that begin in this turn, so that a long pass of
-    /// one channel does not delay the events of others by another turn.
+    /// A group whose pass takes several turns comes after the groups that begin in this turn. So a long pass of one
+    /// channel does not delay the events of others by another turn.
     func runFanOutPasses() {
         var budget = FanOutBudget()
         if let first = dirtyGroups.first, first.cursor > 0, dirtyGroups.count > 1 {

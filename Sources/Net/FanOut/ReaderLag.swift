@@ -13,8 +13,9 @@ enum ReaderLag: UInt8 {
     /// Whether the peer is behind and still reads.
     var isWaitedFor: Bool { self == .behind || self == .farBehind }
 
-    /// Returns the most bytes that may be queued for a peer that keeps up: 256 KiB, or a quarter of
-    /// ``StreamLimits/queuedBytesMax`` if that is less.
+    /// Returns the maximum length of the queue of a peer that keeps up, in bytes.
+    ///
+    /// It is 256 KiB, or a quarter of ``StreamLimits/queuedBytesMax`` if that is less.
     static func lengthMax(queuedBytesMax: Int) -> Int { min(256 << 10, queuedBytesMax / 4) }
 
     /// The fewest bytes that a peer must read while a group waits for it, or the peer counts as stalled.

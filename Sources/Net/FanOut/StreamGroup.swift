@@ -47,8 +47,9 @@ public final class StreamGroup {
     /// Whether the waiting batch is over its limit: the members take frames more slowly than they are sent.
     public private(set) var isCongested = false
     private var reliefTarget: (any ReliefTarget)?
-    /// The marks of the last frames: of the batch before the pass's, of the pass's batch or the last one sent, and of the
-    /// waiting batch; see ``mark(of:)``.
+    /// The marks of the last frames of three batches; see ``mark(of:)``.
+    ///
+    /// They are the batch before the pass's, the pass's batch or the last one sent, and the waiting batch.
     var marks: (former: UInt64, passed: UInt64, waiting: UInt64) = (0, 0, 0)
 
     /// Why a pass is delayed, and the timer that ends the delay at the latest.

@@ -48,8 +48,8 @@ extension LoopResident {
 /// threads never run it at the same time, and each sees the other's writes.
 ///
 /// Between two turns the thread runs the actor's jobs: calls of its methods from elsewhere, and the rest of its tasks.
-/// Before the thread starts and after it has ended, jobs run one at a time on Swift's default executor, so that a call
-/// of the actor always returns.
+/// Before the thread starts and after it has ended, jobs run one at a time on Swift's default executor. So a call of
+/// the actor always returns.
 public final class EventLoop: SerialExecutor, Sendable {
     /// The thread's name, of which Linux shows 15 bytes.
     public let name: String

@@ -33,8 +33,9 @@ struct LoopActivity: ~Copyable, Sendable {
     /// Makes the calling thread run the resident; false unless the loop's thread sleeps and nothing was posted.
     func beginAssisting() -> Bool { move(from: Self.sleeping, to: Self.assisted) }
 
-    /// Records that the calling thread has run the resident, and returns whether the loop's thread has to be woken:
-    /// `needsThread` says that work is left, or something was posted meanwhile.
+    /// Records that the calling thread has run the resident, and returns whether the loop's thread has to be woken.
+    ///
+    /// It has to be if work is left (`needsThread`), or something was posted meanwhile.
     func endAssisting(needsThread: Bool) -> Bool {
         if !needsThread, move(from: Self.assisted, to: Self.sleeping) { return false }
         word.store(Self.sleeping | Self.posted, ordering: .releasing)

@@ -3,10 +3,10 @@ import CLinux
 /// Returns memory to the system after a peak of a reactor's buffers.
 ///
 /// glibc keeps freed memory in its arenas. By itself it returns only what lies at an arena's end, so one small later
-/// buffer keeps all memory before it. malloc_trim(3) returns every free page of all arenas. It takes some milliseconds
-/// per hundred MiB, during which allocations wait. Call ``look(at:)`` from a timer that fires every few seconds. It
-/// trims only if the peak has been over for a whole interval. A load that rises and falls all the time never counts as
-/// over, because it needs its memory again.
+/// buffer keeps all memory before it. The call malloc_trim(3) returns every free page of all arenas. It takes some
+/// milliseconds per hundred MiB, during which allocations wait. Call ``look(at:)`` from a timer that fires every few
+/// seconds. It trims only if the peak has been over for a whole interval. A load that rises and falls all the time
+/// never counts as over, because it needs its memory again.
 public struct MemoryTrim {
     /// The fewest freed bytes that justify a trim.
     static var freedCountMin: Int { 16 << 20 }

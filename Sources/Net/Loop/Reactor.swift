@@ -226,7 +226,7 @@ public final class Reactor {
     /// Begins an assisted turn (``LoopResident/assist()``), in place of ``poll(atMost:)``.
     public func beginAssisted() { readClocks() }
 
-    /// The most sends that ``flush()`` needs for the groups' frames.
+    /// The maximum number of sends that ``flush()`` needs for the groups' frames.
     public var groupSendCount: Int { dirtyGroups.reduce(0) { $0 + $1.count } }
 
     /// Whether the loop's thread has to wake up after ``LoopResident/assist()``: work is left, or a timer is due before

@@ -10,7 +10,7 @@ extension Reactor {
     ///
     /// - Parameters:
     ///   - address: The address. With port 0 the kernel chooses a port, given by ``Listener/address``.
-    ///   - backlog: The most connections that may wait to be accepted; Linux caps it (`somaxconn`).
+    ///   - backlog: The maximum number of connections that may wait to be accepted; Linux caps it (`somaxconn`).
     ///   - reusePort: Whether other loops listen on the same address, each accepting its share.
     ///   - tls: The encryption of all streams of this listener; nil for none.
     ///   - streamLimits: The limits of each accepted stream.

@@ -14,7 +14,7 @@ struct TimerClock {
     private let tolerance: Int64?
     /// The total duration of all pauses so far, in nanoseconds.
     private(set) var pausedTime: Int64 = 0
-    /// The most polls that reading the input of a pause may still take; 0 if all of it has been read.
+    /// The maximum number of polls that reading the input of a pause may still take; 0 if all of it has been read.
     private var pollsLeft = 0
 
     /// Makes a clock without pauses so far.
@@ -32,7 +32,7 @@ struct TimerClock {
     /// - Parameters:
     ///   - elapsed: The time since the wait before this one ended, in nanoseconds.
     ///   - timeout: The timeout of this wait, in milliseconds; negative for none.
-    ///   - pollCountMax: The most polls that it takes to see every stream's event.
+    ///   - pollCountMax: The maximum number of polls that it takes to see every stream's event.
     mutating func waitEnded(after elapsed: Int64, timeout: Int32, pollCountMax: Int) {
         guard let tolerance, timeout >= 0 else { return }
         let excess = elapsed - Int64(timeout) * 1_000_000 - tolerance

@@ -27,7 +27,7 @@ public final class Listener {
     private let refused: () -> Void
     private var retryTimer: TimerID?
 
-    /// The most connections accepted in one turn, so that a burst does not delay the open ones.
+    /// The maximum number of connections accepted in one turn, so that a burst does not delay the open ones.
     private static var burstCountMax: Int { 64 }
     /// The delay before accepting again when descriptors, memory or capacity have run out.
     private static var retryDelay: Duration { .milliseconds(50) }
@@ -152,8 +152,8 @@ public final class Listener {
         }
         refusedCount += 1
         refused()
-        // dup2 closes the connection and makes its descriptor the reserve again in one step, so that no other thread of
-        // the process can take the descriptor in between.
+        // dup2 closes the connection and makes its descriptor the reserve again in one step. So no other thread of the
+        // process can take the descriptor in between.
         if dup2(reactor.loop.wakeup.raw, accepted) < 0 { return Glibc.close(accepted) == 0 }
         _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
         reactor.spareDescriptor = try? FileDescriptor(accepted, from: "dup2")

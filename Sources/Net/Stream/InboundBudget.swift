@@ -35,7 +35,7 @@ public final class InboundBudget {
         assert(byteCount >= 0, "more was refunded than charged")
     }
 
-    /// Returns the most bytes in use at a time since the last call.
+    /// Returns the maximum number of bytes in use at a time since the last call.
     public func takePeak() -> Int {
         defer { peak = byteCount }
         return peak

@@ -4,12 +4,12 @@ import Glibc
 ///
 /// A stream has a queue only while bytes are queued; the reactor keeps a few empty ones for reuse.
 final class OutputQueue {
-    /// The most buffers in one system call.
+    /// The maximum number of buffers in one system call.
     static let vectorCountMax = 64
 
-    /// The most bytes of a buffer that is copied to the end of another instead of being referenced.
+    /// The maximum number of bytes of a buffer that is copied to the end of another instead of being referenced.
     static let shortLengthMax = 256
-    /// The most bytes of short buffers gathered in one.
+    /// The maximum number of bytes of short buffers gathered in one.
     static let gatheredLengthMax = 2_016
 
     private var buffers: [[UInt8]] = []
@@ -130,7 +130,7 @@ final class OutputQueue {
     ///
     /// - Precondition: The queue is not empty.
     /// - Parameters:
-    ///   - limit: The most bytes.
+    ///   - limit: The maximum number of bytes.
     ///   - buffer: Memory of `limit` bytes, in which the bytes are gathered if they are in several buffers.
     ///   - body: Called with a pointer to the bytes and their number.
     /// - Returns: The result of `body`.

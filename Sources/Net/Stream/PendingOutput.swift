@@ -63,7 +63,7 @@ extension Stream {
         }
     }
 
-    /// The same for a single buffer, which is moved out of the stream, since the kernel mostly accepts all of it.
+    /// The same for a single buffer, which is moved out of the stream, because the kernel mostly accepts all of it.
     private func offerBuffer() -> Int {
         guard case .buffer(let bytes) = exchange(&pendingOutput, with: .nothing) else { return 0 }
         let sent = Socket.send(fd, bytes, flags: sendFlags)

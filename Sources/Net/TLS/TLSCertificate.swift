@@ -54,7 +54,7 @@ public struct TLSCertificate: Hashable, Sendable {
 
 /// The server certificates that a client accepts.
 ///
-/// The SDKs have enums with the same cases, since this module exists on Linux only.
+/// The SDKs have enums with the same cases, because this module exists on Linux only.
 public enum TLSTrust: Hashable, Sendable {
     /// Certificates for the host that are signed by the system's authorities.
     case system

@@ -20,8 +20,8 @@ public final class TLSContext: Sendable {
 
     /// Makes a server context.
     ///
-    /// A client that names a host (SNI, RFC 6066 §3) gets the certificate that matches it exactly or
-    /// by a wildcard; any other client gets the first.
+    /// A client that names a host (SNI, RFC 6066 §3) gets the certificate that matches it exactly or by a wildcard. Any
+    /// other client gets the first.
     ///
     /// - Parameter certificates: At least one.
     /// - Returns: The context, for any number of listeners on any loops.
@@ -143,7 +143,7 @@ public final class TLSContext: Sendable {
 
     /// Returns the session stored for a server; the caller frees it.
     ///
-    /// A TLS 1.3 ticket is used once, since an observer could link two uses to one client
+    /// A TLS 1.3 ticket is used once, because an observer could link two uses to one client
     /// (RFC 8446 §C.4). A TLS 1.2 session stays stored, because the server does not issue a new one.
     func takeSession(of server: String) -> OpaquePointer? {
         sessions.withLock { store -> UInt? in

@@ -15,8 +15,8 @@ final class TLSCredential: @unchecked Sendable {
         guard shim_SSL_CTX_set_proto_versions(raw, TLS1_2_VERSION, TLS1_3_VERSION) == 1 else {
             throw .library(call: "SSL_CTX_set_min_proto_version", reason: TLSError.takeReason())
         }
-        // An idle connection keeps no buffers; a refused write may be retried from another address; and a
-        // write returns after each record, so that its progress is known.
+        // An idle connection keeps no buffers. A refused write may be retried from another address. A write returns
+        // after each record, so that its progress is known.
         _ = shim_SSL_CTX_set_mode(
             raw,
             Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_ENABLE_PARTIAL_WRITE)

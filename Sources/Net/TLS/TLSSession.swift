@@ -29,7 +29,7 @@ final class TLSSession {
     /// The SHA-256 digests of the server's keys, its own first, if none of them is pinned.
     var unpinned: [[UInt8]]?
 
-    /// The most bytes in a record (RFC 8446 §5.1).
+    /// The maximum number of bytes in a record (RFC 8446 §5.1).
     static var recordLengthMax: Int { 16 << 10 }
 
     /// The result of a call.
@@ -142,7 +142,7 @@ final class TLSSession {
         return progress(of: result, "SSL_write")
     }
 
-    /// Sends `close_notify`, without waiting for the peer's, since its FIN has the same meaning.
+    /// Sends `close_notify`, without waiting for the peer's, because its FIN has the same meaning.
     func shutDown() -> Progress {
         guard hasBegun else { return .done(0) }
         begin()

@@ -1,6 +1,6 @@
 /// A refused request to the HTTP API: the status and one line of explanation.
 ///
-/// The texts are those of the hosted service where they are known, because users search for them, and tests of official
+/// The texts are those of the hosted service where they are known. Users search for them, and tests of official
 /// libraries compare some of them exactly.
 public struct APIError: Error, Sendable {
     /// The HTTP status.

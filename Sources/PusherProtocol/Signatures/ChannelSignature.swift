@@ -132,7 +132,7 @@ private enum SignedAuth {
         of text: String,
         secret: (String) -> AppSecret?
     ) throws(SignatureError) {
-        // By bytes, since a peer has written the text.
+        // By bytes, because a peer has written the text.
         guard let colon = auth.utf8.firstIndex(of: UInt8(ascii: ":")),
             let secret = secret(String(auth[..<colon]))
         else { throw .unknownKey(auth: auth) }

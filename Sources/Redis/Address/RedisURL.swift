@@ -27,7 +27,7 @@ public struct RedisURL: Hashable, Sendable, CustomStringConvertible {
 
     /// The port of an address that names none.
     public static var defaultPort: UInt16 { 6379 }
-    /// The most bytes of a socket's path (unix(7)).
+    /// The maximum number of bytes of a socket's path (unix(7)).
     public static var pathLengthMax: Int { 107 }
 
     private static let schemes = ["redis://", "rediss://", "redis+unix://"]

@@ -3,9 +3,10 @@ public import RESP
 /// Follows a channel's messages from a known position.
 ///
 /// It finds the messages missed by a client that returns to a node, or by a node that returns to Redis. Redis has all
-/// streams of a channel in one order: the messages of a sealed stream, the entry with the position that its successor
-/// follows (`opening.lua`), and the successor's messages. Such an entry is written only if nothing of the sealed stream
-/// was lost. An entry that does not follow the last position shows a gap: messages were removed, purged or lost.
+/// streams of a channel in one order. After the messages of a sealed stream follow an entry with the position that its
+/// successor follows (`opening.lua`), and then the successor's messages. Such an entry is written only if nothing of
+/// the sealed stream was lost. An entry that does not follow the last position shows a gap: messages were removed,
+/// purged or lost.
 public struct StreamContinuation: Hashable, Sendable {
     /// The position of the last message, or the beginning of a stream.
     public private(set) var position: StreamPosition

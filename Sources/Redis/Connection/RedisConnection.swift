@@ -3,7 +3,7 @@ import RESP
 
 /// A connection to a Redis server, by RESP3: calls in a pipeline, and published messages between their replies.
 ///
-/// Confined to its reactor's thread. Replies and pushes are passed on in the order in which Redis has sent them, so a
+/// Confined to its reactor's thread. Replies and pushes are passed on in the order in which Redis has sent them. So a
 /// message that was published before a call was executed arrives before the call's reply. A connection is opened once.
 /// After its end the delegate makes another, for example with ``ReconnectBackoff``.
 ///

@@ -11,8 +11,8 @@ struct UnansweredCalls {
         case confirmations(SubscriptionCommand, Int)
         /// The `PONG` to a `PING` sent after the command, or an error followed by `PONG`.
         ///
-        /// For `SUNSUBSCRIBE`: a server of a Redis Cluster also sends pushes without a call for a slot that has moved,
-        /// and then answers the call itself by an error. So pushes do not show whether the error will follow.
+        /// For `SUNSUBSCRIBE`: a server of a Redis Cluster also sends pushes without a call for a slot that has moved.
+        /// Then it answers the call itself by an error. So pushes do not show whether the error will follow.
         case pong
     }
 

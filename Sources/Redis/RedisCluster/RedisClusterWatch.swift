@@ -8,7 +8,7 @@ public import RESP
 /// (`CLUSTER INFO`: `cluster_state`, `cluster_current_epoch`). Confined to its reactor's thread.
 ///
 /// The owner reports changes that it notices earlier: ``follow(_:)`` for a `MOVED`, and ``refresh()`` for a push
-/// `sunsubscribe` without a call, by which a server ends the subscriptions of a slot that has moved.
+/// `sunsubscribe` without a call. By such a push a server ends the subscriptions of a slot that has moved.
 public final class RedisClusterWatch {
     /// The servers to query, and the intervals.
     public struct Settings: Sendable {

@@ -3,7 +3,7 @@ import RESP
 
 /// Tracks the server that the majority of the Sentinels considers the primary.
 ///
-/// A primary that is cut off from most Sentinels may have been replaced without its knowledge; then the majority names
+/// A primary that is cut off from most Sentinels may have been replaced without its knowledge. Then the majority names
 /// another one, or cannot be reached. Confined to its reactor's thread.
 public final class SentinelWatch {
     /// The Sentinels to query, and the intervals.

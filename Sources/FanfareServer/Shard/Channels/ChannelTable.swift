@@ -64,7 +64,7 @@ struct ChannelTable {
 /// The channels of one app.
 private final class AppChannels {
     let app: AppID
-    /// Exclusive access is not checked, since every event uses it: a lookup only calls names.
+    /// Exclusive access is not checked, because every event uses it: a lookup only calls names.
     @exclusivity(unchecked) private(set) var channels = SegmentedDictionary<ChannelName, Channel>()
     var occupiedNames = SortedNames()
 

@@ -2,8 +2,9 @@ import Broker
 import Net
 import PusherProtocol
 
-/// The handling of congested channels, whose subscribers are slower than their events: new events are queued in the
-/// channel's backlog at its home, and their publishers wait for the answer.
+/// The handling of congested channels, whose subscribers are slower than their events.
+///
+/// New events are queued in the channel's backlog at its home, and their publishers wait for the answer.
 extension ChannelService: ChannelBacklogDelegate {
     /// Adds an event to a backlog, or refuses it while memory is scarce.
     func enqueue(
@@ -87,7 +88,7 @@ extension ChannelService: ChannelBacklogDelegate {
 
     /// Stops sending to other shards until they confirm that their subscribers have room.
     ///
-    /// This bounds the bytes in transit, since shards report congestion only afterwards.
+    /// This bounds the bytes in transit, because shards report congestion only afterwards.
     func awaitConfirmation(of channel: Channel, at address: ChannelAddress, by shards: [Int]) {
         channel.unconfirmedLength = 0
         let backlog = openBacklog(of: channel, at: address)

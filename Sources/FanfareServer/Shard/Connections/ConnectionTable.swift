@@ -3,7 +3,7 @@ import PusherProtocol
 /// The connections of one shard, indexed by socket ID.
 ///
 /// The first number of a socket ID encodes the connection's slot and shard. The second is random, so that socket IDs
-/// cannot be guessed, and the ID of a closed connection does not match its successor in the slot.
+/// cannot be guessed. So the ID of a closed connection also differs from that of its successor in the slot.
 ///
 /// Slots are grouped in pages. A page without connections takes no memory and is skipped, and new connections take the
 /// first vacant slot. So after a peak the table shrinks to the pages still in use.

@@ -36,8 +36,8 @@ final class IncompleteMessages: TimerTarget {
     /// Records the memory that a connection's incomplete message takes; the first call for a message starts its time
     /// limit.
     ///
-    /// Connections with large incomplete messages are closed with 4100 when all such messages take half of the budget
-    /// for received data, or when the budget is used up. The other half is reserved for triggers.
+    /// When all incomplete messages take half of the budget for received data, or the budget is used up, connections
+    /// with large ones are closed with 4100. The other half is reserved for triggers.
     ///
     /// - Parameters:
     ///   - count: The size in bytes; it does not shrink while the message arrives.
