@@ -91,12 +91,7 @@ extension ArchiveFile {
     ///
     /// The kept messages of a stream have no gaps and end with the last serial, unless all of them are missing.
     ///
-    /// - Parameters:
-    ///   - row: The stream.
-    ///   - range: The serials that were found, or searched for.
-    ///   - isEmpty: Whether none was found.
-    /// - Returns: The serial; `nil` if none is missing.
-    /// - Throws: SQLite's error.
+    /// `range` are the serials that were found, or searched for, and `isEmpty` is whether none was found.
     private func hole(
         in row: Int64,
         _ range: (low: Int64, high: Int64),

@@ -137,12 +137,9 @@ enum ArchiveSchema {
     /// The condition of a stream that exceeds its limits, as one term.
     static let isExcessive = "MAX(bytes - bytes_max, last - oldest - messages_max + 1) > 0"
 
-    /// Creates the tables of a new file, and those missing in an older one.
+    /// Creates the tables of a new file, and those missing in an older one, up to a version.
     ///
-    /// - Parameters:
-    ///   - connection: The file.
-    ///   - version: The version to reach; an earlier one to test a migration.
-    /// - Throws: A ``SQLiteError``, or ``ArchiveError/unknownVersion(_:)``.
+    /// An earlier version serves to test a migration. Throws a ``SQLiteError``, or ``ArchiveError/unknownVersion(_:)``.
     static func prepare(_ connection: SQLiteConnection, to version: Int64 = version) throws {
         let found = try connection.integer("PRAGMA user_version") ?? 0
         guard found != version else { return }

@@ -53,14 +53,7 @@ package final class ArchiveWriter {
     /// The error of a read of the last portion; `nil` for none.
     package var readError: (any Error)? { reads.error }
 
-    /// Creates a writer that has written nothing.
-    ///
-    /// - Parameters:
-    ///   - storage: The file.
-    ///   - shardCount: The number of shards.
-    ///   - settings: The delays.
-    ///   - readBudget: The memory of data that was read.
-    /// - Throws: The storage's error.
+    /// Creates a writer that has written nothing; throws the storage's error.
     package init(
         _ storage: any ArchiveStorage,
         shardCount: Int,
@@ -79,10 +72,7 @@ package final class ArchiveWriter {
 
     /// Processes requests, and attempts to write if an attempt is due; returns the replies, in order.
     ///
-    /// - Parameters:
-    ///   - requests: The requests, in order.
-    ///   - now: The time, in milliseconds of a steady clock.
-    /// - Returns: The replies.
+    /// `now` is in milliseconds of a steady clock.
     package func perform(_ requests: [ArchiveRequest], at now: Int64) -> [Reply] {
         var replies: [Reply] = []
         for case .commit(let group) in requests where group.epoch == epochs[group.shard] {

@@ -139,9 +139,7 @@ struct SessionRows {
 
     /// Reads all sessions without damaged ones, whose tokens are then unknown.
     ///
-    /// - Parameter isComplete: Whether the last run has written all of them.
-    /// - Returns: The sessions.
-    /// - Throws: SQLite's error.
+    /// `isComplete` is whether the last run has written all of them.
     func read(isComplete: Bool) throws(SQLiteError) -> StoredSessions {
         var stored = StoredSessions(isComplete: isComplete)
         try connection.forEachRow("SELECT app, key, parked_ms, record, crc FROM sessions") {

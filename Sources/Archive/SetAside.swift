@@ -2,13 +2,9 @@ internal import Glibc
 
 /// Files that can no longer be used, kept for inspection.
 enum SetAside {
-    /// Renames a database and its log, so that another can be created at its path; returns the new path.
+    /// Renames a database and its log, so that another can be created at its path, and returns the new path.
     ///
-    /// - Parameters:
-    ///   - path: The database.
-    ///   - time: The time, in milliseconds since 1970, for the name.
-    /// - Returns: The new path of the database.
-    /// - Throws: ``ArchiveError/failed(_:)``.
+    /// `time` is in milliseconds since 1970 and becomes a part of the name. Throws ``ArchiveError/failed(_:)``.
     static func move(_ path: String, at time: Int64) throws(ArchiveError) -> String {
         let kept = "\(path).malformed-\(time)"
         guard rename(path, kept) == 0 || errno == ENOENT else {

@@ -20,13 +20,7 @@ package struct Spool: Sendable {
     private let clocks: @Sendable () -> ClockReading
     private var unfinished: String { path + ".unfinished" }
 
-    /// Creates a spool.
-    ///
-    /// - Parameters:
-    ///   - path: The file.
-    ///   - log: Receives reports of what is refused.
-    ///   - bootID: The ID of this machine's start.
-    ///   - clocks: Reads the clocks.
+    /// Creates a spool at a path; the log receives reports of what is refused.
     package init(
         path: String,
         log: Logger? = nil,

@@ -18,12 +18,7 @@ package struct ProgressBar {
 
     /// Shows the progress, unless it was shown less than the interval ago.
     ///
-    /// - Parameters:
-    ///   - label: The work in progress.
-    ///   - done: The amount done.
-    ///   - total: The total amount, at least 1.
-    ///   - now: The time.
-    ///   - detail: Text for the end of the line; evaluated only if it is shown.
+    /// The total is at least 1. The detail, the end of the line, is evaluated only if it is shown.
     package mutating func show(
         _ label: String,
         _ done: Int,

@@ -22,13 +22,8 @@ public struct Request: Sendable, Equatable {
 
     /// Makes a request.
     ///
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - target: Path and query, percent-encoded.
-    ///   - host: The value of Host.
-    ///   - fields: The fields except those that the writer adds.
-    ///   - body: The content.
-    ///   - keepAlive: Whether the connection should stay open.
+    /// The target is percent-encoded, `host` is the value of Host, and the fields do not include those that the writer
+    /// adds.
     public init(
         _ method: Method,
         _ target: String,

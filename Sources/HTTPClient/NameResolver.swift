@@ -49,14 +49,10 @@
             self.lookup = lookup
         }
 
-        /// Returns the addresses of a name, the best first.
+        /// Returns the addresses of a name, the best first; at least one.
         ///
-        /// - Parameters:
-        ///   - name: A host name or an IP address, and a port.
-        ///   - limit: The timeout.
-        /// - Returns: At least one address.
-        /// - Throws: `.unreachable` if there is no address or no answer in time, `.cancelled` when the task is
-        ///   cancelled.
+        /// Throws `.unreachable` if there is no address or no answer within the limit, and `.cancelled` when the task
+        /// is cancelled.
         func addresses(
             of name: Name,
             within limit: Duration

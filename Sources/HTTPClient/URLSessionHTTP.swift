@@ -10,11 +10,7 @@
 
         /// Creates a session without cookies, cache or stored credentials.
         ///
-        /// - Parameters:
-        ///   - address: The server.
-        ///   - trust: The accepted certificates.
-        ///   - route: The route to the server.
-        /// - Throws: `.unreachable` if the trusted certificates cannot be read.
+        /// Throws `.unreachable` if the trusted certificates cannot be read.
         package init(
             to address: HTTPAddress,
             trust: HTTPTrust = .system,

@@ -27,14 +27,6 @@ public struct HTTPTimeouts: Hashable, Sendable {
     public var grace: Duration
 
     /// Makes timeouts.
-    ///
-    /// - Parameters:
-    ///   - head: For a request's head.
-    ///   - body: For its content.
-    ///   - idle: Between requests.
-    ///   - closing: For the client's end.
-    ///   - answer: For the server's response.
-    ///   - grace: For another request after `idle`.
     public init(
         head: Duration = .seconds(10),
         body: Duration = .seconds(30),

@@ -59,12 +59,7 @@ enum WebhookQueueSchema {
         """,
     ]
 
-    /// Migrates a database to the newest schema, and enables the write-ahead log.
-    ///
-    /// - Parameters:
-    ///   - database: The open database.
-    ///   - isFile: Whether it is a file, not memory.
-    /// - Throws: A ``SQLiteError``.
+    /// Migrates a database to the newest schema, and enables the write-ahead log if it is a file, not memory.
     static func prepare(_ database: SQLiteDatabase, isFile: Bool) throws {
         try database.access { connection in
             if isFile {

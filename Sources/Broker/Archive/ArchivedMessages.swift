@@ -156,13 +156,10 @@ extension ChannelStream {
         return ArchiveQuery(row: row, page, bytesMax: 0)
     }
 
-    /// What the archive's answer says about a message.
+    /// What the archive's answer says about a message; without a time if the archive no longer has it.
     ///
-    /// - Parameters:
-    ///   - serial: The message's number.
-    ///   - page: The answer to ``archiveQuery(forMessage:)``.
-    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
-    /// - Returns: The message; without a time if the archive no longer has it.
+    /// `page` is the answer to ``archiveQuery(forMessage:)``, and `offset` the milliseconds to add for the time since
+    /// 1970 (``CalendarOffset``).
     public func trace(
         _ serial: UInt64,
         in page: ArchivePage,

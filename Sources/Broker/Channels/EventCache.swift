@@ -60,16 +60,10 @@ public struct EventCache: Sendable {
     /// Whether ``expire(at:)`` has nothing to remove.
     public var isEmpty: Bool { stores.isEmpty }
 
-    /// Caches an event in place of the channel's last.
+    /// Caches an event in place of the channel's last, and returns whether another event was evicted.
     ///
-    /// - Parameters:
-    ///   - publication: The event.
-    ///   - position: The event's position, if it is numbered.
-    ///   - address: The channel.
-    ///   - now: The time.
-    ///   - lifetime: The lifetime, in milliseconds.
-    ///   - eventsMax: The maximum number of events of the app; the oldest are evicted.
-    /// - Returns: Whether another event was evicted.
+    /// `position` is the event's position, if it is numbered, and `lifetime` is in milliseconds. Above `eventsMax`
+    /// events of the app, the oldest are evicted.
     @discardableResult
     public mutating func store(
         _ publication: Publication,
@@ -113,13 +107,10 @@ public struct EventCache: Sendable {
         return entry
     }
 
-    /// Records a miss of a cache channel without an event.
+    /// Records a miss of a cache channel without an event, and returns whether to report it.
     ///
-    /// - Parameters:
-    ///   - address: The channel.
-    ///   - now: The time.
-    ///   - missesMax: The maximum number of channels to remember; the misses of others are reported each time.
-    /// - Returns: Whether to report the miss: it is the first since the last event, or in a minute.
+    /// It is reported if it is the first since the last event, or in a minute. At most `missesMax` channels are
+    /// remembered; the misses of others are reported each time.
     public mutating func recordMiss(
         on address: ChannelAddress,
         at now: Int64,

@@ -65,13 +65,8 @@ public struct HomeShardState: ~Copyable, Sendable {
 
     /// Caches an event of a cache channel (Pusher documentation, "Cache channels"), also if the channel is vacant.
     ///
-    /// - Parameters:
-    ///   - publication: An event that a backend has triggered.
-    ///   - position: The position that the event is about to get, if it is numbered.
-    ///   - address: The cache channel.
-    ///   - app: The channel's app; `nil` if it is no longer served.
-    ///   - now: The time.
-    /// - Returns: The effects to perform.
+    /// `position` is the position that the event is about to get, if it is numbered; `app` is `nil` if it is no longer
+    /// served.
     public mutating func cache(
         _ publication: Publication,
         numbered position: ChannelPosition? = nil,

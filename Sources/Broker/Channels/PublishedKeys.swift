@@ -69,17 +69,10 @@ public struct PublishedKeys: Sendable {
         return known.digest == digest ? .repeated(known.position) : .conflicting
     }
 
-    /// Remembers the new key of an event that was published.
+    /// Remembers the new key of an event that was published, for `age` milliseconds.
     ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - digest: The event's digest.
-    ///   - address: The event's channel.
-    ///   - position: The event's position, if it is numbered.
-    ///   - now: The time.
-    ///   - age: How long to remember the key, in milliseconds.
-    ///   - keysMax: The maximum number of keys of the app.
-    /// - Returns: Whether an older key was forgotten before it expired, or this one is not remembered.
+    /// Returns whether an older key was forgotten before it expired because of `keysMax`, or this one is not
+    /// remembered. `position` is the event's position, if it is numbered.
     mutating func remember(
         _ key: IdempotencyKey,
         digest: UInt64,

@@ -17,14 +17,9 @@ public struct WatchedUsers: Sendable {
     /// The watched users, in no particular order.
     public var addresses: some Collection<UserAddress> { users.keys }
 
-    /// Adds a watcher of users.
+    /// Adds a watcher of users, and returns their known states.
     ///
-    /// - Parameters:
-    ///   - watched: The users.
-    ///   - app: Their app.
-    ///   - watcher: The connection.
-    /// - Returns: The known states of the users, and the users that were not watched before, whose states have to be
-    ///   read.
+    /// It also returns the users that were not watched before, whose states have to be read.
     public mutating func watch(
         _ watched: [UserID],
         of app: AppID,

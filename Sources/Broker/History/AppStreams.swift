@@ -101,11 +101,7 @@ extension Streams {
     /// Only public channels count, because they need no signature: anyone who knows the app's key can subscribe to any
     /// number of them.
     ///
-    /// - Parameters:
-    ///   - address: The channel.
-    ///   - settings: The app's settings.
-    ///   - addressDigest: The client's address; see ``SessionClaim/addressDigest``.
-    /// - Returns: Whether it may; if not, ``Limit/openedStreams`` is reached.
+    /// Returns false if ``Limit/openedStreams`` is reached. For `addressDigest` see ``SessionClaim/addressDigest``.
     public func mayOpen(
         _ address: ChannelAddress,
         _ settings: RecoverySettings,

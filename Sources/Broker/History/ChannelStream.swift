@@ -159,14 +159,10 @@ public struct ChannelStream: Sendable {
         return now - vacantSince <= Int64(rule.ageMax) * 1_000
     }
 
-    /// The kept messages that a query requests.
+    /// A page of the kept messages that a query requests.
     ///
-    /// - Parameters:
-    ///   - query: The query.
-    ///   - now: The time.
-    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
-    ///   - headerLength: The length of the bytes before the message in a frame.
-    /// - Returns: A page.
+    /// `offset` are the milliseconds to add for the time since 1970 (``CalendarOffset``), and `headerLength` returns
+    /// the length of the bytes before the message in a frame.
     public func history(
         _ query: HistoryQuery,
         at now: Int64,
@@ -190,13 +186,9 @@ public struct ChannelStream: Sendable {
         )
     }
 
-    /// What the stream knows about a message.
+    /// What the stream knows about a message; without a time if it is not in memory.
     ///
-    /// - Parameters:
-    ///   - serial: The message's number.
-    ///   - now: The time.
-    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
-    /// - Returns: The message; without a time if it is not in memory.
+    /// `offset` are the milliseconds to add for the time since 1970 (``CalendarOffset``).
     public func trace(
         _ serial: UInt64,
         at now: Int64,

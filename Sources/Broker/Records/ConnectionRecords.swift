@@ -79,12 +79,8 @@ public struct ConnectionRecords: Sendable {
 
     /// Records the end of a connection.
     ///
-    /// - Parameters:
-    ///   - socketID: The connection.
-    ///   - ending: How it ends.
-    ///   - now: The time.
-    ///   - serials: Returns the last serial of a channel that the shard has sent, and the first one that is dropped
-    ///     with the connection's queue.
+    /// `serials` returns the last serial of a channel that the shard has sent, and the first one that is dropped with
+    /// the connection's queue.
     public mutating func closed(
         _ socketID: SocketID,
         _ ending: ConnectionRecord.Ending,

@@ -46,11 +46,8 @@ public struct SubscriptionRecord: Sendable {
 
     /// Creates the record of a subscription that begins.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - start: Where it begins, in the stream's own ID; `nil` if the client does not track its position.
-    ///   - predecessor: The client's former connection, if it names one.
-    ///   - now: The time.
+    /// `start` is in the stream's own ID, and `nil` if the client does not track its position. The predecessor is the
+    /// client's former connection, if it names one.
     public init(
         _ channel: ChannelName,
         _ start: SubscriptionStart?,

@@ -100,11 +100,8 @@ struct TokenCursors: Sendable {
 
     /// Begins a cursor with its grant; a replay counts when it is handed over.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - start: Where the subscription begins.
-    ///   - gap: The gap of which the client is notified with the grant.
-    ///   - origin: The last confirmed position, in a stream that precedes the present one.
+    /// The client is notified of the gap with the grant. The origin is the last confirmed position, in a stream that
+    /// precedes the present one.
     mutating func begin(
         _ channel: ChannelName,
         _ start: SubscriptionStart,

@@ -97,11 +97,8 @@ struct TokenRecovery: Sendable {
     /// The gap of which the client is notified with a grant; `nil` if the grant does not resume or begin a kept
     /// channel.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - start: Where the subscription begins.
-    ///   - former: Where it begins in the first of the sealed streams whose rest the client gets before that.
-    /// - Returns: The gap.
+    /// `former` is where the subscription begins in the first of the sealed streams whose rest the client gets before
+    /// `start`.
     mutating func begin(
         _ channel: ChannelName,
         _ start: SubscriptionStart,

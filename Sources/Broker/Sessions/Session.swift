@@ -66,12 +66,9 @@ public struct Session {
     /// Replaces the app's configuration; existing subscriptions stay.
     public mutating func replaceApp(_ app: App) { self.app = app }
 
-    /// Handles a message of the client.
+    /// Handles a message of the client, and returns the effects to perform.
     ///
-    /// - Parameters:
-    ///   - message: The message.
-    ///   - now: Nanoseconds of a steady clock, for rates.
-    /// - Returns: The effects to perform.
+    /// `now` is in nanoseconds of a steady clock, for rates.
     public mutating func receive(_ message: ClientMessage, now: Int64) -> Effects {
         switch message {
         case .ping:

@@ -234,14 +234,7 @@ extension ClusterHome {
         grantWaiting(on: remote, remote.position == nil ? [] : .stream)
     }
 
-    /// Delivers a missed entry.
-    ///
-    /// - Parameters:
-    ///   - entry: The entry.
-    ///   - step: Its kind.
-    ///   - position: Its position.
-    ///   - remote: The channel.
-    /// - Returns: Whether nothing is missing before it.
+    /// Delivers a missed entry, and returns whether nothing is missing before it.
     private func deliver(
         _ entry: borrowing RESPView,
         _ step: StreamContinuation.Step,

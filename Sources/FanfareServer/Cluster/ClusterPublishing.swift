@@ -6,13 +6,9 @@ import Redis
 
 // Publishing: from the home shard to its store.
 extension ClusterHome {
-    /// Sends the event of a backend to Redis.
+    /// Sends the event of a backend to Redis, and returns the outcome if the event is refused at once.
     ///
-    /// - Parameters:
-    ///   - publication: The event.
-    ///   - address: The channel.
-    ///   - origin: Where the outcome is reported.
-    /// - Returns: The outcome if the event is refused at once; `nil` if it follows later.
+    /// Otherwise the outcome is reported to `origin` later.
     func publish(
         _ publication: Publication,
         on address: ChannelAddress,

@@ -9,15 +9,10 @@ import Redis
 // The grant of a subscription follows the reply to `attach`. Messages published before that reply are included in it,
 // and messages published after it are received after it. So nothing is missed, and nothing is buffered.
 extension ClusterHome {
-    /// Whether a subscription waits: for the node to be attached to the channel, or for messages that are no longer in
-    /// memory.
+    /// Whether a subscription waits and continues later.
     ///
-    /// - Parameters:
-    ///   - request: The subscription.
-    ///   - address: The channel.
-    ///   - member: The user, on a presence channel.
-    ///   - position: The position of a client that tracks the channel.
-    /// - Returns: Whether it continues later.
+    /// It waits for the node to be attached to the channel, or for messages that are no longer in memory. The position
+    /// is that of a client that tracks the channel.
     func waits(
         _ request: SubscriptionRequest,
         to address: ChannelAddress,

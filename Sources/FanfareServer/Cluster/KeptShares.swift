@@ -10,12 +10,9 @@ final class KeptTotals: Sendable {
     /// What all partitions keep of an app; `nil` before it was read.
     subscript(app: AppID?) -> KeptUse? { totals.withLock { $0[app] } }
 
-    /// Replaces the kept data of a partition, and returns what all partitions keep.
+    /// Replaces the former reading of a partition by the present one, and returns what all partitions keep.
     ///
-    /// - Parameters:
-    ///   - former: The last reading.
-    ///   - present: The present reading; the key `nil` stands for all apps.
-    /// - Returns: What all partitions keep.
+    /// The key `nil` stands for all apps.
     func replace(_ former: [AppID?: KeptUse], by present: [AppID?: KeptUse]) -> [AppID?: KeptUse] {
         totals.withLock { totals in
             for (app, use) in present {
@@ -61,14 +58,7 @@ extension ClusterHome {
         partitions[index].uses.merge(present) { $1 }
     }
 
-    /// A partition's share of a limit, at least 1.
-    ///
-    /// - Parameters:
-    ///   - limit: The limit.
-    ///   - use: The use that it limits.
-    ///   - app: The app; `nil` for a limit of all apps.
-    ///   - partition: The partition.
-    /// - Returns: The share.
+    /// A partition's share of a limit of this use, at least 1; `app` is `nil` for a limit of all apps.
     func share(
         of limit: Int,
         _ use: KeyPath<KeptUse, Int>,
@@ -93,12 +83,7 @@ extension ClusterHome {
     /// The share is the partition's use and a fourth of the free part. Above the limit, all are reduced in proportion,
     /// but by a fourth at most, because reductions of others have not been read yet. An equal share is always left.
     ///
-    /// - Parameters:
-    ///   - limit: The limit.
-    ///   - used: The use of the partition.
-    ///   - total: The use of all partitions.
-    ///   - partitionCount: The number of partitions.
-    /// - Returns: The share.
+    /// `used` is the use of the partition, and `total` that of all partitions.
     static func share(of limit: Int, used: Int, total: Int, partitionCount: Int) -> Int {
         let equal = max(1, limit / partitionCount)
         guard total >= limit else { return max(equal, used + (limit - total) / part) }

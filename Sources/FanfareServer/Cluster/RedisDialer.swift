@@ -12,15 +12,12 @@ package enum DialedServer: Sendable {
     case sentinel(Int)
 }
 
-/// Connects the homes of a simulated node to a simulated Redis; production has none, and connects to the server's address.
+/// Connects the homes of a simulated node to a simulated Redis; without it, a node connects to the server's address.
 package protocol RedisDialer: AnyObject {
-    /// Connects a shard to a server.
+    /// Connects a shard to a server, whose address leads to the process that has it at present.
     ///
-    /// - Parameters:
-    ///   - server: The server; its address leads to the process that has it at present.
-    ///   - shard: The shard.
-    /// - Returns: One end of a socketpair(2); the other one is closed if the server is unreachable.
-    /// - Throws: The failed call.
+    /// Returns one end of a socketpair(2); the other one is closed if the server is unreachable. Throws the failed
+    /// call.
     func dial(_ server: DialedServer, shard: Int) throws(SystemError) -> FileDescriptor
 
     /// Random numbers for the pauses between two attempts, and for the node's number.

@@ -176,12 +176,7 @@ extension ClusterHome {
         }
     }
 
-    /// Asks the owner of a session for its cursors.
-    ///
-    /// - Parameters:
-    ///   - address: The session.
-    ///   - id: The owner.
-    ///   - openFor: How long the claiming connection has been open, in milliseconds.
+    /// Asks the owner of a session for its cursors; the claiming connection has been open for `openFor` milliseconds.
     private func yield(_ address: SessionAddress, _ id: SocketID, to openFor: Int64) {
         guard sessions.owned[address]?.claim.socketID == id else { return }
         // Confirmations count as they were when that connection was opened, by this node's clock.

@@ -150,11 +150,8 @@ package enum Grant: Sendable {
 
     /// Creates the grant of a home, with its event encoded.
     ///
-    /// - Parameters:
-    ///   - grant: The grant.
-    ///   - channel: The channel.
-    ///   - shared: In a cluster, the cached event that the nodes share; `nil` if a cache channel has none.
-    ///   - members: In a cluster, the members on all nodes; `nil` for those of the grant.
+    /// In a cluster, `shared` is the cached event that the nodes share, and `nil` if a cache channel has none;
+    /// `members` are the members on all nodes. Without `members`, those of the grant are used.
     init(
         _ grant: ChannelHome.Grant,
         on channel: ChannelName,

@@ -6,13 +6,9 @@ import PusherProtocol
 /// The shard keeps its connections and the fan-out to them. The order of the messages, the members and the counts are
 /// those of all nodes. Confined to the shard's thread.
 protocol SharedHome: AnyObject {
-    /// Publishes the event of a backend.
+    /// Publishes the event of a backend, and returns the outcome if the event is refused at once.
     ///
-    /// - Parameters:
-    ///   - publication: The event.
-    ///   - address: The channel.
-    ///   - origin: Where the outcome is reported.
-    /// - Returns: The outcome if the event is refused at once; `nil` if it follows later.
+    /// Otherwise the outcome is reported to `origin` later.
     func publish(
         _ publication: Publication,
         on address: ChannelAddress,

@@ -17,13 +17,9 @@
         /// The content of a refusal is not read.
         private var answer = ResponseParser(limits: HTTPLimits(bodyLengthMax: .max))
 
-        /// Creates the request.
+        /// Creates the request to a server: a host name or an IP address, an IPv6 address without brackets.
         ///
-        /// - Parameters:
-        ///   - proxy: The proxy.
-        ///   - host: The server: a host name or an IP address, an IPv6 address without brackets.
-        ///   - port: The server's TCP port.
-        /// - Throws: The host, the user or the password is invalid in a request.
+        /// Throws if the host, the user or the password is invalid in a request.
         package init(
             by proxy: ProxyAddress,
             to host: String,

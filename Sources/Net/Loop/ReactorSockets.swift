@@ -103,14 +103,10 @@ extension Reactor {
         return stream
     }
 
-    /// Makes a stream of a connected socket, for example one end of a socketpair(2).
+    /// Makes an open stream of a connected socket, for example one end of a socketpair(2).
     ///
-    /// - Parameters:
-    ///   - descriptor: The socket; it is made non-blocking.
-    ///   - limits: The stream's limits.
-    ///   - delegate: The stream's delegate; `streamOpened` is called before this returns.
-    /// - Returns: The open stream.
-    /// - Throws: The call that failed.
+    /// The socket is made non-blocking, and the delegate's `streamOpened` is called before this returns. Throws the
+    /// call that failed.
     @discardableResult
     public func adopt(
         _ descriptor: consuming FileDescriptor,

@@ -1,7 +1,9 @@
 import CLinux
 import Glibc
 
-/// A socket on which the kernel reports changes of interfaces, addresses and routes (rtnetlink(7)); closed when released.
+/// A socket on which the kernel reports changes of interfaces, addresses and routes (rtnetlink(7)).
+///
+/// It is closed when released.
 final class RoutingSocket: Sendable {
     /// The time in which further changes are reported together, in milliseconds; an interface that starts has several.
     private static let settlingTime: Int32 = 250

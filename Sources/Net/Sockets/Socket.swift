@@ -83,7 +83,7 @@ enum Socket {
         return code
     }
 
-    /// The smoothed round-trip time that TCP has measured (tcp(7), `TCP_INFO`), in microseconds; nil for another socket.
+    /// The smoothed round-trip time that TCP has measured (tcp(7), `TCP_INFO`), in microseconds; nil if not TCP.
     static func roundTripMicroseconds(of fd: Int32) -> Int? {
         var info = tcp_info()
         var length = socklen_t(MemoryLayout<tcp_info>.size)

@@ -83,10 +83,7 @@ final class OutputQueue {
 
     /// Sends the first buffers with one system call and removes the accepted bytes from the queue.
     ///
-    /// - Parameters:
-    ///   - fd: The socket.
-    ///   - flags: As of send(2).
-    /// - Returns: The number of bytes accepted; negative as for sendmsg(2).
+    /// The flags are those of send(2). Returns the number of bytes accepted; negative as for sendmsg(2).
     func send(to fd: Int32, flags: Int32) -> Int {
         let sent: Int
         if first == buffers.count - 1 {

@@ -75,10 +75,7 @@ extension Stream {
 
     /// Queues the part of a buffer that the kernel did not accept.
     ///
-    /// - Parameters:
-    ///   - bytes: The buffer, which the queue references.
-    ///   - sent: The result of send(2).
-    ///   - code: The `errno` after it.
+    /// The queue references the buffer. `sent` is the result of send(2), and `code` the `errno` after it.
     @inline(never)
     func queueUnsent(_ bytes: [UInt8], sent: Int, code: Int32) {
         if sent < 0 {

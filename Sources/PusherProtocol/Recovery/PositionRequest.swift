@@ -24,12 +24,7 @@ public struct PositionRequest: Equatable, Sendable {
         public static let range = 1...Int(SafeInteger.max)
     }
 
-    /// Creates a request.
-    ///
-    /// - Parameters:
-    ///   - position: The client's last position.
-    ///   - formerSocketID: Its last socket ID.
-    ///   - rewind: The earlier messages that it requests if it has no position.
+    /// Creates a request with the client's last position, its last socket ID, and the rewind if it has no position.
     public init(
         _ position: ChannelPosition? = nil,
         formerSocketID: SocketID? = nil,

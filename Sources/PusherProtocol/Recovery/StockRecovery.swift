@@ -17,10 +17,7 @@ extension ServerMessage {
 
     /// The acknowledgement of a channel without members that a session resumes.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - replay: The number of old messages that follow; `nil` if messages are missing.
-    /// - Returns: The message.
+    /// `replay` is the number of old messages that follow; `nil` if messages are missing.
     public static func resumed(_ channel: ChannelName, replay: Int?) -> ServerMessage {
         guard !channel.kind.isEncrypted else {
             return .subscriptionSucceeded(channel: channel.text, data: "{}")

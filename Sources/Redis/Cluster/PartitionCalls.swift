@@ -133,13 +133,10 @@ public struct PartitionCalls: Sendable {
         )
     }
 
-    /// Removes a channel's messages and its cached event, and begins another stream.
+    /// Removes a channel's messages and its cached event, and begins another stream; if there is none, only if it
+    /// `begins`.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - begins: Whether to begin a stream if there is none.
-    ///   - rules: The channel's rules.
-    /// - Returns: The call; the reply is read by ``StreamPosition/init(_:)-(RESPView)``, and null without a stream.
+    /// The reply is read by ``StreamPosition/init(_:)-(RESPView)``, and null without a stream.
     public func purge(
         _ channel: ClusterChannel,
         begins: Bool,

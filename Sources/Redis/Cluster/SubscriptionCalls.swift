@@ -125,15 +125,9 @@ extension PartitionCalls {
         ]
     }
 
-    /// Makes a user a member of a channel to which the node is attached.
+    /// Makes a user a member of a channel to which the node is attached; the reply is a ``MemberArrival``.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - user: The user's ID.
-    ///   - info: The user's info, which is used if the user is not a member yet.
-    ///   - membersMax: The maximum number of members.
-    ///   - rules: The channel's rules.
-    /// - Returns: The call; the reply is a ``MemberArrival``.
+    /// The info is used if the user is not a member yet. The channel has at most `membersMax` members.
     public func join(
         _ channel: ClusterChannel,
         as user: String,

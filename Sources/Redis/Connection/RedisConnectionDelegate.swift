@@ -24,9 +24,6 @@ public protocol RedisConnectionDelegate: AnyObject {
 
     /// Called once, as the last event; the delegate may open the next connection.
     ///
-    /// - Parameters:
-    ///   - connection: The connection.
-    ///   - fault: The reason.
-    ///   - unanswered: The calls that Redis may or may not have executed.
+    /// Redis may or may not have executed the unanswered calls.
     func closed(_ connection: RedisConnection, _ fault: RedisFault, unanswered: Range<CallID>)
 }

@@ -1,4 +1,6 @@
-/// An error by which a server of a Redis Cluster names another one (Redis Cluster specification, "Redirection and resharding").
+/// An error by which a server of a Redis Cluster names another one.
+///
+/// See the Redis Cluster specification, "Redirection and resharding".
 public struct Redirection: Hashable, Sendable {
     /// The state of the other server.
     public enum Kind: Sendable {

@@ -255,11 +255,8 @@ public protocol ReplicaAcknowledgementsDelegate: AnyObject {
 
     /// Called when too few replicas have confirmed in time, so that earlier calls may be lost in a failover.
     ///
-    /// - Parameters:
-    ///   - acknowledgements: The acknowledgements, which continue.
-    ///   - round: The round.
-    ///   - replicaCount: The number of replicas that have confirmed.
-    ///   - refusal: The error if the server refuses writes.
+    /// `replicaCount` replicas have confirmed, and `refusal` is the error if the server refuses writes. The
+    /// acknowledgements continue.
     func acknowledgements(
         _ acknowledgements: ReplicaAcknowledgements,
         miss round: ReplicaAcknowledgements.Round,
@@ -269,10 +266,7 @@ public protocol ReplicaAcknowledgementsDelegate: AnyObject {
 
     /// Called once, as the last event, also if the connection was never open.
     ///
-    /// - Parameters:
-    ///   - acknowledgements: The acknowledgements.
-    ///   - fault: The reason.
-    ///   - round: The first round that is not confirmed, with all later ones.
+    /// `round` is the first round that is not confirmed; all later ones are not confirmed either.
     func acknowledgements(
         _ acknowledgements: ReplicaAcknowledgements,
         closed fault: RedisFault,

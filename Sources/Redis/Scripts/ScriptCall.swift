@@ -7,13 +7,7 @@ public struct ScriptCall: Sendable {
     /// The command `EVALSHA`.
     public let bytes: [UInt8]
 
-    /// Makes a call.
-    ///
-    /// - Parameters:
-    ///   - script: The script.
-    ///   - keyCount: The number of keys.
-    ///   - argumentCount: The number of further arguments.
-    ///   - write: Writes the keys, then the arguments.
+    /// Makes a call; `write` writes `keyCount` keys, and then `argumentCount` further arguments.
     public init(
         _ script: RedisScript,
         keyCount: Int,

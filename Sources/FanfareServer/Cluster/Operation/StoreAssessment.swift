@@ -175,13 +175,9 @@ extension ClusterInspector {
     /// The key of the layout, outside of all partitions, because another number of partitions has other keys.
     var layoutKey: String { "\(configuration.prefix):layout" }
 
-    /// Assesses a server.
+    /// Assesses a server; throws the reason why it cannot be queried.
     ///
-    /// - Parameters:
-    ///   - server: The server.
-    ///   - claims: Whether the data gets the configured layout from now on, if it has none.
-    /// - Returns: The assessment.
-    /// - Throws: The reason why the server cannot be queried.
+    /// `claims` is whether the data gets the configured layout from now on, if it has none.
     package func assess(
         _ server: ClusterServer,
         claims: Bool = false

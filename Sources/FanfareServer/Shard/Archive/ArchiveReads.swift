@@ -56,16 +56,11 @@ struct ArchiveReads {
 }
 
 extension ChannelService {
-    /// Whether a subscription waits: for held entries of the channel, for the ID of its stream to be written, or for
-    /// messages of the archive.
+    /// Whether a subscription waits and continues later.
     ///
-    /// - Parameters:
-    ///   - request: The subscription.
-    ///   - address: The channel.
-    ///   - member: The user, on a presence channel.
-    ///   - position: The position of a client that tracks the channel.
-    ///   - archived: The archive's answer; `nil` before the archive was read.
-    /// - Returns: Whether it continues later.
+    /// It waits for held entries of the channel, for the ID of its stream to be written, or for messages of the
+    /// archive. The position is that of a client that tracks the channel. `archived` is the archive's answer, and `nil`
+    /// before the archive was read.
     func waitsForArchive(
         _ request: SubscriptionRequest,
         to address: ChannelAddress,

@@ -88,11 +88,7 @@ final class ChannelService: TimerTarget {
 
     /// Performs the effects of a home, in order.
     ///
-    /// - Parameters:
-    ///   - effects: The effects.
-    ///   - channel: The channel; `nil` if it does not exist.
-    ///   - address: The channel's address.
-    ///   - request: The subscription request that caused them, if any.
+    /// The channel is `nil` if it does not exist, and the request is the one that caused the effects, if any.
     func perform(
         _ effects: [ChannelHome.Effect],
         on channel: Channel?,

@@ -297,12 +297,8 @@ extension ChannelService {
 
     /// At the home: sends a frame to all shards that have subscribers, including this one.
     ///
-    /// - Parameters:
-    ///   - frame: The frame.
-    ///   - channel: The channel.
-    ///   - address: The channel's address.
-    ///   - except: A connection that does not get the frame; if it tracks the channel, it gets the frame's serial.
-    ///   - key: The key under which this connection gets a receipt.
+    /// The excepted connection does not get the frame. It gets the frame's serial if it tracks the channel, and a
+    /// receipt under `key`.
     func distribute(
         _ frame: EventFrame,
         on channel: Channel,

@@ -299,11 +299,7 @@ final class Connection: StreamDelegate {
 
     /// Encodes what the client gets in place of an event that excludes it.
     ///
-    /// - Parameters:
-    ///   - frame: The event.
-    ///   - channel: The channel.
-    ///   - key: The key of the event, if it is the client's own and a receipt is requested.
-    /// - Returns: The frame.
+    /// `key` is the event's key, if the event is the client's own and a receipt is requested.
     func substitute(
         for frame: EventFrame,
         on channel: ChannelName,

@@ -57,13 +57,9 @@ extension Connections {
     /// The number of pages of a portion, of 64 slots each: a few hundred microseconds of work.
     private static var portionPageCount: Int { 32 }
 
-    /// Lists the matching connections of some pages, without those of the console itself.
+    /// Lists the matching connections of some pages, beginning with `page`, without those of the console itself.
     ///
-    /// - Parameters:
-    ///   - query: The filter.
-    ///   - page: The first page.
-    ///   - limit: The maximum number of entries; the others are only counted.
-    /// - Returns: The portion.
+    /// Above `limit` entries, the others are only counted.
     func portion(of query: ConnectionQuery, from page: Int, limit: Int) -> ConnectionPortion {
         var portion = ConnectionPortion()
         let pages = pageNumbers

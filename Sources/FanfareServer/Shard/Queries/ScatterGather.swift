@@ -45,13 +45,9 @@ final class ScatterGather {
         ask([(context.home(of: address), .state(address))], finish: finish)
     }
 
-    /// Queries messages that a channel keeps.
+    /// Queries messages that a channel keeps; `finish` receives the page.
     ///
-    /// - Parameters:
-    ///   - query: The messages.
-    ///   - address: The channel.
-    ///   - read: The read, if the archive is needed; its memory counts until `finish` returns.
-    ///   - finish: Receives the page.
+    /// `read` is used if the archive is needed; its memory counts until `finish` returns.
     func history(
         _ query: HistoryQuery,
         of address: ChannelAddress,
@@ -88,7 +84,7 @@ final class ScatterGather {
         }
     }
 
-    /// Drops what a channel keeps, and queries the position of the stream that begins; `nil` in an app without recovery.
+    /// Drops what a channel keeps, and queries the position of the new stream; `nil` in an app without recovery.
     func purge(
         _ address: ChannelAddress,
         finish: @escaping (Result<ChannelPosition?, QueryFailure>) -> Void

@@ -113,10 +113,7 @@ final class DeliveryRecords {
 
     /// Records the end of a connection, before its subscriptions end.
     ///
-    /// - Parameters:
-    ///   - connection: The connection.
-    ///   - ending: How it ends.
-    ///   - lastSerial: Returns the last serial of a channel that this shard has sent.
+    /// `lastSerial` returns the last serial of a channel that this shard has sent.
     func closed(
         _ connection: Connection,
         _ ending: ConnectionRecord.Ending,

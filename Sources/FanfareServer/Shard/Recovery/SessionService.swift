@@ -2,8 +2,7 @@ import Broker
 import Net
 import PusherProtocol
 
-/// The sessions of stock clients with a token: the connections of this shard that claim them, and the sessions whose home
-/// it is.
+/// The sessions of stock clients with a token: those claimed by connections of this shard, and those whose home it is.
 ///
 /// `SessionHome` decides, and this class performs its effects; in a cluster Redis decides for all nodes.
 final class SessionService: TimerTarget {
