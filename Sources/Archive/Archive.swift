@@ -88,11 +88,8 @@ package final class Archive: MessageArchive {
 
     /// Creates an archive that is not open.
     ///
-    /// - Parameters:
-    ///   - settings: The file and the delays.
-    ///   - shardCount: The number of shards.
-    ///   - log: Receives failures, and reports of files that were set aside.
-    ///   - send: Sends a reply to a shard; called on the archive's thread.
+    /// The log receives failures, and reports of files that were set aside. The archive's thread calls `send` to send a
+    /// reply to a shard.
     package init(
         _ settings: Settings,
         shardCount: Int,

@@ -50,14 +50,10 @@ struct SessionRows {
     /// The length of a record that is written even if the budget is full, in bytes.
     static let lengthAlwaysKept = 4_096
 
-    /// Writes changes, within a transaction.
+    /// Writes changes, within a transaction, and returns whether a record found no room.
     ///
-    /// - Parameters:
-    ///   - changes: The changes.
-    ///   - byteCount: The size of all sessions, which is updated.
-    ///   - byteCountMax: Its maximum, for records above ``lengthAlwaysKept``.
-    /// - Returns: Whether a record found no room.
-    /// - Throws: SQLite's error.
+    /// `byteCount` is the size of all sessions, which is updated, and `byteCountMax` its maximum, for records above
+    /// ``lengthAlwaysKept``.
     @discardableResult
     func write(
         _ changes: [SessionChange],

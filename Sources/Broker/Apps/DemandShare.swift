@@ -33,12 +33,9 @@ public struct DemandWindow: Sendable {
     /// Creates a window without readings.
     public init() {}
 
-    /// Takes a reading, and returns the increase within the window.
+    /// Takes a reading of the counter, which never decreases, at a time in milliseconds of a steady clock.
     ///
-    /// - Parameters:
-    ///   - count: The counter, which never decreases.
-    ///   - now: The time, in milliseconds of a steady clock.
-    /// - Returns: The increase within the window; since the first reading if that is later.
+    /// Returns the increase within the window; since the first reading if that is later.
     public mutating func read(_ count: Int, at now: Int64) -> Int {
         // One reading at the beginning of the window, or before it, is the base.
         while readings.count > 1, now - readings[1].time >= Self.length { readings.removeFirst() }

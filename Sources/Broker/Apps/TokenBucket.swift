@@ -11,12 +11,7 @@ public struct TokenBucket: Sendable {
     /// Whether it is full, and so equal to a new one.
     public func isFull(at now: Int64) -> Bool { fullAt <= now }
 
-    /// Takes a token, and returns whether there was one.
-    ///
-    /// - Parameters:
-    ///   - now: The time in nanoseconds of a steady clock.
-    ///   - rate: The refill rate and the capacity.
-    /// - Returns: Whether there was a token.
+    /// Takes a token at a time in nanoseconds of a steady clock, and returns whether there was one.
     public mutating func take(at now: Int64, _ rate: Rate) -> Bool {
         guard let next = rate.afterTaking(from: fullAt, at: now) else { return false }
         fullAt = next

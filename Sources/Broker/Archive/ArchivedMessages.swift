@@ -13,13 +13,9 @@ public struct ArchivedMessages: Sendable {
         self.former = former
     }
 
-    /// The serial of the first of the last messages that together take at most `byteCountMax` bytes.
+    /// The serial of the first of the last messages before `end` that together take at most `byteCountMax` bytes.
     ///
-    /// - Parameters:
-    ///   - byteCountMax: The maximum, in bytes.
-    ///   - first: The first serial to consider.
-    ///   - end: The serial after the last one to consider.
-    /// - Returns: A serial from `first` to `end`.
+    /// At least `first`, and at most `end`.
     func firstSerial(
         within byteCountMax: Int,
         from first: UInt64,
@@ -78,14 +74,9 @@ public struct RowNumbers: Sendable {
 extension ChannelStream {
     /// What a replay needs from the archive because the messages in memory begin too late.
     ///
-    /// - Parameters:
-    ///   - request: The position of the subscription, in the stream's own ID; `nil` for a client that does not track
-    ///     the channel.
-    ///   - settings: The limits of a replay.
-    ///   - now: The time.
-    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
-    /// - Returns: The query, for the newest messages first; `nil` if the messages in memory suffice, or the archive
-    ///   would not help.
+    /// The request has the subscription's position in the stream's own ID; it is `nil` for a client that does not track
+    /// the channel. `offset` are the milliseconds to add for the time since 1970 (``CalendarOffset``). Returns a query
+    /// for the newest messages first; `nil` if the messages in memory suffice, or the archive would not help.
     public func archiveQuery(
         for request: PositionRequest?,
         _ settings: RecoverySettings,

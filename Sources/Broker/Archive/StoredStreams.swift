@@ -36,14 +36,11 @@ extension Streams {
     /// A file with a larger serial is damaged; the channel begins another stream.
     private static var continuedSerialMax: UInt64 { ChannelPosition.serialMax / 2 }
 
-    /// Continues a stream of the archive.
+    /// Continues a stream of the archive, and returns its index.
     ///
-    /// - Parameters:
-    ///   - stored: The archive's record of it.
-    ///   - isCurrent: Whether no message can be missing; if not, the stream continues under another ID.
-    ///   - settings: The settings of the app.
-    ///   - now: The time, from which its channel counts as vacant.
-    /// - Returns: The index; `nil` if the channel is no longer archived, and the archive has to remove the stream.
+    /// `isCurrent` is whether no message can be missing; if not, the stream continues under another ID. The channel
+    /// counts as vacant from `now`. Returns `nil` if the channel is no longer archived, and the archive has to remove
+    /// the stream.
     @discardableResult
     public mutating func restore(
         _ stored: StoredStream,
@@ -80,11 +77,8 @@ extension Streams {
 
     /// Continues streams that were only in memory, with their messages.
     ///
-    /// - Parameters:
-    ///   - spooled: The streams.
-    ///   - settings: The settings of an app; `nil` if it is not served.
-    ///   - now: The time, from which the channels count as vacant.
-    ///   - offset: The milliseconds to add for the time since 1970.
+    /// `settings` returns `nil` for an app that is not served. The channels count as vacant from `now`. `offset` are
+    /// the milliseconds to add for the time since 1970.
     public mutating func restore(
         _ spooled: [SpooledStream],
         _ settings: (AppID) -> RecoverySettings?,

@@ -68,16 +68,10 @@ public struct ChannelHome: Sendable {
     /// Whether the channel has no subscribers.
     public var isVacant: Bool { subscribers.isEmpty }
 
-    /// Counts a subscription, and adds a member to a presence channel that is not full.
+    /// Counts a subscription, and adds a member to a presence channel that is not full; returns the effects to perform.
     ///
-    /// - Parameters:
-    ///   - subscriber: A connection that is not subscribed to the channel.
-    ///   - address: The channel.
-    ///   - app: The channel's app; `nil` if it is no longer served.
-    ///   - state: The state shared by the channels of this home shard.
-    ///   - archived: Messages of the archive that precede those in memory.
-    ///   - now: The time, in milliseconds of a steady clock.
-    /// - Returns: The effects to perform.
+    /// The connection is not subscribed yet. `app` is `nil` if it is no longer served, `archived` are messages of the
+    /// archive that precede those in memory, and `now` is in milliseconds of a steady clock.
     public mutating func subscribe(
         _ subscriber: Subscriber,
         to address: ChannelAddress,
@@ -134,16 +128,10 @@ public struct ChannelHome: Sendable {
         return effects
     }
 
-    /// Counts an unsubscription, and announces the departure of a member.
+    /// Counts an unsubscription, and announces the departure of a member; returns the effects to perform.
     ///
-    /// - Parameters:
-    ///   - connection: The connection; ignored if its subscription was refused.
-    ///   - shard: The connection's shard.
-    ///   - address: The channel.
-    ///   - app: The channel's app; `nil` if it is no longer served.
-    ///   - state: The state shared by the channels of this home shard.
-    ///   - now: The time, in milliseconds of a steady clock.
-    /// - Returns: The effects to perform.
+    /// The connection is ignored if its subscription was refused. `app` is `nil` if it is no longer served, and `now`
+    /// is in milliseconds of a steady clock.
     public mutating func unsubscribe(
         _ connection: SocketID,
         from shard: Int,

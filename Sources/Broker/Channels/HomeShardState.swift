@@ -209,14 +209,9 @@ public struct HomeShardState: ~Copyable, Sendable {
         streams.useArchive(rows, seeds)
     }
 
-    /// Continues a stream of the archive.
+    /// Continues a stream of the archive, and returns its ID; `nil` if the channel is no longer archived.
     ///
-    /// - Parameters:
-    ///   - stored: The archive's record of it.
-    ///   - isCurrent: Whether no message can be missing.
-    ///   - settings: The settings of the app.
-    ///   - now: The time.
-    /// - Returns: The ID under which it continues; `nil` if the channel is no longer archived.
+    /// `isCurrent` is whether no message can be missing.
     public mutating func restore(
         _ stored: StoredStream,
         isCurrent: Bool,
@@ -238,13 +233,10 @@ public struct HomeShardState: ~Copyable, Sendable {
         streams.index(of: address).map { streams[$0].isStored } ?? false
     }
 
-    /// Continues what an earlier run had in memory.
+    /// Continues the streams and keys of this home shard that an earlier run had in memory.
     ///
-    /// - Parameters:
-    ///   - spooled: Streams and keys whose home is this shard.
-    ///   - settings: The settings of an app; `nil` if it is not served.
-    ///   - now: The time.
-    ///   - offset: The milliseconds to add for the time since 1970.
+    /// `settings` returns `nil` for an app that is not served; `offset` are the milliseconds to add for the time since
+    /// 1970.
     public mutating func restore(
         _ spooled: SpooledState,
         _ settings: (AppID) -> RecoverySettings?,
@@ -268,10 +260,7 @@ public struct HomeShardState: ~Copyable, Sendable {
 
     /// The stream's record, if the archive does not have it yet; returned once.
     ///
-    /// - Parameters:
-    ///   - stream: The index of the stream.
-    ///   - isLazy: Whether a stream that any client may open is recorded only with its first message.
-    /// - Returns: The record; `nil` if the archive needs none.
+    /// If it is lazy, a stream that any client may open is recorded only with its first message.
     public mutating func openRow(_ stream: Int, isLazy: Bool = false) -> StoredStream? {
         isLazy && streams.needsNoRow(stream) ? nil : streams.openRow(stream)
     }

@@ -56,11 +56,8 @@ extension HomeShardState {
 extension ChannelStream {
     /// The messages that a replay needs from the store, because those kept here begin too late.
     ///
-    /// - Parameters:
-    ///   - request: The position of the subscription, in the stream's own ID; `nil` for a client that does not track
-    ///     the channel.
-    ///   - settings: The limits of a replay.
-    /// - Returns: The messages; `nil` if those kept here suffice, or if others would not help.
+    /// The request has the position in the stream's own ID; it is `nil` for a client that does not track the channel.
+    /// Returns `nil` if the messages kept here suffice, or others would not help.
     public func missingMessages(
         for request: PositionRequest?,
         _ settings: RecoverySettings

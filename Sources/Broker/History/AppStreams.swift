@@ -70,12 +70,9 @@ extension Streams {
 // MARK: - Opened streams
 
 extension Streams.AppState {
-    /// Whether a client from an address may open another stream.
+    /// Whether a client from an address may open another stream; the digest is 0 if the address is not known.
     ///
-    /// - Parameters:
-    ///   - addressDigest: The address; 0 if it is not known.
-    ///   - countMax: The maximum number of opened streams. Once half are open, one address may have at most a quarter.
-    /// - Returns: Whether it may.
+    /// Once half of `countMax` streams are open, one address may have at most a quarter.
     func mayOpen(from addressDigest: UInt32, atMost countMax: Int) -> Bool {
         guard openedCount < countMax else { return false }
         guard addressDigest != 0, openedCount >= countMax / 2 else { return true }

@@ -104,13 +104,9 @@ public struct ChannelStream: Sendable {
     /// The time of the oldest kept message; `nil` if there is none.
     var oldestTime: Int64? { ring.firstTime }
 
-    /// Numbers a message, and keeps it.
+    /// Numbers a message, and keeps it; `frame` is the frame with the serial after ``lastSerial``.
     ///
-    /// - Parameters:
-    ///   - frame: The frame with the serial after ``lastSerial``.
-    ///   - except: The connection that does not get it.
-    ///   - now: The time.
-    /// - Returns: The number of messages that are dropped for this one, by each limit of the channel.
+    /// Returns the number of messages that are dropped for this one, by each limit of the channel.
     mutating func append(
         _ frame: [UInt8],
         except: SocketID?,
@@ -208,13 +204,8 @@ public struct ChannelStream: Sendable {
 
     /// Decides where a subscription begins, and what is replayed to it: everything that was missed, or nothing.
     ///
-    /// - Parameters:
-    ///   - request: The client's position; `nil` for a client that does not track the channel.
-    ///   - socketID: The client's connection.
-    ///   - settings: The limits of a replay.
-    ///   - archived: Messages of the archive that precede those in memory.
-    ///   - now: The time.
-    /// - Returns: The start of the subscription, and the messages after it.
+    /// The request is `nil` for a client that does not track the channel; `archived` are messages of the archive that
+    /// precede those in memory.
     func replay(
         for request: PositionRequest?,
         of socketID: SocketID,

@@ -101,12 +101,9 @@ struct MessageRing: Sendable {
         return firstSerial + UInt64(range.lowerBound - head)
     }
 
-    /// The messages from a serial on, as a client gets them, in order.
+    /// The messages from a serial on, at least ``firstSerial``, as a client gets them, in order.
     ///
-    /// - Parameters:
-    ///   - serial: A serial, at least ``firstSerial``.
-    ///   - socketIDs: The client's present and former connections; messages that exclude one of them are left out.
-    /// - Returns: The messages.
+    /// Messages that exclude one of the client's present and former connections are left out.
     func messages(from serial: UInt64, for socketIDs: [SocketID]) -> [ReplayedMessage] {
         var messages = entries[index(of: serial)...].map { ReplayedMessage.frame($0.frame) }
         for exclusion in exclusions(from: serial) where socketIDs.contains(exclusion.socketID) {
@@ -115,12 +112,9 @@ struct MessageRing: Sendable {
         return messages
     }
 
-    /// The serial of the first of the last messages that together take at most `byteCountMax` bytes.
+    /// The serial of the first of the last messages that together take at most `byteCountMax` bytes; at least `first`.
     ///
-    /// - Parameters:
-    ///   - byteCountMax: The maximum, in bytes.
-    ///   - first: The first serial to consider.
-    /// - Returns: A serial, at least `first`; that of the next message if the last one is longer than the maximum.
+    /// If the last one is longer, the serial of the next message.
     func firstSerial(within byteCountMax: Int, from first: UInt64) -> UInt64 {
         var (serial, byteCount) = (end, 0)
         for entry in entries[index(of: max(first, firstSerial))...].reversed() {
@@ -146,13 +140,10 @@ struct MessageRing: Sendable {
             }
     }
 
-    /// The kept messages that a query requests, in its order.
+    /// The kept messages of these times that a query requests, in its order, and whether there are more.
     ///
-    /// - Parameters:
-    ///   - query: The query, whose times are ignored.
-    ///   - times: The times to search.
-    ///   - lengthMax: The maximum size of the frames together; at least one message is returned.
-    /// - Returns: The messages with their serials and times, and whether there are more.
+    /// The query's own times are ignored. `lengthMax` limits the size of the frames together; at least one message is
+    /// returned.
     func page(
         _ query: HistoryQuery,
         within times: ClosedRange<Int64>,

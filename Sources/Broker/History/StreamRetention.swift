@@ -68,13 +68,10 @@ extension Streams {
         apps[self[index].sharedRule.app].vacantCount -= 1
     }
 
-    /// Called when a channel has lost its last subscriber.
+    /// Called when a channel has lost its last subscriber; returns the limit that made the shard forget a stream, if
+    /// any.
     ///
-    /// - Parameters:
-    ///   - index: The index of its stream.
-    ///   - now: The time.
-    ///   - isNew: Whether the stream is made for a channel without subscribers, so that it is kept.
-    /// - Returns: The limit that made the shard forget a stream, if any.
+    /// A new stream, made for a channel without subscribers, is kept.
     @discardableResult
     mutating func becameVacant(_ index: Int, at now: Int64, isNew: Bool = false) -> Limit? {
         let app = self[index].sharedRule.app

@@ -169,14 +169,9 @@ public struct Streams: ~Copyable, Sendable {
     /// The serial of the next message of the stream at an index.
     public func nextSerial(_ index: Int) -> UInt64 { streams[index].nextSerial }
 
-    /// Numbers a message, keeps it, and drops the oldest messages above a limit.
+    /// Numbers a message, keeps it, and drops the oldest messages above a limit; `frame` has ``nextSerial(_:)``.
     ///
-    /// - Parameters:
-    ///   - frame: The frame with ``nextSerial(_:)``.
-    ///   - except: The connection that does not get it.
-    ///   - index: The index of the stream.
-    ///   - now: The time.
-    /// - Returns: The limit that dropped messages before they expired.
+    /// Returns the limit that dropped messages before they expired.
     public mutating func append(
         _ frame: [UInt8],
         except: SocketID?,
@@ -200,14 +195,8 @@ public struct Streams: ~Copyable, Sendable {
 
     /// Decides where a subscription begins, and what is replayed to it.
     ///
-    /// - Parameters:
-    ///   - index: The index of the stream.
-    ///   - request: The client's position; `nil` for a client that does not track the channel.
-    ///   - socketID: The client's connection.
-    ///   - settings: The app's settings.
-    ///   - archived: Messages of the archive that precede those in memory.
-    ///   - now: The time.
-    /// - Returns: The start of the subscription, and the messages after it.
+    /// The request is `nil` for a client that does not track the channel; `archived` are messages of the archive that
+    /// precede those in memory.
     public mutating func replay(
         _ index: Int,
         for request: PositionRequest?,

@@ -109,15 +109,9 @@ public struct ConnectionRecords: Sendable {
         nextClosed = (nextClosed + 1) % closedMax
     }
 
-    /// Records that a client has got everything up to a position.
+    /// Records that a client has got everything up to a position, in the stream's own ID, on this connection.
     ///
-    /// - Parameters:
-    ///   - position: The position, in the stream's own ID.
-    ///   - channel: The channel.
-    ///   - socketID: The connection on which the client got these messages.
-    ///   - app: The app of the connection.
-    ///   - successor: The connection on which the client continues, if it does.
-    ///   - now: The time.
+    /// The successor is the connection on which the client continues, if it does.
     public mutating func confirm(
         _ position: ChannelPosition,
         on channel: ChannelName,

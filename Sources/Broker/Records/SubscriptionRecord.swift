@@ -79,10 +79,8 @@ public struct SubscriptionRecord: Sendable {
 
     /// Ends the subscription.
     ///
-    /// - Parameters:
-    ///   - serial: The last serial of the channel that this shard has sent.
-    ///   - droppedFrom: The first serial that was dropped with the connection's queue.
-    ///   - now: The time.
+    /// `serial` is the last serial of the channel that this shard has sent, and `droppedFrom` the first one that was
+    /// dropped with the connection's queue.
     mutating func end(at serial: UInt64, droppedFrom: UInt64? = nil, _ now: Int64) {
         guard ended == nil else { return }
         ending = (max(serial, live), now)

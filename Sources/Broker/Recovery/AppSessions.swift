@@ -47,12 +47,9 @@ struct AppSessions: Sendable {
         uses[session.addressDigest] = use.sessionCount == 0 ? nil : use
     }
 
-    /// Whether the cursors of a session may be kept while it has no connection.
+    /// Whether the cursors of a session, of a size in bytes, may be kept while it has no connection.
     ///
-    /// - Parameters:
-    ///   - size: The size of the cursors, in bytes.
-    ///   - addressDigest: The address of the client; 0 if it is not known.
-    /// - Returns: Whether they may.
+    /// The digest is 0 if the client's address is not known.
     func mayPark(_ size: Int, of addressDigest: UInt32) -> Bool {
         guard size <= byteCountMax - byteCount else { return false }
         guard addressDigest != 0, byteCount + size > byteCountMax / 2 else { return true }

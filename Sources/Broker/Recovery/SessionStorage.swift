@@ -70,11 +70,8 @@ extension SessionHome {
 
     /// Adds sessions of an earlier run, before any connection claims one.
     ///
-    /// - Parameters:
-    ///   - stored: The sessions; those whose home is another shard are ignored.
-    ///   - shard: The number of this shard.
-    ///   - moment: The time. A session that had a connection counts as parked from now on.
-    ///   - sessionsMax: The limit of an app; `nil` for an app that is no longer served.
+    /// Sessions whose home is another shard are ignored, and one that had a connection counts as parked from now on.
+    /// `sessionsMax` returns `nil` for an app that is no longer served.
     public mutating func restore(
         _ stored: StoredSessions,
         on shard: Int,

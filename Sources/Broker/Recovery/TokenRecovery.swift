@@ -140,13 +140,8 @@ struct TokenRecovery: Sendable {
 
     /// Hands the cursors over; the connection is no longer the owner.
     ///
-    /// - Parameters:
-    ///   - socketID: The connection.
-    ///   - state: The state from now on.
-    ///   - end: The end of the connection, or the opening of its successor.
-    ///   - cursorsMax: The maximum number of cursors; it reduces the cursors of channels that the client did not
-    ///     subscribe to.
-    /// - Returns: The handover; `nil` if the connection is not the owner.
+    /// `end` is the end of the connection, or the opening of its successor. `cursorsMax` reduces the cursors of
+    /// channels that the client did not subscribe to. Returns `nil` if the connection is not the owner.
     mutating func handOver(
         from socketID: SocketID,
         as state: State,

@@ -102,14 +102,11 @@ public struct Session {
         return limitMet(fault.limit) + refuse(fault.description, now: now)
     }
 
-    /// Handles the home's grant of a subscription.
+    /// Handles the home's grant of a subscription, and returns whether the client still awaits this request.
     ///
-    /// - Parameters:
-    ///   - channel: The channel; this copy of its name replaces the client's own.
-    ///   - request: The number of the request.
-    ///   - isTracked: Whether the grant says where the subscription begins in the channel's stream.
-    /// - Returns: Whether the client still awaits this request. If not, it has unsubscribed meanwhile, and the home has
-    ///   already received that.
+    /// If not, the client has unsubscribed meanwhile, and the home has already received that. This copy of the
+    /// channel's name replaces the client's own. `isTracked` is whether the grant says where the subscription begins in
+    /// the channel's stream.
     public mutating func granted(
         _ channel: ChannelName,
         request: UInt32,

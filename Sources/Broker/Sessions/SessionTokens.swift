@@ -9,10 +9,8 @@ extension Session {
 
     /// Begins to keep positions for a client with a session token.
     ///
-    /// - Parameters:
-    ///   - token: The token.
-    ///   - now: Nanoseconds of the broker's steady clock, the same for all shards.
-    ///   - partLengthMin: The length of the shortest part of a replay that the client has to confirm, in bytes.
+    /// `now` is in nanoseconds of the broker's steady clock, the same for all shards. The client has to confirm parts
+    /// of a replay of at least `partLengthMin` bytes.
     public mutating func use(
         _ token: SessionToken,
         at now: Int64,
@@ -90,13 +88,11 @@ extension Session {
 
     // MARK: - Grants
 
-    /// Called with the grant of a subscription, before it is acknowledged.
+    /// Called with the grant of a subscription, before it is acknowledged; returns the data for the client.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - start: Where the subscription begins in the channel's stream; `nil` if it has none.
-    ///   - former: Where it begins in the first of the sealed streams that are replayed before it; see ``goOn(_:at:)``.
-    /// - Returns: The data for the client; `nil` for a client whose positions are not kept by the broker.
+    /// `start` is `nil` if the channel has no stream. `former` is where the subscription begins in the first of the
+    /// sealed streams that are replayed before it; see ``goOn(_:at:)``. Returns `nil` for a client whose positions are
+    /// not kept by the broker.
     public mutating func begin(
         _ channel: ChannelName,
         at start: SubscriptionStart?,
@@ -117,12 +113,9 @@ extension Session {
         return extras.recovery.begin(channel, start, behind: former)
     }
 
-    /// Records that messages of a replay were handed over.
+    /// Records that messages of a replay were handed over, up to the last serial.
     ///
-    /// - Parameters:
-    ///   - serial: The serial of the last of them.
-    ///   - channel: The channel.
-    ///   - length: The length of their frames, in bytes, and ``ConfirmationPings/messageLength`` for each.
+    /// The length is that of their frames, in bytes, and ``ConfirmationPings/messageLength`` for each.
     public mutating func replay(upTo serial: UInt64, of channel: ChannelName, length: Int) {
         if hasToken { extras.recovery.cursors.replay(upTo: serial, of: channel, length: length) }
     }

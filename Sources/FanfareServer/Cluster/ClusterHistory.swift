@@ -7,13 +7,10 @@ import Redis
 
 // Queries for kept messages: any node answers for all, from the channel's stream in Redis.
 extension ClusterHome {
-    /// Reads messages of a stream.
+    /// Reads messages of a stream whose newest message has this position.
     ///
-    /// - Parameters:
-    ///   - query: The query.
-    ///   - newest: The position of the newest message.
-    ///   - known: The progress, in the order of the query: the last serial, and the number of messages of the last
-    ///     call; `nil` before the first.
+    /// `known` is the progress, in the order of the query: the last serial, and the number of messages of the last
+    /// call; `nil` before the first.
     func readMessages(
         _ query: ClusterQuery,
         in newest: StreamPosition,

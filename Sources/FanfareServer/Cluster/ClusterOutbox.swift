@@ -227,13 +227,10 @@ struct ClusterOutbox {
         for message in ahead + unsent + behind { enqueue(message) }
     }
 
-    /// Removes the messages of a partition.
+    /// Removes the messages of a partition, to which a channel belongs if `isThere` returns true.
     ///
-    /// - Parameters:
-    ///   - partition: The index of the partition.
-    ///   - isThere: Whether a channel belongs to it.
-    /// - Returns: The messages that Redis has refused, and those that were not sent, in the order of each channel. The
-    ///   refused ones precede the unanswered ones of their channels.
+    /// Returns the messages that Redis has refused, and those that were not sent, in the order of each channel. The
+    /// refused ones precede the unanswered ones of their channels.
     mutating func removeAll(
         of partition: Int,
         _ isThere: (ChannelAddress) -> Bool

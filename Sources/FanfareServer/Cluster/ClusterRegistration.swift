@@ -42,13 +42,10 @@ extension ClusterStore {
     /// How publishes are acknowledged.
     private var acknowledgement: Acknowledgement { replicas?.acknowledgement ?? .primary }
 
-    /// Registers the node in a partition.
+    /// Registers the node in a partition, and returns whether the call was sent.
     ///
-    /// - Parameters:
-    ///   - index: The index of the partition.
-    ///   - known: The newest stream of it that the node knows; 0 if the process is the one that it knows.
-    ///   - origin: The process that has reported that the partition has moved away from it; `nil` if none has.
-    /// - Returns: Whether the call was sent.
+    /// `known` is the newest stream of it that the node knows; 0 if the process is the one that it knows. `origin` is
+    /// the process that has reported that the partition has moved away from it; `nil` if none has.
     @discardableResult
     func register(_ index: Int, known: UInt64, movedFrom origin: String? = nil) -> Bool {
         guard let identity else { return false }
@@ -213,13 +210,9 @@ extension ClusterHome {
         }
     }
 
-    /// Called when the node is registered in a partition.
+    /// Called when the node is registered in a partition at a server process, with the server's answer.
     ///
-    /// - Parameters:
-    ///   - registration: The server's answer about the partition.
-    ///   - index: The index of the partition.
-    ///   - run: The server process.
-    ///   - isVouchedFor: Whether the former server has said that the partition continues here.
+    /// `isVouchedFor` is whether the former server has said that the partition continues here.
     func registered(
         _ registration: Registration,
         _ index: Int,

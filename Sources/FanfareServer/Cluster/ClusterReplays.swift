@@ -17,14 +17,10 @@ extension ClusterHome {
         return min(256, max(1, ReadQueue.bytesMax / longest))
     }
 
-    /// Reads the next messages of a channel from Redis.
+    /// Reads the next messages of a channel from Redis, between two IDs in the syntax of `XRANGE`.
     ///
-    /// - Parameters:
-    ///   - remote: The channel.
-    ///   - first: The first ID, in the syntax of `XRANGE`.
-    ///   - last: The last ID.
-    ///   - purpose: The purpose of the call, given the maximum number of messages.
-    /// - Returns: Whether there is a connection. When it ends before the reply, the purpose is abandoned.
+    /// `purpose` returns the purpose of the call for a maximum number of messages. Returns whether there is a
+    /// connection. When it ends before the reply, the purpose is abandoned.
     @discardableResult
     func readMessages(
         of remote: RemoteChannel,

@@ -134,15 +134,10 @@ final class ClusterStore {
         }
     }
 
-    /// Sends a call.
+    /// Sends a call, and returns whether it was sent.
     ///
-    /// - Parameters:
-    ///   - partition: The index of its partition; `nil` if it concerns several.
-    ///   - purpose: The purpose of the reply; `nil` for `SUBSCRIBE` and `UNSUBSCRIBE`, which are answered by pushes
-    ///     unless refused.
-    ///   - isRead: Whether it is a ``ClusterRead``.
-    ///   - send: Sends it.
-    /// - Returns: Whether it was sent.
+    /// The partition is `nil` if the call concerns several. The purpose is `nil` for `SUBSCRIBE` and `UNSUBSCRIBE`,
+    /// which are answered by pushes unless refused. `isRead` is whether the call is a ``ClusterRead``.
     @discardableResult
     func send(
         to partition: Int?,

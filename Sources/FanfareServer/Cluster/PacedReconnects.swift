@@ -46,13 +46,9 @@ final class PacedReconnects: TimerTarget {
 }
 
 extension ChannelService {
-    /// Notifies this shard's subscribers of a channel that messages are missing: those that track it continue from
-    /// `start`, all others reconnect.
+    /// Notifies this shard's subscribers of a channel that messages are missing.
     ///
-    /// - Parameters:
-    ///   - address: The channel.
-    ///   - start: Where the channel continues; `nil` to close all.
-    ///   - members: The members of a presence channel.
+    /// Clients that track it continue from `start`, all others reconnect. `start` is `nil` to close all.
     func lose(_ address: ChannelAddress, _ start: SubscriptionStart?, members: [Member]) {
         guard let channel = table[address] else { return }
         if let start { restart(address, at: start, members: members) }

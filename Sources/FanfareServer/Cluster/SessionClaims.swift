@@ -96,13 +96,9 @@ extension ClusterHome {
         )
     }
 
-    /// The state with which a session continues.
+    /// The state with which a session continues, from the record stored by Redis.
     ///
-    /// - Parameters:
-    ///   - bytes: The record stored by Redis.
-    ///   - claim: The claim.
-    ///   - isOld: Whether the former owner may have had newer data.
-    /// - Returns: The cursors, and whether others may be missing.
+    /// `isOld` is whether the former owner may have had newer data.
     private func resumption(
         from bytes: [UInt8],
         _ claim: SessionClaim,

@@ -190,12 +190,9 @@ package final class ShardContext {
         observers.notify(.refusals, of: app, .refused(refusal()))
     }
 
-    /// Reports that a limit was reached.
+    /// Reports that a limit was reached, with the effect if it differs from the limit's rule.
     ///
-    /// - Parameters:
-    ///   - limit: The limit.
-    ///   - app: The app, if the limit is one of an app, and the app is known.
-    ///   - consequence: The effect, if it differs from the limit's rule.
+    /// `app` is given if the limit is one of an app, and the app is known.
     func limitMet(_ limit: Limit, of app: AppID? = nil, consequence: String? = nil) {
         observers.notify(
             .limits,

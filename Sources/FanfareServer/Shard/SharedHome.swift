@@ -18,14 +18,9 @@ protocol SharedHome: AnyObject {
     /// Publishes the event of a client.
     func publish(_ event: ClientEvent, by author: ClientEventAuthor, on address: ChannelAddress)
 
-    /// Makes a subscription wait if it cannot be granted yet.
+    /// Makes a subscription wait if it cannot be granted yet, and returns whether it waits and continues later.
     ///
-    /// - Parameters:
-    ///   - request: The subscription.
-    ///   - address: The channel.
-    ///   - member: The user, on a presence channel.
-    ///   - position: The position of a client that tracks the channel.
-    /// - Returns: Whether it waits, and continues later.
+    /// The position is that of a client that tracks the channel.
     func waits(
         _ request: SubscriptionRequest,
         to address: ChannelAddress,

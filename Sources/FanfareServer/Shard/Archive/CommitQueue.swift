@@ -171,14 +171,10 @@ final class CommitQueue {
 
     // MARK: - Entries
 
-    /// Holds a message.
+    /// Holds a message until its change is written.
     ///
-    /// - Parameters:
-    ///   - message: The message.
-    ///   - address: Its channel.
-    ///   - opening: The stream's record, if the archive needs it first.
-    ///   - change: The change for the archive to write.
-    ///   - isDurable: Whether it must survive a loss of power before it is released.
+    /// `opening` is the stream's record, if the archive needs it first. A durable message must survive a loss of power
+    /// before it is released.
     func append(
         _ message: Message,
         on address: ChannelAddress,

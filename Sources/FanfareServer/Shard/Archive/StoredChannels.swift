@@ -89,10 +89,7 @@ extension ChannelService {
 
     /// Holds the ID of a stored channel's new stream, if the archive has no record of it yet.
     ///
-    /// - Parameters:
-    ///   - stream: The index of the stream.
-    ///   - address: The channel.
-    ///   - isLazy: Whether a stream that any client may open is written only with its first message.
+    /// If it is lazy, a stream that any client may open is written only with its first message.
     func holdOpening(_ stream: Int, at address: ChannelAddress, isLazy: Bool = false) {
         guard let commits, state.streams[stream].isStored, !commits.archive.isFailing,
             let opening = state.openRow(stream, isLazy: isLazy)

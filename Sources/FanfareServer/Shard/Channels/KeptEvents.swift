@@ -90,14 +90,9 @@ extension ChannelService {
         if let limit = state.takeInsertionLimit() { context.limitMet(limit, of: app) }
     }
 
-    /// At the home: keeps a numbered message.
+    /// At the home: keeps a numbered message, which one connection does not get.
     ///
-    /// - Parameters:
-    ///   - frame: The frame.
-    ///   - address: The channel.
-    ///   - except: A connection that does not get it.
-    ///   - stream: The index of the stream.
-    ///   - time: When it got its serial; `nil` for now.
+    /// `time` is when the message got its serial; `nil` for now.
     func keep(
         _ frame: EventFrame,
         on address: ChannelAddress,

@@ -101,13 +101,9 @@ extension ChannelService {
 
     /// At the home: assigns an event its place in the channel's order, and sends it to the shards with subscribers.
     ///
-    /// - Parameters:
-    ///   - publication: The event.
-    ///   - channel: The channel; `nil` if it has no subscribers.
-    ///   - address: The channel's address.
-    ///   - origin: Where the outcome of an event that is not settled yet is reported.
-    /// - Returns: The outcome. An event is not published if its idempotency key is known, or its condition is not met.
-    ///   `nil` if the archive has to write the event first, or in a cluster Redis has to order it.
+    /// The channel is `nil` if it has no subscribers. An event is not published if its idempotency key is known, or its
+    /// condition is not met. Returns `nil` if the archive has to write the event first, or in a cluster Redis has to
+    /// order it; then the outcome is reported to `origin`.
     func sequence(
         _ publication: Publication,
         on channel: Channel?,

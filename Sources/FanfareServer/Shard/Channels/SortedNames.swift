@@ -57,13 +57,10 @@ struct SortedNames {
         }
     }
 
-    /// Returns the names after `cursor` that begin with `prefix`, in order.
+    /// Returns the next names that begin with `prefix`, in order, and whether there are no more.
     ///
-    /// - Parameters:
-    ///   - cursor: The name to start after, which need not be in the list; empty for the first.
-    ///   - prefix: The prefix of the names; empty for all.
-    ///   - limit: The maximum number of names.
-    /// - Returns: The names, and whether there are no more.
+    /// They come after `cursor`, which need not be in the list; an empty cursor means the first name, and an empty
+    /// prefix all names.
     func names(
         after cursor: String,
         startingWith prefix: String,

@@ -231,11 +231,7 @@ final class Connection: StreamDelegate {
 
     /// Called when the channel's home has granted a subscription: sends the acknowledgement, which events follow.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - grant: The members, and the messages before live events.
-    ///   - request: The number of the request.
-    /// - Returns: Whether the request is still pending.
+    /// Returns whether the request is still pending.
     func granted(_ channel: ChannelName, _ grant: Grant, request: UInt32) -> Bool {
         guard !isClosing, session.granted(channel, request: request, isTracked: grant.isTracked)
         else { return false }

@@ -9,11 +9,8 @@ extension Connection {
 
     /// Acknowledges a subscription whose position the broker may keep, and sends what the client has missed.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - replay: Where the subscription begins; `nil` for a channel without a stream.
-    ///   - members: The members of a presence channel.
-    ///   - cached: The cached event or miss before the replay on a cache channel.
+    /// The replay is `nil` for a channel without a stream; `cached` is the cached event or miss before it on a cache
+    /// channel.
     func acknowledge(
         _ channel: ChannelName,
         _ replay: Replay?,

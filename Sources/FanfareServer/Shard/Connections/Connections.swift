@@ -40,10 +40,8 @@ final class Connections {
 
     /// Adds a connection under its socket ID.
     ///
-    /// - Parameters:
-    ///   - connection: The connection.
-    ///   - address: The address that counts towards the limit per address; `nil` if none does.
-    ///   - shownAddress: The address to show in place of the peer's; `nil` if they are the same, or it is never shown.
+    /// `address` counts towards the limit per address; it is `nil` if none does. `shownAddress` is shown in place of
+    /// the peer's; it is `nil` if they are the same, or it is never shown.
     func add(
         _ connection: Connection,
         from address: ClientAddress?,

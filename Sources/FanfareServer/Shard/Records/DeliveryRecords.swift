@@ -135,13 +135,10 @@ final class DeliveryRecords {
 
     // MARK: - Confirmations
 
-    /// Records that a client has got everything up to a position, as its session confirms it.
+    /// Records that a client of this shard has got everything up to a position, as its session confirms it.
     ///
-    /// - Parameters:
-    ///   - position: The position, in the stream's own ID.
-    ///   - address: The channel.
-    ///   - socketID: The client's connection, of this shard.
-    ///   - successor: The connection on which the client continues, if it does.
+    /// The position is in the stream's own ID. The successor is the connection on which the client continues, if it
+    /// does.
     func confirm(
         _ position: ChannelPosition,
         on address: ChannelAddress,
