@@ -250,8 +250,9 @@ public struct ChannelHome: Sendable {
         }
     }
 
-    /// Announces a number of subscribers that a large channel has not announced yet; `app` is `nil` if it is no longer
-    /// served.
+    /// Announces a number of subscribers that a large channel has not announced yet.
+    ///
+    /// The channel is one of ``HomeShardState/takeDueCounts(at:)``; `app` is `nil` if it is no longer served.
     public func announceCount(of address: ChannelAddress, of app: App?) -> [Effect] {
         guard Self.announcesCounts(of: address, app) else { return [] }
         return Self.announcement(of: subscribers.total, on: address)

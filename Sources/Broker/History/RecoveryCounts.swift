@@ -24,7 +24,7 @@ public struct RecoveryCounts: Sendable, Equatable {
         case notKept = "not_kept", unknownSession = "unknown_session"
         case sharedSession = "shared_session"
 
-        /// The results that are a gap, of which the client is notified.
+        /// The results that are a gap, which is reported to the client.
         public static let gaps: [Result] = [
             .unknownStream, .truncated, .tooMuch, .ahead, .notKept, .unknownSession, .sharedSession,
         ]

@@ -95,7 +95,7 @@ public struct BrokerEventKinds: OptionSet, Sendable, Hashable {
     public static let droppedDeliveries = BrokerEventKinds(rawValue: 1 << 8)
     /// Limits that were reached.
     public static let limits = BrokerEventKinds(rawValue: 1 << 9)
-    /// Gaps of which clients were notified.
+    /// Gaps that were reported to clients.
     public static let gaps = BrokerEventKinds(rawValue: 1 << 10)
     /// The peers of admitted clients.
     public static let admissions = BrokerEventKinds(rawValue: 1 << 11)

@@ -31,7 +31,7 @@ public struct SubscriptionRecord: Sendable {
 
     /// The serial that the client has resumed from; `nil` for a new subscription, and for a position of another stream.
     public var resumed: UInt64? { interruptions.first?.resumed }
-    /// The reason of the gap of which the client was notified.
+    /// The reason of the gap that was reported to the client.
     public var gap: RecoveryGap.Reason? { interruptions.first?.gap }
     /// An earlier connection of the client; messages that exclude it are left out of the replay.
     public var predecessor: SocketID? { interruptions.first?.predecessor }

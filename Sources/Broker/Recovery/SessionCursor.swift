@@ -11,7 +11,7 @@ public struct SessionCursor: Sendable, Equatable {
     /// At most one element: few cursors have any, and an empty array allocates nothing.
     private var owedGaps: [RecoveryGap] = []
 
-    /// A gap of which the client was notified and that it has not confirmed, so that it is notified again.
+    /// A gap that was reported to the client and is not confirmed, so that it is reported again.
     public var owedGap: RecoveryGap? {
         get { owedGaps.first }
         set { owedGaps = newValue.map { [$0] } ?? [] }

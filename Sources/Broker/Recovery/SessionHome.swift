@@ -44,7 +44,7 @@ public struct SessionHome: Sendable {
     /// The time before which unknown sessions may have existed, by the calendar as first read; `nil` for none.
     var unknownBefore: Int64?
     var calendar = SessionCalendar()
-    /// When the last session was forgotten among those of which no record is left.
+    /// When the last session was forgotten among the sessions that left no record.
     private var lastForgotten: Int64?
     /// The sessions that have changed while they have no connection; `nil` if changes are not recorded.
     var changed: Set<SessionAddress>?

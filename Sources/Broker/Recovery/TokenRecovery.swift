@@ -94,7 +94,7 @@ struct TokenRecovery: Sendable {
         return request
     }
 
-    /// The gap of which the client is notified with a grant; `nil` if the grant does not resume or begin a kept
+    /// The gap reported to the client with a grant; `nil` if the grant does not resume or begin a kept
     /// channel.
     ///
     /// `former` is where the subscription begins in the first of the sealed streams whose rest the client gets before
@@ -192,12 +192,12 @@ struct TokenRecovery: Sendable {
 public struct TokenStart: Sendable, Equatable {
     /// Whether its session knew the channel before.
     public let isResumed: Bool
-    /// The gap of which to notify the client.
+    /// The gap to report to the client.
     public let gap: RecoveryGap?
 }
 
 extension RecoveryGap {
-    /// Joins this gap with an earlier one of which the client may not have been notified.
+    /// Joins this gap with an earlier one that may not have been reported to the client.
     fileprivate func following(_ earlier: RecoveryGap?) -> RecoveryGap {
         guard let earlier else { return self }
         guard let missed, let before = earlier.missed else { return RecoveryGap(reason) }

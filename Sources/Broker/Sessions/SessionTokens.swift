@@ -132,7 +132,7 @@ extension Session {
 
     /// Called when a channel whose position is kept continues in another stream, at the client's position there.
     ///
-    /// - Returns: The gap of which to notify the client until it is confirmed; `nil` if nothing is missing.
+    /// - Returns: The gap to report to the client until it is confirmed; `nil` if nothing is missing.
     public mutating func restart(
         _ channel: ChannelName,
         at start: SubscriptionStart

@@ -261,7 +261,7 @@ extension ClusterHome {
         return true
     }
 
-    /// Continues a channel of which messages are missing, or may be.
+    /// Continues a channel that lacks messages, or may lack some.
     ///
     /// Clients that track it are notified of a gap; all others are closed and reconnect.
     private func lose(

@@ -28,7 +28,7 @@ struct FormerReading {
         streams = FormerStreams([FormerStreams.Stream(behind: position)], ahead: start)
     }
 
-    /// The streams of which messages were missed; `nil` if that cannot be determined.
+    /// The streams with missed messages; `nil` if that cannot be determined.
     var missed: FormerStreams? {
         guard isComplete, !hasGap else { return nil }
         var missed = streams

@@ -97,7 +97,7 @@ struct ReplayThrottle {
         return nil
     }
 
-    /// Withdraws a waiting request, and returns whether there was one, of which the home does not know.
+    /// Withdraws a waiting request, which the home does not know of, and returns whether there was one.
     mutating func withdraw(_ socketID: SocketID, from channel: ChannelName) -> Bool {
         !waiting.isEmpty && removeWaiting(Key(socketID, channel)) != nil
     }
