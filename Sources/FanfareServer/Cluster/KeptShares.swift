@@ -28,7 +28,7 @@ final class KeptTotals: Sendable {
 // on what is kept. Each node reads that with its heartbeats. A limit can be exceeded by what is published in two
 // seconds.
 extension ClusterHome {
-    /// The fraction of the free part that a partition may take until the next reading, and of its use that it may lose.
+    /// The divisor of the free part that a partition may take until the next reading, and of the use that it may lose.
     private static var part: Int { 4 }
 
     /// Reads what a partition keeps; called with each of its heartbeats.

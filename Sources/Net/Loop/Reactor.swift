@@ -327,8 +327,8 @@ public final class Reactor {
 
     /// Whether a stream may reach its end in this turn; if not, it has to wait for the next.
     ///
-    /// An end may take long, for example of a client with thousands of subscriptions. A turn that is already long has
-    /// one.
+    /// An end may take long, for example of a client with thousands of subscriptions. A turn allows one end, and
+    /// further ones only until it is long.
     func takeEnding() -> Bool {
         guard !hasEnding || !isTurnLong else { return false }
         hasEnding = true
