@@ -8,8 +8,8 @@ internal import Synchronization
 
 /// The archive of a broker: one file, and one thread that writes to it.
 ///
-/// Shards post what they release only once it is written (``ArchiveRequest``), and get replies as messages. While one
-/// transaction is written, the next one gathers.
+/// Shards post what they may release only after it is written (``ArchiveRequest``), and get replies as messages. While
+/// one transaction is written, the next one is collected.
 package final class Archive: MessageArchive {
     /// The settings of an archive.
     package struct Settings: Sendable {
@@ -17,11 +17,11 @@ package final class Archive: MessageArchive {
         package var file: ArchiveFile.Settings
         /// The delays of repeated attempts.
         package var writer = ArchiveWriter.Settings()
-        /// Called on the archive's thread when a limit was met.
+        /// Called on the archive's thread when a limit was reached.
         package var limitMet: @Sendable (Limit) -> Void = { _ in }
-        /// The maximum size of what is read and not yet queued for its client, in bytes.
+        /// The maximum size of data that is read and not yet queued for its client, in bytes.
         package var readBytesMax = Int.max
-        /// The time between two looks for rows to delete, in milliseconds.
+        /// The time between two searches for rows to delete, in milliseconds.
         package var expiryPause: Int64 = 1_000
 
         /// Creates settings.
@@ -36,7 +36,7 @@ package final class Archive: MessageArchive {
         package var failures = 0
         /// The size of the messages that wait for the file, in bytes.
         package var unstoredBytes = 0
-        /// The size of what was read and is not yet queued for its client, in bytes.
+        /// The size of data that was read and is not yet queued for its client, in bytes.
         package var readBytes = 0
         /// The size of the file's used pages, in bytes.
         package var fileBytes = 0
@@ -44,14 +44,14 @@ package final class Archive: MessageArchive {
         package var damagedSessions = 0
         /// The number of damaged rows that were refused, and of places where messages were missing.
         package var damagedRows = 0
-        /// The number of times that the calendar was found set.
+        /// The number of times that the calendar was found to be set.
         package var clockSteps = 0
 
         /// Creates the reading of an archive that has written nothing.
         package init() {}
     }
 
-    /// What only the queue touches.
+    /// State that only the queue accesses.
     private struct Confined {
         var file: ArchiveFile?
         var writer: ArchiveWriter?
@@ -77,7 +77,7 @@ package final class Archive: MessageArchive {
     private let log: Logger
     private let send: @Sendable (Int, ArchiveReply) -> Void
     private let queue = DispatchQueue(label: "fanfare.archive", qos: .userInitiated)
-    // SAFETY: touched by blocks on `queue` alone, which is serial.
+    // SAFETY: accessed only by blocks on `queue`, which is serial.
     private nonisolated(unsafe) var confined = Confined()
     private let inbox = Mutex(Inbox())
     private let unstored = Atomic(0)
@@ -88,11 +88,8 @@ package final class Archive: MessageArchive {
 
     /// Creates an archive that is not open.
     ///
-    /// - Parameters:
-    ///   - settings: The file and the delays.
-    ///   - shardCount: The number of shards.
-    ///   - log: Receives failures, and what was set aside.
-    ///   - send: Sends a reply to a shard; called on the archive's thread.
+    /// The log receives failures, and reports of files that were set aside. The archive's thread calls `send` to send a
+    /// reply to a shard.
     package init(
         _ settings: Settings,
         shardCount: Int,
@@ -112,9 +109,8 @@ package final class Archive: MessageArchive {
 
     // MARK: - Opening and closing
 
-    /// Opens the file; one that is malformed is set aside and begun anew.
+    /// Opens the file, and returns its contents; a malformed file is set aside and replaced by a new one.
     ///
-    /// - Returns: What it contains.
     /// - Throws: ``ArchiveError``: another broker uses the file, or it cannot be opened.
     package func open() async throws(ArchiveError) -> ArchiveFile.Contents {
         let result: Result<ArchiveFile.Contents, ArchiveError> = await onQueue { archive in
@@ -181,7 +177,7 @@ package final class Archive: MessageArchive {
         }
     }
 
-    /// Writes what was posted, and closes the file; called when no shard posts any more.
+    /// Writes everything that was posted, and closes the file; called when no shard posts any more.
     ///
     /// - Parameter sessions: The sessions of stock clients with a token; `nil` if they were never read.
     package func close(keeping sessions: StoredSessions?) async {
@@ -243,7 +239,7 @@ package final class Archive: MessageArchive {
         }
         guard !requests.isEmpty else { return }
         perform(requests)
-        // Behind a due timer: under load there is always a request.
+        // After a due timer, because under load there is always a request.
         queue.async { self.run() }
     }
 
@@ -266,7 +262,7 @@ package final class Archive: MessageArchive {
         setTimer()
     }
 
-    /// Performs the next portion of the reads that wait.
+    /// Performs the next portion of the waiting reads.
     private func readMore() {
         guard let writer = confined.writer else { return }
         for (shard, reply) in writer.read() { send(shard, reply) }
@@ -281,7 +277,7 @@ package final class Archive: MessageArchive {
         if isDamaged || (writer.readError as? SQLiteError)?.isMalformed == true { renew(writer) }
     }
 
-    /// Schedules the next portion after what was posted meanwhile.
+    /// Schedules the next portion after requests posted meanwhile.
     private func scheduleReads(_ writer: ArchiveWriter) {
         let delayedCount = writer.reads.delayedCount
         if exchange(&confined.delayedReadCount, with: delayedCount) != delayedCount {
@@ -295,10 +291,10 @@ package final class Archive: MessageArchive {
         }
     }
 
-    /// Sets a file aside that has turned out to be malformed, and begins anew.
+    /// Sets aside a file that has turned out to be malformed, and creates a new one.
     private func renew(_ writer: ArchiveWriter) {
         do {
-            // What is at the path is not this file.
+            // The file at the path is not this file.
             guard !isMisplaced else { return }
             confined.fileLock = nil
             let kept = try SetAside.move(settings.file.path, at: unixTime)
@@ -320,7 +316,7 @@ package final class Archive: MessageArchive {
         }
     }
 
-    /// Refuses new messages while the file is not at its path: the next start would not find them.
+    /// Refuses new messages while the file is not at its path, because the next start would not find them.
     private func checkPlace(of file: ArchiveFile) {
         let isMisplaced = !file.isInPlace
         guard isGone.exchange(isMisplaced, ordering: .relaxed) != isMisplaced else { return }
@@ -389,7 +385,7 @@ package final class Archive: MessageArchive {
         }
     }
 
-    /// Continues an expiry that has found more than one portion, unless that is about to happen.
+    /// Continues an expiry that has found more than one portion, unless that is already scheduled.
     private func scheduleExpiry() {
         guard !confined.isExpiryScheduled else { return }
         confined.isExpiryScheduled = true
@@ -408,7 +404,7 @@ package final class Archive: MessageArchive {
         let now = Clock.milliseconds
         if now >= confined.nextExpiry {
             writer.releaseFrames()
-            // Requests that have arrived meanwhile come first.
+            // Requests that have arrived meanwhile have precedence.
             let size = (try? file.usedByteCount()) ?? 0
             if file.exceedsBudget(size) { settings.limitMet(.databaseBytes) }
             let hasMore = removeExpired(from: file, writer)

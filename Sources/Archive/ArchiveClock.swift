@@ -4,7 +4,7 @@ internal import Glibc
 package struct ClockReading: Sendable, Equatable {
     /// The time since 1970, which may be set.
     package var calendar: Int64
-    /// The time since the machine was started, suspended time included (`CLOCK_BOOTTIME`).
+    /// The time since the machine was started, including suspended time (`CLOCK_BOOTTIME`).
     package var uptime: Int64
 
     /// Creates a reading.
@@ -19,8 +19,8 @@ package struct ClockReading: Sendable, Equatable {
 
     /// The time that has passed since another reading, in milliseconds.
     ///
-    /// Within one start of the machine the uptime says it, whatever became of the calendar. Across a start only the calendar
-    /// does; one that was set back makes it 0.
+    /// Within one start of the machine it follows from the uptime, whatever the calendar. Across a start it follows
+    /// from the calendar; if that was set back, the result is 0.
     func elapsed(since former: ClockReading, isSameBoot: Bool) -> Int64 {
         let (now, then) = isSameBoot ? (uptime, former.uptime) : (calendar, former.calendar)
         let (elapsed, overflows) = now.subtractingReportingOverflow(then)
@@ -28,7 +28,8 @@ package struct ClockReading: Sendable, Equatable {
     }
 }
 
-/// The clock by which a file counts ages: the time since 1970 when the file was created, and the time that has passed since.
+/// The clock by which a file counts ages: the time since 1970 when the file was created, plus the time passed since
+/// then.
 ///
 /// Setting the calendar does not move it. All times in the file are this clock's.
 struct ArchiveClock {
@@ -38,9 +39,9 @@ struct ArchiveClock {
     private let base: Int64
     private let start: ClockReading
     private let read: @Sendable () -> ClockReading
-    /// What to add to a time of the calendar for this clock's, in milliseconds; 0 as long as the calendar is not set.
+    /// The milliseconds to add to a time of the calendar for this clock's; 0 while the calendar has not been set.
     private(set) var skew: Int64 = 0
-    /// The calendar's time as it would be if it had not been set, and as it is; `nil` once it was taken.
+    /// The calendar's expected time had it not been set, and its actual time; `nil` once taken.
     private var step: (expected: Int64, actual: Int64)?
 
     /// Continues the clock of a file; begins with the calendar for a new one.
@@ -70,9 +71,7 @@ struct ArchiveClock {
         return (base &+ (reading.uptime &- start.uptime), reading)
     }
 
-    /// Reads the clocks again.
-    ///
-    /// - Returns: Whether the calendar was set since.
+    /// Reads the clocks again, and returns whether the calendar was set since the last reading.
     @discardableResult
     mutating func update() -> Bool {
         let (time, reading) = now

@@ -4,11 +4,7 @@ internal import PusherProtocol
 internal import SQLite
 
 extension ArchiveFile {
-    /// Reads the streams, keys and sessions.
-    ///
-    /// - Parameter now: The time, in milliseconds since 1970; expired keys are left out.
-    /// - Returns: The contents.
-    /// - Throws: A ``SQLiteError``.
+    /// Reads the streams, keys and sessions, without the keys that have expired by `now`, in milliseconds since 1970.
     package func contents(at now: Int64) throws -> Contents {
         var contents = Contents()
         var addresses: Set<ChannelAddress> = []
@@ -83,15 +79,15 @@ extension ArchiveFile {
         return (stream, number, stored)
     }
 
-    /// Forgets streams whose rows are damaged: their channels begin others.
+    /// Drops streams whose rows are damaged, so that their channels begin others.
     private func forgetRefused(_ rows: [Int64]) throws {
         guard !rows.isEmpty else { return }
         try connection.transaction { for row in rows { try forget(row) } }
-        // The channel in a damaged row may be another one.
+        // The channel in a damaged row may be wrong.
         try renewSeeds()
     }
 
-    /// The first number that no stream has had, also if the one that says so is damaged.
+    /// The first number that no stream has had, even if the row that contains it is damaged.
     private func nextRow() throws(SQLiteError) -> Int64 {
         var next = try connection.integer("SELECT next_stream FROM life") ?? 1
         if UInt64(safe: next) == nil { next = 1 }

@@ -1,8 +1,8 @@
 internal import SQLite
 
-/// The deletion of messages that are too old or too many, in portions between two transactions.
+/// The deletion of expired or excess messages, in portions between two transactions.
 extension ArchiveFile {
-    /// The searches of each pass, which must not look through all streams: each has its index.
+    /// The searches of each pass, which must not scan all streams; each has its index.
     enum Searches {
         static let expired =
             "SELECT id FROM streams WHERE expiry_ms < ? ORDER BY expiry_ms LIMIT 1"
@@ -16,16 +16,12 @@ extension ArchiveFile {
 
     /// The maximum number of rows deleted at a time, between two transactions of others.
     private static var removedMax: Int64 { 500 }
-    /// The same for messages that a budget deletes before their time.
+    /// The same for messages that a budget deletes before they expire.
     private static var forcedMax: Int64 { 100 }
 
-    /// Deletes a portion of what is too old or too much.
+    /// Deletes a portion of the expired or excess messages, and returns whether there may be more.
     ///
-    /// A message is too old when it is older than its stream's age, as in memory: one of exactly that age is kept.
-    ///
-    /// - Parameter now: The time.
-    /// - Returns: Whether there may be more.
-    /// - Throws: A ``SQLiteError``.
+    /// A message has expired when it is older than its stream's age, as in memory; one of exactly that age is kept.
     package func removeExpired(at now: Int64) throws -> Bool {
         var count = 0
         try connection.transaction {
@@ -43,10 +39,10 @@ extension ArchiveFile {
         return count > 0
     }
 
-    /// The maximum number of portions that a budget deletes between two transactions: more than one transaction brings.
+    /// The maximum number of portions that a budget deletes between two transactions: more than one transaction adds.
     private static var forcedPortionsMax: Int { 200 }
 
-    /// Deletes the oldest messages above ``Settings/byteCountMax``, before the next transaction brings more.
+    /// Deletes the oldest messages above ``Settings/byteCountMax``, before the next transaction adds more.
     func keepBudget() throws {
         guard try exceedsBudget() else { return }
         hasMetBudget = true
@@ -69,7 +65,7 @@ extension ArchiveFile {
     /// Whether the messages exceed ``Settings/byteCountMax``.
     func exceedsBudget() throws -> Bool { exceedsBudget(try usedByteCount()) }
 
-    /// Whether the messages exceed ``Settings/byteCountMax`` if so many bytes are used.
+    /// Whether the messages exceed ``Settings/byteCountMax`` if this many bytes are used.
     func exceedsBudget(_ usedByteCount: Int) -> Bool {
         usedByteCount - sessionByteCount > settings.byteCountMax
     }
@@ -86,7 +82,7 @@ extension ArchiveFile {
         return count * statements.pageSize
     }
 
-    /// Deletes the oldest messages of a stream, as far as they are too old or too many.
+    /// Deletes the oldest messages of a stream that have expired or exceed its limits.
     private func trim(_ row: Int64, olderThan now: Int64, isForced: Bool = false) throws -> Int {
         var stream: (last: Int64, bytes: Int64, messagesMax: Int64, bytesMax: Int64, age: Int64)?
         try connection.forEachRow("SELECT * FROM streams WHERE id = ?", [.integer(row)]) {

@@ -7,8 +7,8 @@ internal import SQLite
 
 /// The SQLite file of an archive: streams, messages and idempotency keys of stored channels.
 ///
-/// It has a write-ahead log: what a transaction has written survives `kill -9`. What survives a loss of power is decided
-/// by ``Settings/syncsAlways``, and by each transaction.
+/// It has a write-ahead log, so a written transaction survives `kill -9`. ``Settings/syncsAlways`` and each transaction
+/// decide what survives a loss of power.
 package final class ArchiveFile {
     /// The settings of a file.
     package struct Settings: Sendable {
@@ -16,18 +16,18 @@ package final class ArchiveFile {
         package var path: String
         /// Whether each transaction is synced to the disk; if not, only durable ones are.
         package var syncsAlways = false
-        /// The maximum size of the used pages, in bytes; above it the oldest messages go.
+        /// The maximum size of the used pages, in bytes; above it the oldest messages are deleted.
         ///
-        /// Sessions do not count: they have room of their own.
+        /// Sessions do not count, because they have their own budget.
         package var byteCountMax = 1 << 30
-        /// The start of this machine; another one means that the end of the file may be missing.
+        /// The ID of this machine's start; after another start, the end of the file may be missing.
         package var bootID: String
         /// The maximum number of the file's pages, to test a full disk; `nil` for SQLite's own.
         package var pageCountMax: Int?
         /// Reads the clocks.
         package var clocks: @Sendable () -> ClockReading = { .now }
 
-        /// The maximum size of the sessions, in bytes, which come on top of the messages.
+        /// The maximum size of the sessions, in bytes, in addition to the messages.
         var sessionBytesMax: Int { byteCountMax / 4 }
 
         /// Creates settings.
@@ -47,23 +47,25 @@ package final class ArchiveFile {
     private var token: Int64 = 0
     /// Counts the times that the file may have lost its end.
     package private(set) var life: Int64 = 1
-    /// Whether messages that were released may be missing: the machine was started anew and the last run did not close the
-    /// file, or the file ends before its mark, or is not the one that the mark is of.
+    /// Whether released messages may be missing.
+    ///
+    /// They may be if the machine was restarted and the last run did not close the file. They may also be if the file
+    /// ends before its mark, or the mark belongs to another file.
     package private(set) var mayLackEnd = false
     /// Whether the last run has written all of its sessions.
     private(set) var hasAllSessions = false
     private var isSynced: Bool
-    /// What was found damaged since the last call of ``takeDamage()``.
+    /// The damage found since the last call of ``takeDamage()``.
     private var damage = Damage()
     /// Whether a transaction has exceeded ``Settings/byteCountMax`` since ``takeBudgetHit()``.
     var hasMetBudget = false
-    /// The size of the sessions, in bytes, about.
+    /// The approximate size of the sessions, in bytes.
     private(set) var sessionByteCount = 0
 
-    /// Opens or creates the file, readable by its owner alone, because events may be confidential.
+    /// Opens or creates the file, readable only by its owner, because events may be confidential.
     ///
     /// - Parameter settings: The settings.
-    /// - Throws: A ``SQLiteError``; ``SQLiteError/isMalformed`` for a file that is no archive, or a damaged one.
+    /// - Throws: A ``SQLiteError``; ``SQLiteError/isMalformed`` for a file that is not an archive, or a damaged one.
     package init(_ settings: Settings) throws {
         self.settings = settings
         makePrivateFile(at: settings.path)
@@ -76,7 +78,7 @@ package final class ArchiveFile {
         connection = try SQLiteConnection(path: settings.path, busyTimeout: 1_000)
         isSynced = true
         do {
-            // Ahead of the first table: freed pages are reused, and the last ones go when the file is closed.
+            // Before the first table: freed pages are reused, and the last ones are removed when the file is closed.
             try connection.execute("PRAGMA journal_mode = WAL")
             try connection.execute("PRAGMA synchronous = FULL")
             if let pageCountMax = settings.pageCountMax {
@@ -97,7 +99,7 @@ package final class ArchiveFile {
 
     deinit { connection.close() }
 
-    /// The error of opening: what only a damaged file causes counts as malformed, so that no start fails again and again.
+    /// The error of opening; one that only a damaged file causes counts as malformed, so that not every start fails.
     private static func classified(_ error: any Error, _ path: String) -> any Error {
         guard let error = error as? SQLiteError else { return error }
         let isUnwritable = error.code == SQLITE_READONLY && access(path, W_OK) == 0
@@ -116,7 +118,7 @@ package final class ArchiveFile {
         }
     }
 
-    /// Checks the structure of all pages: SQLite has no checksums, and a lost page would be a silent hole.
+    /// Checks the structure of all pages, because SQLite has no checksums and a lost page would be an unnoticed gap.
     private static func check(_ connection: SQLiteConnection) throws {
         var verdict = ""
         try connection.forEachRow("PRAGMA quick_check(1)") { row throws(SQLiteError) in
@@ -127,7 +129,7 @@ package final class ArchiveFile {
         }
     }
 
-    /// Begins a run: another life if released messages may be missing, with other IDs for its streams.
+    /// Begins a run: if released messages may be missing, another life with other IDs for its streams.
     private func begin() throws {
         var former = FormerRun()
         try connection.forEachRow(
@@ -174,25 +176,25 @@ package final class ArchiveFile {
             ]
         )
         writeMark(last: former.last)
-        // A loss of power does not leave the mark of the run before.
+        // After a loss of power, the mark of the former run must not remain.
         mark.sync()
         try setSynced(settings.syncsAlways)
     }
 
-    /// What the last run has left in the file.
+    /// The data that the last run has left in the file.
     private struct FormerRun {
         var life: Int64 = 1
         var token: Int64 = 0
         /// -1 without a row.
         var last: Int64 = -1
-        /// Whether the row is as it was written.
+        /// Whether the row is intact.
         var isIntact = false
-        /// Whether no loss of power can have taken the end.
+        /// Whether a loss of power cannot have removed the end.
         var lastsPower = false
         /// The checksum of the sessions; `nil` if not all were written.
         var sessionsSum: Int64?
 
-        /// Whether the file has all that its mark says.
+        /// Whether the file has everything that its mark records.
         func reaches(_ mark: ArchiveMark.Content?) -> Bool {
             // A file of an earlier version has no mark.
             guard let mark else { return token == 0 }
@@ -219,11 +221,13 @@ package final class ArchiveFile {
     /// The time by the file's clock, in milliseconds: ages are counted by it.
     package var time: Int64 { clock.now.time }
 
-    /// What to add to a time of the calendar for the file's time, in milliseconds.
+    /// The milliseconds to add to a time of the calendar for the file's time.
     var skew: Int64 { clock.skew }
 
-    /// Removes and returns the calendar's time as it would be if it had not been set, and as it is, in milliseconds since
-    /// 1970; `nil` if it was not set since the last call.
+    /// Removes and returns the calendar's expected time had it not been set, and its actual time, in milliseconds since
+    /// 1970.
+    ///
+    /// `nil` if it was not set since the last call.
     package func takeClockStep() -> (expected: Int64, actual: Int64)? { clock.takeStep() }
 
     /// Reads the clocks, and records in the mark that the calendar was set.
@@ -254,7 +258,7 @@ package final class ArchiveFile {
         }
     }
 
-    /// Removes and returns what was found damaged since the last call.
+    /// Removes and returns the damage found since the last call.
     package func takeDamage() -> Damage {
         defer { damage = Damage() }
         return damage
@@ -281,7 +285,7 @@ package final class ArchiveFile {
                     .writeAll(sessions, atMost: settings.sessionBytesMax)
             }
         }
-        // The messages are complete, whatever became of the sessions.
+        // The messages are complete, even if writing the sessions has failed.
         try connection.execute("UPDATE life SET is_closed = 1")
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         writeMark(last: Int64(try lastTransaction()))
@@ -291,7 +295,7 @@ package final class ArchiveFile {
 
     // MARK: - The contents
 
-    /// The streams of the file, and what is known under their keys.
+    /// The streams of the file, with their keys, and the sessions.
     package struct Contents: Sendable {
         /// The streams; those of an earlier life need another ID.
         package var streams: [(stream: StoredStream, isCurrent: Bool)] = []
@@ -299,7 +303,7 @@ package final class ArchiveFile {
         package var keys: [(row: Int64, serial: UInt64, key: StoredKey)] = []
         /// The first number that no stream has had.
         package var nextRow: Int64 = 1
-        /// What the IDs of streams follow from that are not in the file.
+        /// The seeds of the IDs of streams that are not in the file.
         package var seeds = StreamSeeds(from: .random(in: 0 ... .max))
         /// The sessions of stock clients with a token.
         package var sessions = StoredSessions()
@@ -348,9 +352,9 @@ extension ArchiveFile: ArchiveStorage {
             for (row, growth) in growth { try record(growth, row) }
             try statements.setLast.run([.integer(Int64(number))])
         }
-        // Ahead of the confirmation: what is released is in the mark.
+        // Before the confirmation: released messages are in the mark.
         writeMark(last: Int64(number))
-        // The changes are written, whatever becomes of older ones.
+        // The changes are written, even if deleting older ones fails.
         try? keepBudget()
     }
 
@@ -365,7 +369,7 @@ extension ArchiveFile: ArchiveStorage {
         if isFull { hasMetBudget = true }
     }
 
-    /// What a transaction adds to a stream.
+    /// The amount that a transaction adds to a stream.
     private struct Growth {
         let firstTime: Int64
         let firstSerial: UInt64
@@ -416,7 +420,7 @@ extension ArchiveFile: ArchiveStorage {
     private func open(_ stream: StoredStream) throws {
         let limits = stream.limits
         let (app, channel) = (stream.address.app.text, stream.address.name.text)
-        // A channel has one stream: of an earlier one, only its rows are left to be deleted.
+        // A channel has one stream; only rows that remain to be deleted are left of an earlier one.
         try statements.replace.run([.text(app), .text(channel), .integer(stream.row)])
         if connection.changeCount > 0 {
             try changeSeed(of: stream.address, exceptFor: stream.row)

@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Primitives
 
-/// How far an archive's file was written, kept in a file of its own (`…-mark`).
+/// How far an archive's file was written, in a separate file (`…-mark`).
 ///
-/// SQLite ends a write-ahead log silently at the first frame that is damaged. A file whose last transaction is older than
-/// the mark has lost messages that were released; one with another token is another file, such as a restored copy. The
-/// mark is written after each transaction and before it is confirmed. It is synced at the start and the end of a run
-/// alone: what a loss of power takes is found by the machine's boot ID.
+/// SQLite silently ends a write-ahead log at the first damaged frame. A file whose last transaction is older than the
+/// mark has lost released messages. A file with another token is another file, for example a restored copy. The mark is
+/// written after each transaction and before it is confirmed. It is synced only at the start and the end of a run,
+/// because the machine's boot ID shows a loss of power.
 final class ArchiveMark {
     /// The content of a mark.
     struct Content: Equatable {
@@ -27,12 +27,10 @@ final class ArchiveMark {
     private static let magic: Int64 = 0x314B_524D_4641_4E46
     private static let length = 8 * 9
     private let descriptor: Int32
-    /// What the last run has left; `nil` for no mark, and for a damaged one.
+    /// The mark of the last run; `nil` if there is none, or it is damaged.
     let former: Content?
 
-    /// Opens or creates the mark of a file.
-    ///
-    /// - Throws: ``ArchiveError/failed(_:)``.
+    /// Opens or creates the mark of a file; throws ``ArchiveError/failed(_:)``.
     init(path: String) throws(ArchiveError) {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -41,7 +39,7 @@ final class ArchiveMark {
         former = Self.content(of: descriptor)
     }
 
-    /// Reads the mark at a path; `nil` for none, and for a damaged one.
+    /// Reads the mark at a path; `nil` if there is none, or it is damaged.
     static func content(at path: String) -> Content? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -57,7 +55,7 @@ final class ArchiveMark {
 
     deinit { _ = close(descriptor) }
 
-    /// The number that stands for a boot ID; 0 for an unknown one, which equals no other.
+    /// The number for a boot ID; 0 for an unknown one, which equals no other.
     static func boot(_ id: String) -> Int64 {
         guard !id.isEmpty else { return 0 }
         var sum = CRC32C()
@@ -65,9 +63,7 @@ final class ArchiveMark {
         return Int64(sum.value) + 1
     }
 
-    /// Replaces the content.
-    ///
-    /// - Returns: Whether it could be written; if not, the former content stays.
+    /// Replaces the content, and returns whether it could be written; if not, the former content stays.
     @discardableResult
     func write(_ content: Content) -> Bool {
         var numbers = [

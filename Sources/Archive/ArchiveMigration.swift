@@ -5,7 +5,7 @@ internal import SQLite
 
 /// Adds the checksums of version 3 to the rows of an earlier file, within the transaction that changes its tables.
 ///
-/// A row that was damaged before has a checksum of its damage: what can be checked otherwise is, and gets none.
+/// A row that was damaged before would get a checksum of its damage. Rows that other checks find damaged get none.
 struct ArchiveMigration {
     let connection: SQLiteConnection
     /// The number of messages that are read at a time.
@@ -133,7 +133,7 @@ struct ArchiveMigration {
         )
     }
 
-    /// Whether a frame is one whole unmasked text message (RFC 6455 §5.2) of UTF-8, which begins and ends as a JSON object.
+    /// Whether a frame is one whole unmasked text message (RFC 6455 §5.2) of UTF-8, in the braces of a JSON object.
     private static func isTextFrame(_ frame: Span<UInt8>) -> Bool {
         guard frame.count >= 4, frame[0] == 0x81, frame[1] < 0x80 else { return false }
         let start = frame[1] == 126 ? 4 : frame[1] == 127 ? 10 : 2

@@ -4,15 +4,15 @@ internal import Primitives
 internal import PusherProtocol
 internal import SQLite
 
-/// Reading messages, which checks that none is damaged or missing.
+/// Reading messages, with checks that none is damaged or missing.
 extension ArchiveFile {
-    /// The number of damaged places after which a read gives up.
+    /// The number of damaged places after which a read is abandoned.
     private static var cutsMax: Int { 4 }
 
     /// Reads messages.
     ///
-    /// The messages up to a damaged or missing one are deleted: who needs them is notified of a gap, and what follows is
-    /// whole.
+    /// The messages up to a damaged or missing one are deleted. Clients that need them are notified of a gap, and the
+    /// rest is complete.
     package func messages(_ query: ArchiveQuery) throws -> ArchivePage {
         for _ in 0..<Self.cutsMax {
             let (page, damaged) = try read(query)
@@ -32,11 +32,11 @@ extension ArchiveFile {
         return name
     }
 
-    /// Reads a page, and finds the newest message before a whole part of it that is damaged or missing.
+    /// Reads a page, and finds the newest damaged or missing message before an intact part of it.
     private func read(_ query: ArchiveQuery) throws -> (ArchivePage, damaged: Int64?) {
         let page = query.page
         var found = ArchivePage()
-        // The serials ahead of `before`; none for 0.
+        // The serials before `before`; none for 0.
         let first = Int64(min(page.after ?? 0, ChannelPosition.serialMax)) + 1
         let last = Int64(min(page.before ?? .max, ChannelPosition.serialMax + 1)) - 1
         var damaged: Int64?
@@ -89,14 +89,9 @@ extension ArchiveFile {
 
     /// Finds the newest message that is missing within a range or next to it.
     ///
-    /// What is kept of a stream is without gaps, and ends with the last serial; unless all of it is gone.
+    /// The kept messages of a stream have no gaps and end with the last serial, unless all of them are missing.
     ///
-    /// - Parameters:
-    ///   - row: The stream.
-    ///   - range: The serials that were found, or looked for.
-    ///   - isEmpty: Whether none was found.
-    /// - Returns: The serial; `nil` if none is missing.
-    /// - Throws: SQLite's error.
+    /// `range` are the serials that were found, or searched for, and `isEmpty` is whether none was found.
     private func hole(
         in row: Int64,
         _ range: (low: Int64, high: Int64),

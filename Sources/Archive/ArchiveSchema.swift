@@ -5,10 +5,10 @@ internal import SQLite
 enum ArchiveSchema {
     /// The version of the tables, as stored in the file (`PRAGMA user_version`).
     ///
-    /// A released version never changes: a new one gets its own number and statements.
+    /// A released version never changes; a new one gets its own number and statements.
     static let version: Int64 = 3
 
-    /// The statements of each version, which make its tables of the former version's.
+    /// The statements of each version, which convert the former version's tables.
     private static let versions = [tables, sessions, checksums + searches]
 
     private static let tables = [
@@ -60,7 +60,7 @@ enum ArchiveSchema {
         ) WITHOUT ROWID
         """,
         "CREATE INDEX expiring_keys ON keys (expiry_ms)",
-        // Sessions of clients with tokens: written by a spool alone.
+        // Sessions of clients with tokens; only a spool writes them.
         """
         CREATE TABLE sessions (
             key BLOB PRIMARY KEY,
@@ -100,7 +100,7 @@ enum ArchiveSchema {
             PRIMARY KEY (app, key)
         ) WITHOUT ROWID
         """,
-        // Until when an app may have had sessions that were forgotten before their time, or all apps ('').
+        // The time until which an app, or all apps (''), may have had sessions that were dropped before they expired.
         "CREATE TABLE session_bounds (app TEXT PRIMARY KEY, before_ms INTEGER NOT NULL) WITHOUT ROWID",
         // Whether a stop has written all sessions, and no run has begun since.
         "ALTER TABLE life ADD COLUMN has_all_sessions INTEGER NOT NULL DEFAULT 0",
@@ -127,22 +127,19 @@ enum ArchiveSchema {
 
     /// An index of the streams above their limits, and the seeds of IDs.
     private static let searches = [
-        // SQLite uses no partial index for a condition with OR, as that of the first version: it went through all streams.
+        // SQLite uses no partial index for a condition with OR, as in the first version, and scanned all streams.
         "DROP INDEX excessive",
         "CREATE INDEX excessive_streams ON streams (id) WHERE \(isExcessive)",
         // See StreamSeeds.
         "CREATE TABLE seeds (bucket INTEGER PRIMARY KEY, seed INTEGER NOT NULL)",
     ]
 
-    /// The condition of a stream that has more than its limits, as one term.
+    /// The condition of a stream that exceeds its limits, as one term.
     static let isExcessive = "MAX(bytes - bytes_max, last - oldest - messages_max + 1) > 0"
 
-    /// Creates the tables of a new file, and those that an older one lacks.
+    /// Creates the tables of a new file, and those missing in an older one, up to a version.
     ///
-    /// - Parameters:
-    ///   - connection: The file.
-    ///   - version: The version to reach; an earlier one to test a migration.
-    /// - Throws: A ``SQLiteError``, or ``ArchiveError/unknownVersion(_:)``.
+    /// An earlier version serves to test a migration. Throws a ``SQLiteError``, or ``ArchiveError/unknownVersion(_:)``.
     static func prepare(_ connection: SQLiteConnection, to version: Int64 = version) throws {
         let found = try connection.integer("PRAGMA user_version") ?? 0
         guard found != version else { return }

@@ -16,7 +16,7 @@ extension ArchiveFile {
         }
     }
 
-    /// Gives all channels that are not in the file other IDs, because streams that were may be missing.
+    /// Gives all channels that are not in the file other IDs, because former streams may be missing.
     func renewSeeds() throws {
         try connection.execute("DELETE FROM seeds")
         try Self.fillSeeds(connection)
@@ -34,7 +34,7 @@ extension ArchiveFile {
         return StreamSeeds(values, life: life)
     }
 
-    /// Gives the channel of a stream another ID, because the stream is forgotten.
+    /// Gives the channel of a stream another ID, because the stream is dropped.
     func changeSeed(of row: Int64) throws {
         var address: ChannelAddress?
         try connection.forEachRow(
@@ -49,7 +49,7 @@ extension ArchiveFile {
         if let address { try changeSeed(of: address, forgetting: row) }
     }
 
-    /// Gives a channel another ID, because its streams but one are forgotten.
+    /// Gives a channel another ID, because all of its streams but one are dropped.
     func changeSeed(of address: ChannelAddress, exceptFor row: Int64) throws {
         var rows: [Int64] = []
         try connection.forEachRow(

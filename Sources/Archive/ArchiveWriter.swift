@@ -2,8 +2,8 @@ package import Broker
 
 /// Writes the changes of all shards to an ``ArchiveStorage``, and reads for them.
 ///
-/// What has gathered while one transaction was written goes into the next one together. A transaction that fails is
-/// repeated for ``Settings/retryPeriod``; then its groups are refused. Nothing is confirmed, refused or written anew
+/// The requests collected while one transaction is written go together into the next one. A transaction that fails is
+/// repeated for ``Settings/retryPeriod``; then its groups are refused. Nothing is confirmed, refused or rewritten
 /// before it is known whether the last transaction was performed.
 ///
 /// Confined to one thread at a time, without a clock.
@@ -26,9 +26,9 @@ package final class ArchiveWriter {
 
     private var storage: any ArchiveStorage
     private let settings: Settings
-    /// The reads that wait for their turn.
+    /// The waiting reads.
     private(set) var reads: PendingReads
-    /// The number of failures of each shard: groups of earlier epochs are dropped.
+    /// The number of failures of each shard; groups of earlier epochs are dropped.
     private var epochs: [UInt64]
     /// The groups that are not confirmed.
     private var waiting: [ArchiveGroup] = []
@@ -39,7 +39,7 @@ package final class ArchiveWriter {
     /// When the attempts began to fail; `nil` while they succeed.
     private var failingSince: Int64?
     private var nextAttempt: Int64 = 0
-    /// The sessions to write; one portion of each shard at most.
+    /// The sessions to write; at most one portion of each shard.
     private var sessions: [(shard: Int, changes: [SessionChange])] = []
     private var nextSessionAttempt = Int64.min
     private var sessionError: (any Error)?
@@ -53,14 +53,7 @@ package final class ArchiveWriter {
     /// The error of a read of the last portion; `nil` for none.
     package var readError: (any Error)? { reads.error }
 
-    /// Creates a writer that has written nothing.
-    ///
-    /// - Parameters:
-    ///   - storage: The file.
-    ///   - shardCount: The number of shards.
-    ///   - settings: The delays.
-    ///   - readBudget: The memory of what is read.
-    /// - Throws: The storage's error.
+    /// Creates a writer that has written nothing; throws the storage's error.
     package init(
         _ storage: any ArchiveStorage,
         shardCount: Int,
@@ -74,15 +67,12 @@ package final class ArchiveWriter {
         last = try storage.lastTransaction()
     }
 
-    /// When ``perform(_:at:)`` is to be called although there is no request; `nil` for never.
+    /// When ``perform(_:at:)`` has to be called even without a request; `nil` for never.
     package var nextDue: Int64? { failingSince == nil ? nil : nextAttempt }
 
-    /// Takes requests, and makes an attempt to write if one is due.
+    /// Processes requests, and attempts to write if an attempt is due; returns the replies, in order.
     ///
-    /// - Parameters:
-    ///   - requests: The requests, in order.
-    ///   - now: The time, in milliseconds of a steady clock.
-    /// - Returns: The replies, in order.
+    /// `now` is in milliseconds of a steady clock.
     package func perform(_ requests: [ArchiveRequest], at now: Int64) -> [Reply] {
         var replies: [Reply] = []
         for case .commit(let group) in requests where group.epoch == epochs[group.shard] {
@@ -91,22 +81,20 @@ package final class ArchiveWriter {
         write(at: now, &replies)
         for case .sessions(let changes, let shard) in requests { sessions.append((shard, changes)) }
         if failingSince == nil { writeSessions(at: now, &replies) }
-        // What was committed before a query is read by it.
+        // A query reads what was committed before it.
         reads.append(requests)
         reads.perform(by: storage, &replies)
         return replies
     }
 
-    /// Performs the next portion of the reads that wait.
-    ///
-    /// - Returns: The replies, in order.
+    /// Performs the next portion of the waiting reads, and returns the replies, in order.
     package func read() -> [Reply] {
         var replies: [Reply] = []
         reads.perform(by: storage, &replies)
         return replies
     }
 
-    /// Releases the frames that reads have in common.
+    /// Releases the frames that reads share.
     func releaseFrames() { reads.releaseFrames() }
 
     /// Continues with another storage, and refuses everything that is not confirmed.
@@ -150,13 +138,13 @@ package final class ArchiveWriter {
             let since = failingSince ?? now
             failingSince = since
             nextAttempt = now + settings.retryPause
-            // A full disk, for example: the transaction is known not to be performed.
+            // For example a full disk: the transaction was certainly not performed.
             try? resolve(&replies)
             if now - since >= settings.retryPeriod { refuse(&replies) }
         }
     }
 
-    /// The number of waiting groups that go into the next transaction: a storage keeps its budget between two.
+    /// The number of waiting groups for the next transaction; a storage checks its budget between two.
     private var nextGroupCount: Int {
         var byteCount = 0
         let end = waiting.firstIndex { group in
@@ -166,13 +154,13 @@ package final class ArchiveWriter {
         return end ?? waiting.count
     }
 
-    /// The size of messages behind which a transaction takes no further group, in bytes.
+    /// The size of messages after which a transaction includes no further group, in bytes.
     private static var transactionBytesMax: Int { 1 << 20 }
 
-    /// Whether sessions could not be written, so that ``perform(_:at:)`` is to be called now and then.
+    /// Whether sessions could not be written, so that ``perform(_:at:)`` has to be called regularly.
     package var hasUnwrittenSessions: Bool { !sessions.isEmpty }
 
-    /// Writes sessions behind the messages; those that cannot be written wait, and their shards with them.
+    /// Writes sessions after the messages; those that cannot be written wait, as do their shards.
     private func writeSessions(at now: Int64, _ replies: inout [Reply]) {
         guard !sessions.isEmpty, now >= nextSessionAttempt else { return }
         do {
@@ -190,7 +178,7 @@ package final class ArchiveWriter {
     private func resolve(_ replies: inout [Reply]) throws {
         guard let attempt = attempted else { return }
         if try storage.lastTransaction() > last {
-            // Refused meanwhile: nobody has seen the messages, and others will have their numbers.
+            // Refused meanwhile: no client has received the messages, and others will have their serials.
             if attempt.groupCount == 0 { try storage.revert(attempt.changes) }
             confirm(&replies)
         }
@@ -211,7 +199,7 @@ package final class ArchiveWriter {
             .map { ($0.key, .committed(group: $0.value)) }
     }
 
-    /// Refuses the groups that wait, and those of their shards that were posted before the shards know.
+    /// Refuses the waiting groups, and groups that their shards post before they know of the failure.
     private func refuse(_ replies: inout [Reply]) {
         isRefusing = true
         for shard in Set(waiting.map(\.shard)).sorted() {

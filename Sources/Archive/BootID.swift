@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The identity of a machine's start (proc(5), `random/boot_id`).
 package enum BootID {
-    /// The present start's; empty where there is none.
+    /// The ID of the present start; empty if there is none.
     package static var current: String {
         let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }

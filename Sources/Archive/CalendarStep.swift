@@ -4,21 +4,17 @@ internal import SQLite
 
 /// A step of the calendar since a file of a broker was written, found without opening the file as a broker does.
 ///
-/// Within one start of the machine each step is found; across a start only one that sets the calendar to before the file
-/// was written.
+/// Within one start of the machine each step is found. Across a start, only a step is found that sets the calendar to
+/// before the file was written.
 package struct CalendarStep: Sendable, Equatable {
-    /// The time that the calendar should say at the earliest, in milliseconds since 1970.
+    /// The earliest time that the calendar should have, in milliseconds since 1970.
     package let expected: Int64
-    /// The time that it says.
+    /// The time that it has.
     package let actual: Int64
 
-    /// Finds the step since the last transaction of an archive; `nil` without a step of more than a second, or without a
-    /// mark that can be read.
+    /// Finds the step since the last transaction of an archive.
     ///
-    /// - Parameters:
-    ///   - path: The archive's file.
-    ///   - bootID: The start of this machine.
-    ///   - now: The present readings.
+    /// `nil` without a step of more than a second, or without a readable mark.
     package init?(
         ofArchiveAt path: String,
         bootID: String = BootID.current,
@@ -29,13 +25,9 @@ package struct CalendarStep: Sendable, Equatable {
         self.init(since: mark.reading, isSameBoot: mark.boot == boot && boot != 0, now)
     }
 
-    /// Finds the step since a spool was written; `nil` without a step of more than a second, or without a spool that can
-    /// be read.
+    /// Finds the step since a spool was written.
     ///
-    /// - Parameters:
-    ///   - path: The spool's file.
-    ///   - bootID: The start of this machine.
-    ///   - now: The present readings.
+    /// `nil` without a step of more than a second, or without a readable spool.
     package init?(
         ofSpoolAt path: String,
         bootID: String = BootID.current,

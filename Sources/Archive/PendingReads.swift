@@ -1,24 +1,24 @@
 import Broker
 import Primitives
 
-/// The reads of all shards that wait for their turn, in order.
+/// The waiting reads of all shards, in order.
 ///
-/// A read waits while the results of others use up the budget; one that is given up meanwhile is not performed. Between
-/// portions of them, transactions have their turn.
+/// A read waits while the results of others use up the budget; one that is cancelled meanwhile is not performed.
+/// Transactions are executed between portions of reads.
 struct PendingReads {
     private struct Entry {
         let query: ArchiveQuery
-        /// `nil` once it is performed: the queue may keep the entry longer, and the read keeps its memory charged.
+        /// `nil` once it is performed; the queue may keep the entry longer, and the read keeps its memory charged.
         var read: ArchiveRead?
         let shard: Int
         let number: UInt64
-        /// Whether the read was found to have no room.
+        /// Whether the read has found no room.
         var hasWaited = false
     }
 
-    /// The size of the results after which transactions have their turn, in bytes.
+    /// The size of the results after which transactions are executed, in bytes.
     private static var portionMax: Int { 4 << 20 }
-    /// What a read counts at least: one without a result takes time, too.
+    /// The minimum that a read counts for; one without a result takes time, too.
     private static var portionMin: Int { 4 << 10 }
 
     private let budget: ArchiveReadBudget
@@ -27,12 +27,12 @@ struct PendingReads {
     private var hasRoom = true
     /// The number of reads that had to wait for room.
     private(set) var delayedCount = 0
-    /// Why the last portion lacks a page; `nil` if it does not.
+    /// The error if the last portion lacks a page; `nil` if it does not.
     private(set) var error: (any Error)?
 
     init(_ budget: ArchiveReadBudget) { self.budget = budget }
 
-    /// Whether there are reads for which no lack of room is known.
+    /// Whether there are reads that are not known to lack room.
     var areReady: Bool { hasRoom && !line.isEmpty }
 
     mutating func append(_ requests: [ArchiveRequest]) {
@@ -65,7 +65,7 @@ struct PendingReads {
         }
     }
 
-    /// Releases the frames that reads have in common; called about once a second, so that purged messages do not stay.
+    /// Releases the frames that reads share; called about once a second, so that purged messages do not stay.
     mutating func releaseFrames() { recent.removeAll() }
 
     private mutating func wait() {

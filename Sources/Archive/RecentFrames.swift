@@ -3,8 +3,8 @@ import Primitives
 
 /// The frames that were read last.
 ///
-/// Clients that have missed the same messages share them in memory, as they share those that memory keeps. The budgets of
-/// queues count a shared frame once.
+/// Clients that have missed the same messages share them in memory, like those kept in memory. The budgets of queues
+/// count a shared frame once.
 struct RecentFrames {
     private struct Place: Hashable {
         let row: Int64
@@ -19,7 +19,7 @@ struct RecentFrames {
     private var line = Queue<Place>()
     private var byteCount = 0
 
-    /// Replaces the frames of a page by equal ones that were read before, and keeps the others.
+    /// Replaces the frames of a page by equal ones that were read before, and stores the others.
     mutating func share(_ page: inout ArchivePage, of row: Int64) {
         for index in page.messages.indices {
             let frame = page.messages[index].frame

@@ -4,7 +4,7 @@ internal import PusherProtocol
 
 /// The checksums of rows: CRC-32C over all columns and the number of the stream.
 ///
-/// SQLite has none for the pages of a database. A row whose checksum differs is refused, whatever it contains.
+/// SQLite has none for the pages of a database. A row with a wrong checksum is refused, whatever its content.
 enum RowChecksum {
     /// The value of a row that no checksum matches.
     static var none: Int64 { -1 }
@@ -39,7 +39,7 @@ enum RowChecksum {
         }
     }
 
-    /// The columns of `streams` that a stream begins with.
+    /// The first columns of a row of `streams`.
     static func stream(row: Int64, life: Int64, app: String, channel: String, _ id: String) -> Int64
     {
         sum {

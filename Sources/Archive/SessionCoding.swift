@@ -2,10 +2,10 @@ package import Broker
 internal import Primitives
 internal import PusherProtocol
 
-/// How a session is written in a row of a file: its record, besides its key and the time at which it was parked.
+/// The encoding of a session in a row of a file: its record, besides its key and the time at which it was parked.
 ///
-/// The record ends with a checksum: a serial that a faulty disk has raised would skip messages without a word. In a cluster
-/// Redis has the same records.
+/// The record ends with a checksum, because a serial increased by a faulty disk would skip messages unnoticed. In a
+/// cluster Redis has the same records.
 package enum SessionCoding {
     private static var version: UInt8 { 2 }
 

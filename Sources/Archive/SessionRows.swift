@@ -6,12 +6,12 @@ internal import SQLite
 /// The rows of sessions, in an archive and in a spool.
 struct SessionRows {
     let connection: SQLiteConnection
-    /// What to add to a time of the calendar for that of the file, in milliseconds (``ArchiveClock``).
+    /// The milliseconds to add to a time of the calendar for that of the file (``ArchiveClock``).
     var skew: Int64 = 0
 
     // MARK: - Writing
 
-    /// The pages that the sessions take, in bytes, about.
+    /// The approximate size of the pages that the sessions take, in bytes.
     func byteCount() throws(SQLiteError) -> Int {
         var sum = 0
         try connection.forEachRow("SELECT LENGTH(record) FROM sessions") {
@@ -21,15 +21,17 @@ struct SessionRows {
         return sum
     }
 
-    /// The pages that a record takes, in bytes, about: a page of small ones is two thirds full, a long one has its own.
+    /// The approximate size of the pages that a record takes, in bytes.
+    ///
+    /// A page of small records is two thirds full; a long record has its own pages.
     private static func size(of length: Int) -> Int {
         length < 1_000 ? (length + 64) * 3 / 2 : 1_024 + (length + 4_095) / 4_096 * 4_096
     }
 
     /// The record of a session, within the budget of all.
     ///
-    /// A record that finds no room has no cursors: its client gets a gap when it reconnects. Small ones always find room,
-    /// so that sessions with many channels refuse none with few.
+    /// A record that finds no room has no cursors; its client gets a gap when it reconnects. Small records always find
+    /// room, so that sessions with many channels do not displace those with few.
     private func record(
         of session: StoredSession,
         _ room: Int,
@@ -45,17 +47,13 @@ struct SessionRows {
         return SessionCoding.record(of: session)
     }
 
-    /// The length of a record that is written however full the budget is, in bytes.
+    /// The length of a record that is written even if the budget is full, in bytes.
     static let lengthAlwaysKept = 4_096
 
-    /// Writes changes, within a transaction.
+    /// Writes changes, within a transaction, and returns whether a record found no room.
     ///
-    /// - Parameters:
-    ///   - changes: The changes.
-    ///   - byteCount: The size of all sessions, which is updated.
-    ///   - byteCountMax: Its maximum, for records above ``lengthAlwaysKept``.
-    /// - Returns: Whether a record found no room.
-    /// - Throws: SQLite's error.
+    /// `byteCount` is the size of all sessions, which is updated, and `byteCountMax` its maximum, for records above
+    /// ``lengthAlwaysKept``.
     @discardableResult
     func write(
         _ changes: [SessionChange],
@@ -97,7 +95,7 @@ struct SessionRows {
 
     /// Writes the sessions of a run that has ended, within a transaction.
     ///
-    /// If they are not complete, those written before stay: their cursors are older, and skip nothing.
+    /// If they are incomplete, those written before stay; their cursors are older, and skip nothing.
     func writeAll(
         _ sessions: StoredSessions,
         atMost byteCountMax: Int = .max
@@ -125,7 +123,7 @@ struct SessionRows {
         )
     }
 
-    /// The checksum of the numbers of rows: a session that is missing is not taken for a new one.
+    /// The checksum of the numbers of rows, so that a missing session does not count as a new one.
     func checksum() throws(SQLiteError) -> Int64 {
         RowChecksum.numbers(
             try connection.integer("SELECT COUNT(*) FROM sessions") ?? 0,
@@ -135,11 +133,9 @@ struct SessionRows {
 
     // MARK: - Reading
 
-    /// Reads all sessions.
+    /// Reads all sessions without damaged ones, whose tokens are then unknown.
     ///
-    /// - Parameter isComplete: Whether the last run has written them all.
-    /// - Returns: The sessions; without damaged ones, so that their tokens are unknown.
-    /// - Throws: SQLite's error.
+    /// `isComplete` is whether the last run has written all of them.
     func read(isComplete: Bool) throws(SQLiteError) -> StoredSessions {
         var stored = StoredSessions(isComplete: isComplete)
         try connection.forEachRow("SELECT app, key, parked_ms, record, crc FROM sessions") {
@@ -147,7 +143,7 @@ struct SessionRows {
             if let session = session(row) {
                 stored.sessions.append(session)
             } else {
-                // Its key may be another one's: nobody knows whose session it was.
+                // Its key may be wrong, so its session cannot be identified.
                 stored.damagedCount += 1
                 stored.isComplete = false
             }

@@ -1,20 +1,16 @@
 internal import Glibc
 
-/// Files that cannot be used any more, kept for whoever wants to look at them.
+/// Files that can no longer be used, kept for inspection.
 enum SetAside {
-    /// Renames a database and its log, so that another can be made at its path.
+    /// Renames a database and its log, so that another can be created at its path, and returns the new path.
     ///
-    /// - Parameters:
-    ///   - path: The database.
-    ///   - time: The time, in milliseconds since 1970, for the name.
-    /// - Returns: The new path of the database.
-    /// - Throws: ``ArchiveError/failed(_:)``.
+    /// `time` is in milliseconds since 1970 and becomes a part of the name. Throws ``ArchiveError/failed(_:)``.
     static func move(_ path: String, at time: Int64) throws(ArchiveError) -> String {
         let kept = "\(path).malformed-\(time)"
         guard rename(path, kept) == 0 || errno == ENOENT else {
             throw .failed("\(path) cannot be renamed: \(String(cString: strerror(errno)))")
         }
-        // Without its log, which belongs to the database, SQLite would apply it to the new one.
+        // Together with its log, which SQLite would otherwise apply to the new database.
         for suffix in ["-wal", "-shm", "-mark"] { _ = rename(path + suffix, kept + suffix) }
         return kept
     }
@@ -28,7 +24,7 @@ enum Clock {
     /// The time in milliseconds since 1970.
     static var unixMilliseconds: Int64 { read(CLOCK_REALTIME) }
 
-    /// The time since the start of the machine, suspended time included, in milliseconds.
+    /// The time since the start of the machine, including suspended time, in milliseconds.
     static var uptimeMilliseconds: Int64 { read(CLOCK_BOOTTIME) }
 
     private static func read(_ clock: clockid_t) -> Int64 {

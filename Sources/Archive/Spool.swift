@@ -6,12 +6,12 @@ internal import Primitives
 internal import PusherProtocol
 internal import SQLite
 
-/// The file in which a stop keeps what is in memory alone, for the next start.
+/// The file in which a stop stores the state that is only in memory, for the next start.
 ///
-/// It has the tables of an archive. It gets its name when it is complete and on the disk, and the start that reads it
-/// deletes it first: a file that a broker may have gone on from is never read again.
+/// It has the tables of an archive. It gets its name when it is complete and on the disk. The start that reads it
+/// deletes it first, so that no later start reads a file from which a broker may have continued.
 package struct Spool: Sendable {
-    /// How long a file is of use, in milliseconds: so long is the position of a vacant channel remembered.
+    /// How long a file is usable, in milliseconds; the position of a vacant channel is remembered for the same time.
     static let ageMax = Streams.positionAge
 
     private let path: String
@@ -20,13 +20,7 @@ package struct Spool: Sendable {
     private let clocks: @Sendable () -> ClockReading
     private var unfinished: String { path + ".unfinished" }
 
-    /// Creates a spool.
-    ///
-    /// - Parameters:
-    ///   - path: The file.
-    ///   - log: Receives what is refused.
-    ///   - bootID: The start of this machine.
-    ///   - clocks: Reads the clocks.
+    /// Creates a spool at a path; the log receives reports of what is refused.
     package init(
         path: String,
         log: Logger? = nil,
@@ -38,9 +32,8 @@ package struct Spool: Sendable {
 
     // MARK: - Writing
 
-    /// Writes a state, on a thread that may block.
+    /// Writes the shards' state that is only in memory, on a thread that may block.
     ///
-    /// - Parameter state: What the shards have in memory.
     /// - Throws: A ``SQLiteError``, or ``ArchiveError``.
     package func write(_ state: SpooledState) async throws {
         try await Self.onThread { try writeFile(state) }
@@ -53,7 +46,7 @@ package struct Spool: Sendable {
         let connection = try SQLiteConnection(path: unfinished, busyTimeout: 0)
         do {
             defer { connection.close() }
-            // Nobody reads the file before it is complete.
+            // The file is not read before it is complete.
             try connection.execute("PRAGMA journal_mode = OFF")
             try connection.execute("PRAGMA synchronous = OFF")
             try ArchiveSchema.prepare(connection)
@@ -135,7 +128,7 @@ package struct Spool: Sendable {
             return SpooledState()
         }
         defer { remove(taken) }
-        // From here on no start finds it, also behind a loss of power: this one may publish.
+        // No later start finds it, even after a loss of power, because this one may publish.
         try sync(folder)
         let connection = try SQLiteConnection(path: taken, busyTimeout: 0)
         defer { connection.close() }
@@ -145,7 +138,7 @@ package struct Spool: Sendable {
         return try read(connection, at: now, skew: skew)
     }
 
-    /// Checks the structure of all pages: a lost page would be a silent hole.
+    /// Checks the structure of all pages, because a lost page would be an unnoticed gap.
     private func check(_ connection: SQLiteConnection) throws {
         var verdict = ""
         try connection.forEachRow("PRAGMA quick_check(1)") { row throws(SQLiteError) in
@@ -154,7 +147,9 @@ package struct Spool: Sendable {
         guard verdict == "ok" else { throw failure("is malformed: \(verdict)", code: nil) }
     }
 
-    /// The present time as the clock of the last stop would have it, and what to subtract from its times for the calendar's;
+    /// The present time by the clock of the last stop, and the milliseconds to subtract from its times for the
+    /// calendar's.
+    ///
     /// `nil` if the file is too old.
     private func age(_ connection: SQLiteConnection) throws -> (now: Int64, skew: Int64)? {
         var (then, boot, sum) = (ClockReading(calendar: 0, uptime: 0), "", Int64(0))
@@ -163,7 +158,7 @@ package struct Spool: Sendable {
             then = ClockReading(calendar: row.integer("last"), uptime: row.integer("uptime_ms"))
             (boot, sum) = (row.text("boot_id"), row.integer("crc"))
         }
-        // One of an earlier version has no uptime, and the checksum that a migration gives to a first life.
+        // A file of an earlier version has no uptime, and has the checksum that a migration gives to a first life.
         let isWhole =
             sum == RowChecksum.numbers(then.calendar, then.uptime)
             || then.uptime == 0 && sum == RowChecksum.numbers(1, 0)
@@ -265,7 +260,7 @@ package struct Spool: Sendable {
         return state
     }
 
-    /// The messages by stream, and the streams of which some are damaged.
+    /// The messages by stream, and the streams with damaged messages.
     private func readMessages(
         _ connection: SQLiteConnection,
         skew: Int64

@@ -54,7 +54,7 @@ package struct AppKey: ParsableArguments {
     }
 }
 
-/// The app's secret: of an option, or else of a variable, or else that of the development app.
+/// The app's secret: that of an option, or of a variable, or that of the development app.
 ///
 /// `FANFARE_SECRET` is the variable's earlier name.
 package func appSecret(over option: String?) -> String {
@@ -62,7 +62,7 @@ package func appSecret(over option: String?) -> String {
     return variable("FANFARE_APP_SECRET", over: option, default: former)
 }
 
-/// The value of an option, or else of an environment variable, or else a default.
+/// The value of an option, or of an environment variable, or a default.
 package func variable(_ name: String, over option: String?, default value: String) -> String {
     if let option { return option }
     let named = ProcessInfo.processInfo.environment[name] ?? ""

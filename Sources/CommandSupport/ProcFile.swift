@@ -31,15 +31,13 @@ package enum ProcFile {
         return Int(words[1]).map { $0 * 1_024 }
     }
 
-    /// The numeric entries of a directory: processes, threads, descriptors.
-    ///
-    /// - Returns: nil if the directory cannot be read.
+    /// The numeric entries of a directory: processes, threads or descriptors; nil if the directory cannot be read.
     package static func numbers(in path: String) -> [Int32]? {
         guard let directory = opendir(path) else { return nil }
         defer { closedir(directory) }
         var numbers: [Int32] = []
         while let entry = readdir(directory) {
-            // SAFETY: the entry is only as long as its name, so d_name is read up to its zero byte and not as a whole.
+            // SAFETY: the entry is only while its name, so d_name is read up to its zero byte and not as a whole.
             guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { continue }
             let name = UnsafeRawPointer(entry).advanced(by: offset)
                 .assumingMemoryBound(to: CChar.self)

@@ -18,12 +18,7 @@ package struct ProgressBar {
 
     /// Shows the progress, unless it was shown less than the interval ago.
     ///
-    /// - Parameters:
-    ///   - label: The work in progress.
-    ///   - done: The amount done.
-    ///   - total: The total amount, at least 1.
-    ///   - now: The time.
-    ///   - detail: Text for the end of the line; evaluated only if it is shown.
+    /// The total is at least 1. The detail, the end of the line, is evaluated only if it is shown.
     package mutating func show(
         _ label: String,
         _ done: Int,
@@ -91,11 +86,8 @@ package func grouped(_ number: Int) -> String {
 
 /// A number rounded to a number of decimal places: `0.91`.
 ///
-/// - Parameters:
-///   - number: Finite, and small enough for an integer once multiplied.
-///   - places: 0 to 6.
-///   - grouping: Whether thousands are separated by commas.
-/// - Returns: The number with a decimal point.
+/// The number is finite, and small enough for an integer once multiplied. There are 0 to 6 places. With `grouping`,
+/// commas separate thousands.
 package func decimal(_ number: Double, places: Int, grouping: Bool = true) -> String {
     let unit = (0..<places).reduce(1) { product, _ in product * 10 }
     let scaled = Int((abs(number) * Double(unit)).rounded())

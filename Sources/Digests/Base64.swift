@@ -39,7 +39,7 @@ public enum Base64 {
 
     /// Decodes `text`.
     ///
-    /// - Returns: The bytes; `nil` for a character outside the alphabet, wrong padding, or bits after the last byte
+    /// - Returns: The bytes. `nil` for a character outside the alphabet, wrong padding, or bits after the last byte
     ///   that are not zero (RFC 4648 §3.5), so that each value has one encoding.
     public static func decode(_ text: Span<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }

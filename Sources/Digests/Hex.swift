@@ -40,7 +40,7 @@ public enum Hex {
         return values &+ 0x3030_3030_3030_3030 &+ isLetter &* 39
     }
 
-    /// Returns the digit of a value below 16, without a branch or a table, since the value may be secret.
+    /// Returns the digit of a value below 16, without a branch or a table, because the value may be secret.
     private static func digit(_ value: UInt8) -> UInt8 {
         let isLetter = (9 &- value) >> 7
         return UInt8(ascii: "0") &+ value &+ isLetter &* (UInt8(ascii: "a") - UInt8(ascii: "9") - 1)
@@ -48,7 +48,7 @@ public enum Hex {
 
     /// Decodes `text`; `nil` for an odd length or characters other than `0–9` and `a–f`.
     ///
-    /// Upper-case digits are refused, since Pusher signatures are compared as lower-case text.
+    /// Upper-case digits are refused, because Pusher signatures are compared as lower-case text.
     public static func decode(_ text: Span<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []

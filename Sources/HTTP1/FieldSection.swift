@@ -33,8 +33,7 @@ struct FieldLine: Sendable, Equatable {
 
 /// A copy of a head, in which fields are searched on request.
 ///
-/// The fields that most requests need are recorded when the lines are checked; the
-/// ranges of the others are not stored.
+/// The fields that most requests need are recorded when the lines are checked; the ranges of the others are not stored.
 struct FieldSection: Sendable {
     let bytes: [UInt8]
     /// The offset of the first field line.
@@ -119,7 +118,7 @@ struct FieldLines: Sendable {
     private var count = 0
     private var byteCount = 0
 
-    /// Returns the most bytes that the next line may have within the limits.
+    /// Returns the maximum number of bytes that the next line may have within the limits.
     func remaining(_ limits: HTTPLimits) -> Int { max(0, limits.fieldBytesMax - byteCount - 2) }
 
     /// Counts, checks and parses a line.

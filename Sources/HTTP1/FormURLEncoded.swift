@@ -5,19 +5,13 @@ public struct FormURLEncoded: Sendable, Hashable {
     /// Names and values, decoded, in order.
     public var pairs: [Field]
 
-    /// Makes a form to encode.
-    ///
-    /// - Parameter pairs: Names and values.
+    /// Makes a form to encode from names and values.
     public init(_ pairs: [Field] = []) { self.pairs = pairs }
 
     /// Parses a form: `name=value&name=value`, with `+` for a space.
     ///
-    /// Nil if a `%` is not followed by two hexadecimal digits, if the decoded bytes are not
-    /// UTF-8, or if there are more pairs than `pairCountMax`.
-    ///
-    /// - Parameters:
-    ///   - bytes: The content.
-    ///   - pairCountMax: The most pairs to accept.
+    /// Nil if a `%` is not followed by two hexadecimal digits, if the decoded bytes are not UTF-8, or if there are more
+    /// pairs than `pairCountMax`.
     public init?(decoding bytes: Span<UInt8>, pairCountMax: Int = 1000) {
         var pairs: [Field] = []
         var start = 0
@@ -36,17 +30,12 @@ public struct FormURLEncoded: Sendable, Hashable {
         self.pairs = pairs
     }
 
-    /// The first value of a name; nil if there is none.
-    ///
-    /// - Parameter name: The decoded name, case-sensitive.
+    /// The first value of a decoded, case-sensitive name; nil if there is none.
     public subscript(_ name: String) -> String? {
         pairs.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
 
-    /// Returns all values of a name.
-    ///
-    /// - Parameter name: The decoded name, case-sensitive.
-    /// - Returns: The values in order.
+    /// Returns all values of a decoded, case-sensitive name, in order.
     public func all(_ name: String) -> [String] {
         pairs.filter { $0.name.utf8.elementsEqual(name.utf8) }.map(\.value)
     }

@@ -47,8 +47,7 @@ public enum HTTPDate {
 
     /// Converts a day number to a date of the Gregorian calendar.
     ///
-    /// The computation begins the year in March, which puts the leap day at its end; 400 years have
-    /// 146,097 days.
+    /// The computation begins the year in March, so that the leap day is at its end; 400 years have 146,097 days.
     private static func civilDate(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
         let (era, day) = (days + 719_468).quotientAndRemainder(dividingBy: 146_097)
         let year = (day - day / 1460 + day / 36524 - day / 146_096) / 365

@@ -7,18 +7,18 @@ public struct HTTPLimits: Sendable, Hashable {
     /// RFC 9110 §4.1 recommends at least 8,000 bytes. A longer one is refused with 414.
     public var requestLineLengthMax: Int
 
-    /// The most field lines in a head or trailer section; with more a request is refused with 431.
+    /// The maximum number of field lines in a head or trailer section; a request with more is refused with 431.
     public var fieldCountMax: Int
 
-    /// The most bytes of all field lines of a head or trailer section, line endings included.
+    /// The maximum number of bytes of all field lines of a head or trailer section, including line endings.
     ///
-    /// With more a request is refused with 431.
+    /// A request with more is refused with 431.
     public var fieldBytesMax: Int
 
-    /// The longest content, in bytes; with longer content a request is refused with 413.
+    /// The longest content, in bytes; a request with longer content is refused with 413.
     public var bodyLengthMax: Int
 
-    /// The most bytes of all chunk extensions of one content.
+    /// The maximum number of bytes of all chunk extensions of one content.
     ///
     /// Chunk extensions are not used in practice; their only known use is to waste a recipient's time.
     public var chunkExtensionBytesMax: Int

@@ -14,10 +14,9 @@ struct LineScanner: Sendable {
     ///   - start: The line's first index in `bytes`; the same line each time until it is returned.
     ///   - lengthMax: The longest line to accept, in bytes without its ending.
     ///   - tooLong: Makes the error to throw as soon as the line is longer than `lengthMax`.
-    /// - Returns: The line without CRLF; the next line begins two bytes after it. Nil if
-    ///   more bytes are needed.
-    /// - Throws: `tooLong`, or `.bareLineFeed`: RFC 9112 §2.2 lets a recipient accept a bare LF,
-    ///   but recipients that disagree about line endings enable request smuggling.
+    /// - Returns: The line without CRLF; the next line begins two bytes after it. Nil if more bytes are needed.
+    /// - Throws: `tooLong`, or `.bareLineFeed`. RFC 9112 §2.2 lets a recipient accept a bare LF, but recipients that
+    ///   disagree about line endings enable request smuggling.
     mutating func line(
         in bytes: Span<UInt8>,
         from start: Int,

@@ -47,7 +47,7 @@ struct MessageFraming: Sendable {
         }
     }
 
-    /// Validates the fields of a whole head together, since recipients disagree about contradictory ones.
+    /// Validates the fields of a whole head together, because recipients disagree about contradictory ones.
     func check(_ bytes: Span<UInt8>, minorVersion: Int) throws(HTTPError) {
         guard let transferEncoding else { return }
         guard minorVersion > 0 else { throw .transferEncodingInHTTP10 }
@@ -75,14 +75,14 @@ struct MessageFraming: Sendable {
             guard bytes[index].isDigit else {
                 throw .contentLengthMalformed(bytes.text(value))
             }
-            // Past any limit already; stops here so that it cannot overflow.
+            // Already above any limit; stops here so that it cannot overflow.
             if length < 1 << 53 { length = length * 10 + Int(bytes[index] - 0x30) }
         }
         guard !value.isEmpty else { throw .contentLengthMalformed("") }
         return length
     }
 
-    /// Accepts `chunked` only (RFC 9112 §6.1, §6.3 rule 4).
+    /// Accepts only `chunked` (RFC 9112 §6.1, §6.3 rule 4).
     private func checkCodings(_ bytes: Span<UInt8>, _ value: Range<Int>) throws(HTTPError) {
         var codings = 0
         var chunked = 0

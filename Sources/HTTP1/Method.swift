@@ -4,7 +4,7 @@ import Primitives
 public enum Method: Hashable, Sendable, CustomStringConvertible {
     /// Transfer a representation of the resource.
     case get
-    /// As GET, without the content.
+    /// Like GET, without the content.
     case head
     /// Process the content of the request.
     case post
@@ -16,16 +16,14 @@ public enum Method: Hashable, Sendable, CustomStringConvertible {
     case connect
     /// Describe the communication options.
     case options
-    /// Test the way to the resource.
+    /// Test the path to the resource.
     case trace
-    /// Change the resource in part (RFC 5789).
+    /// Change a part of the resource (RFC 5789).
     case patch
     /// Any other token.
     case other(String)
 
-    /// Makes a method.
-    ///
-    /// - Parameter name: A token of RFC 9110 §5.6.2.
+    /// Makes a method from a token of RFC 9110 §5.6.2.
     public init(_ name: String) {
         self = Self.known.first { $0.description == name } ?? .other(name)
     }

@@ -1,18 +1,16 @@
 /// A response that is sent often: encoded once, except for its date and the fields of the server.
 public final class PreparedResponse: Sendable {
-    /// The answer.
+    /// The response.
     public let response: Response
     /// The encoded response up to its date.
     private let start: [UInt8]
-    /// The encoded response behind the line of its date.
+    /// The encoded response after the line of its date.
     private let rest: [UInt8]
 
     /// The framing of most requests, for which the response is prepared; for others it is encoded when it is sent.
     private static let usualFraming = AnswerFraming(keepAlive: true)
 
-    /// Prepares a response.
-    ///
-    /// - Parameter response: A response that does not close its connection.
+    /// Prepares a response that does not close its connection.
     public init(_ response: Response) {
         precondition(!response.closesConnection, "such an answer is not given often")
         self.response = response

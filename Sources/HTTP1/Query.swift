@@ -41,18 +41,15 @@ public struct Query: Sendable, Hashable {
         }
     }
 
-    /// The decoded value of the first part with this name; nil if there is none, or if its
-    /// value is malformed.
+    /// The decoded value of the first part with this decoded, case-sensitive name.
     ///
-    /// - Parameter name: The decoded name, case-sensitive.
+    /// Nil if there is none, or if its value is malformed.
     public subscript(_ name: String) -> String? {
         items.first { $0.isNamed(name) }?.value
     }
 
-    /// Returns the decoded values of all parts with this name.
-    ///
-    /// - Parameter name: The decoded name, case-sensitive.
-    /// - Returns: The values in order, without malformed ones.
+    /// Returns the decoded values of all parts with this decoded, case-sensitive name, in order, without malformed
+    /// ones.
     public func all(_ name: String) -> [String] {
         items.compactMap { $0.isNamed(name) ? $0.value : nil }
     }

@@ -9,8 +9,9 @@ struct ChunkedContent: Sendable {
     /// The number of bytes of the current chunk that have not arrived.
     private var remaining = 0
     private var extensionBytes = 0
-    /// The trailers, which are checked and counted as the fields of a head, then dropped: RFC 9110 §6.5.1 lets a
-    /// recipient do so, and a trailer must not be mistaken for a field of the head.
+    /// The trailers, which are checked and counted like the fields of a head, and then dropped.
+    ///
+    /// RFC 9110 §6.5.1 lets a recipient drop them, and a trailer must not be mistaken for a field of the head.
     private var trailers = FieldLines()
 
     /// The content so far; empty when it is discarded.
@@ -23,10 +24,9 @@ struct ChunkedContent: Sendable {
     /// The memory of the collected bytes, in bytes.
     var collectedByteCount: Int { bytes.capacity }
 
-    /// Consumes the received part of the content.
+    /// Consumes the received part of the content, and returns whether the content is complete.
     ///
-    /// Begins at `index`, which is moved past the consumed bytes. Returns true when the content is
-    /// complete.
+    /// Begins at `index`, which is moved past the consumed bytes.
     mutating func receive(
         _ bytes: Span<UInt8>,
         from index: inout Int,

@@ -17,18 +17,13 @@ public struct Request: Sendable, Equatable {
     /// The content.
     public var body: [UInt8]
 
-    /// Whether the connection is to stay open for another request.
+    /// Whether the connection should stay open for another request.
     public var keepAlive: Bool
 
     /// Makes a request.
     ///
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - target: Path and query, percent-encoded.
-    ///   - host: The value of Host.
-    ///   - fields: The fields except those that the writer adds.
-    ///   - body: The content.
-    ///   - keepAlive: Whether the connection is to stay open.
+    /// The target is percent-encoded, `host` is the value of Host, and the fields do not include those that the writer
+    /// adds.
     public init(
         _ method: Method,
         _ target: String,
@@ -47,13 +42,11 @@ public struct Request: Sendable, Equatable {
 
     /// Encodes the request.
     ///
-    /// Content-Length is added if there is content, and for methods that usually have content
-    /// (RFC 9110 §8.6).
+    /// Content-Length is added if there is content, and for methods that usually have content (RFC 9110 §8.6).
     ///
     /// - Returns: The bytes to send.
-    /// - Throws: `.requestLineMalformed`, `.targetMalformed`, `.hostMalformed`,
-    ///   `.fieldNameMalformed` or `.fieldValueMalformed` if a part contains characters that could be mistaken for
-    ///   its end.
+    /// - Throws: `.requestLineMalformed`, `.targetMalformed`, `.hostMalformed`, `.fieldNameMalformed` or
+    ///   `.fieldValueMalformed` if a part contains characters that could be mistaken for its end.
     public func encode() throws(HTTPError) -> [UInt8] {
         let name = Array(method.description.utf8)
         guard !name.isEmpty, name.allSatisfy(OctetSet.token.contains) else {

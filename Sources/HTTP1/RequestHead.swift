@@ -2,10 +2,10 @@ import Primitives
 
 /// The request line and fields of a request: one copy of the bytes, and ranges in it.
 ///
-/// Strings are made on request. What every request needs is parsed once, on arrival:
-/// the method, the version, the length of the content, and whether the connection stays open. On a hot path use
-/// the methods that pass spans or compare with a `StaticString`; they do not allocate. A head never
-/// changes; it is a class so that passing it on is cheap.
+/// Strings are made on request. Four things that every request needs are parsed once, on arrival: the method, the
+/// version, the length of the content, and whether the connection stays open. On a hot path use the methods that pass
+/// spans or compare with a `StaticString`; they do not allocate. A head never changes. It is a class so that passing it
+/// on is cheap.
 public final class RequestHead: Sendable {
     /// The method.
     public let method: Method
@@ -28,8 +28,9 @@ public final class RequestHead: Sendable {
     /// Whether the client waits for 100 (Continue) before it sends content (RFC 9110 §10.1.1).
     public let expectsContinue: Bool
 
-    /// Whether the client asks for another protocol (RFC 9110 §7.8): there is an Upgrade field,
-    /// Connection names it, and the version is 1.1.
+    /// Whether the client requests another protocol (RFC 9110 §7.8).
+    ///
+    /// It does if there is an Upgrade field, Connection names it, and the version is 1.1.
     public let isUpgrade: Bool
 
     private let section: FieldSection
@@ -46,8 +47,9 @@ public final class RequestHead: Sendable {
     /// The request target as it was sent.
     public var target: String { section.text(targetRange) }
 
-    /// The path as it was sent, percent-encoded and without the query; "/" if the target is in
-    /// absolute form without a path, "*" for the asterisk form, empty for the authority form.
+    /// The path as it was sent, percent-encoded and without the query.
+    ///
+    /// "/" if the target is in absolute form without a path, "*" for the asterisk form, empty for the authority form.
     public var path: String { section.text(pathRange) }
 
     /// The part of the target after the first `?`, as it was sent; nil if there is none.
@@ -66,16 +68,10 @@ public final class RequestHead: Sendable {
         return count
     }
 
-    /// Returns the first value of a field.
-    ///
-    /// - Parameter name: The field's name, case-insensitive.
-    /// - Returns: The value; nil if there is none.
+    /// Returns the first value of a field with this case-insensitive name; nil if there is none.
     public func field(_ name: String) -> String? { section.text(name) }
 
-    /// Returns all values of a field.
-    ///
-    /// - Parameter name: The field's name, case-insensitive.
-    /// - Returns: One value for each line, in order; empty if there is none.
+    /// Returns all values of a field with this case-insensitive name, one for each line, in order.
     public func fields(_ name: String) -> [String] { section.texts(name) }
 
     /// Calls `body` with the target as it was sent.
@@ -121,9 +117,8 @@ public final class RequestHead: Sendable {
         return try section.withBytes(range, body)
     }
 
-    /// Calls `body` with each field, in order.
-    ///
-    /// - Parameter body: Called with the name as it was sent, and the value without white space around it.
+    /// Calls `body` with the name of each field as it was sent, and its value without surrounding white space, in
+    /// order.
     public func forEachField(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) {
         section.forEach { body($0.extracting($1.name), $0.extracting($1.value)) }
     }
@@ -150,7 +145,7 @@ public final class RequestHead: Sendable {
         return isFound
     }
 
-    /// Returns whether the client asks for this protocol, given in lower case; see ``isUpgrade``.
+    /// Returns whether the client requests this protocol, given in lower case; see ``isUpgrade``.
     public func isUpgrade(to name: StaticString) -> Bool {
         guard isUpgrade else { return false }
         guard let upgradeRange else { return field("upgrade", contains: name) }
@@ -191,7 +186,7 @@ public final class RequestHead: Sendable {
         } else {
             expectsContinue = false
         }
-        // RFC 1945 §8.3: HTTP/1.0 requires a valid length, since content has no other end.
+        // RFC 1945 §8.3: HTTP/1.0 requires a valid length, because content has no other end.
         if line.minorVersion == 0, framing.contentLength == nil {
             switch line.method {
             case .post, .put, .patch: throw .lengthRequired
@@ -248,8 +243,8 @@ struct RequestLine: Sendable {
 enum HTTPVersion {
     /// Parses `HTTP/1.x`.
     ///
-    /// - Returns: 0 for HTTP/1.0; 1 for every later version of HTTP/1, which a recipient processes as
-    ///   the highest that it knows (RFC 9110 §2.5).
+    /// - Returns: 0 for HTTP/1.0; 1 for every later version of HTTP/1, which a recipient processes as the highest that
+    ///   it knows (RFC 9110 §2.5).
     /// - Throws: `malformed()`, or `.versionUnsupported` for another major version.
     static func minor(
         _ text: Span<UInt8>,

@@ -2,7 +2,7 @@ import Primitives
 
 /// Parses the requests of one connection (RFC 9112), strictly and without I/O.
 ///
-/// The caller keeps the unconsumed bytes and passes them again in front of the next ones:
+/// The caller keeps the unconsumed bytes and passes them again before the next ones:
 ///
 /// ```swift
 /// var index = 0
@@ -15,15 +15,16 @@ import Primitives
 /// }
 /// ```
 ///
-/// Where two recipients could disagree about the end of a message, the message is
-/// refused: no bare LF, no folding, no repeated or conflicting lengths, no unknown coding.
+/// If two recipients could disagree about the end of a message, the message is refused. So a bare LF, folding, repeated
+/// or conflicting lengths, and unknown codings are not accepted.
 public struct RequestParser: Sendable {
     /// The result of parsing some bytes.
     public enum Progress: Sendable {
         /// The request is incomplete, or there is none.
         case needsMore
-        /// A head is complete. Its content follows; a caller that answers now, or upgrades,
-        /// does not continue.
+        /// A head is complete, and its content follows.
+        ///
+        /// A caller that answers now, or upgrades, does not continue.
         case head(RequestHead)
         /// The content of the request whose head was returned before; empty if it has none.
         case content(Content)
@@ -48,8 +49,6 @@ public struct RequestParser: Sendable {
     private var chunks = ChunkedContent()
 
     /// Makes a parser for a new connection.
-    ///
-    /// - Parameter limits: The limits of a message.
     public init(limits: HTTPLimits = HTTPLimits()) { self.limits = limits }
 
     /// Whether the next byte is the first of a request.
@@ -79,8 +78,8 @@ public struct RequestParser: Sendable {
     ///   - bytes: The received bytes that were not consumed.
     ///   - index: Where to continue in `bytes`; moved past the consumed bytes.
     /// - Returns: The next complete part; call again until it is `.needsMore`.
-    /// - Throws: The first rule that the request violates. The connection cannot be used further:
-    ///   every later call throws the same.
+    /// - Throws: The first rule that the request violates. The connection cannot be used further: every later call
+    ///   throws the same error.
     public mutating func advance(
         over bytes: Span<UInt8>,
         from index: inout Int
@@ -148,9 +147,8 @@ public struct RequestParser: Sendable {
         return .head(head)
     }
 
-    /// Skips one empty line before a request, which old clients send (RFC 9112 §2.2).
-    ///
-    /// - Returns: Whether the head can begin.
+    /// Skips one empty line before a request, which old clients send (RFC 9112 §2.2); returns whether the head can
+    /// begin.
     private mutating func skipEmptyLine(
         _ bytes: Span<UInt8>,
         _ index: inout Int
@@ -226,10 +224,9 @@ public struct Content: Sendable {
         }
     }
 
-    /// Returns the content as an array; without a copy if it arrived in pieces.
+    /// Returns the content as an array, without a copy if it arrived in pieces.
     ///
-    /// - Parameter bytes: The bytes passed to the call that returned the content.
-    /// - Returns: The content.
+    /// `bytes` are the bytes passed to the call that returned the content.
     public func copy(from bytes: Span<UInt8>) -> [UInt8] {
         switch storage {
         case .borrowed(let range): bytes.copy(range)

@@ -20,9 +20,7 @@ struct RequestTarget: Sendable {
     /// The host and port of the absolute form or the authority form.
     var authority: Range<Int>?
 
-    /// Parses the target in `range`.
-    ///
-    /// - Throws: `.targetMalformed`.
+    /// Parses the target in `range`; throws `.targetMalformed`.
     init(_ bytes: Span<UInt8>, _ range: Range<Int>, method: Method) throws(HTTPError) {
         guard let first = range.first else { throw .targetMalformed }
         guard bytes.extracting(range).isTarget else { throw .targetMalformed }

@@ -1,7 +1,7 @@
 /// A response: status, fields and content.
 ///
-/// The writer adds Date, Content-Length and Connection, since they follow from the content
-/// and the request; it ignores them in `fields`.
+/// The writer adds Date, Content-Length and Connection, because they follow from the content and the request; it
+/// ignores them in `fields`.
 public struct Response: Sendable, Equatable {
     /// The status code.
     public var status: Status
@@ -15,24 +15,14 @@ public struct Response: Sendable, Equatable {
     /// Whether the connection is closed after this response, even if the client wants to keep it.
     public var closesConnection = false
 
-    /// Makes a response.
-    ///
-    /// - Parameters:
-    ///   - status: The status code.
-    ///   - fields: The fields except those that the writer adds.
-    ///   - body: The content.
+    /// Makes a response with fields except those that the writer adds.
     public init(status: Status, fields: [Field] = [], body: [UInt8] = []) {
         self.status = status
         self.fields = fields
         self.body = body
     }
 
-    /// Returns a JSON response.
-    ///
-    /// - Parameters:
-    ///   - body: The JSON text in UTF-8.
-    ///   - status: The status code.
-    /// - Returns: The response, with its Content-Type.
+    /// Returns a JSON response with its Content-Type.
     public static func json(_ body: [UInt8], status: Status = 200) -> Response {
         Response(status: status, fields: jsonFields, body: body)
     }
@@ -40,12 +30,7 @@ public struct Response: Sendable, Equatable {
     /// Shared by all JSON responses.
     private static let jsonFields = [Field("Content-Type", "application/json")]
 
-    /// Returns a plain text response.
-    ///
-    /// - Parameters:
-    ///   - text: The content.
-    ///   - status: The status code.
-    /// - Returns: The response, with its Content-Type.
+    /// Returns a plain text response with its Content-Type.
     public static func text(_ text: String, status: Status = 200) -> Response {
         Response(
             status: status,
@@ -54,12 +39,7 @@ public struct Response: Sendable, Equatable {
         )
     }
 
-    /// Returns an HTML response.
-    ///
-    /// - Parameters:
-    ///   - body: The page in UTF-8.
-    ///   - status: The status code.
-    /// - Returns: The response, with its Content-Type.
+    /// Returns an HTML response with its Content-Type.
     public static func html(_ body: [UInt8], status: Status = 200) -> Response {
         Response(
             status: status,
@@ -70,9 +50,7 @@ public struct Response: Sendable, Equatable {
 
     /// Makes the response to a refused request: the error's status, and a sentence that describes it.
     ///
-    /// It closes the connection, except for 405 and 501, which are about the method of a well-formed request.
-    ///
-    /// - Parameter error: The error.
+    /// It closes the connection, except for 405 and 501, which concern the method of a well-formed request.
     public init(refusing error: HTTPError) {
         self = .text(error.description, status: error.status)
         switch error {
@@ -85,19 +63,13 @@ public struct Response: Sendable, Equatable {
         }
     }
 
-    /// Returns the response to OPTIONS (RFC 9110 §9.3.7).
-    ///
-    /// - Parameter allowed: The methods of the resource.
-    /// - Returns: 204 with Allow.
+    /// Returns the response to OPTIONS (RFC 9110 §9.3.7): 204 with the resource's methods in Allow.
     public static func options(allowed: [Method]) -> Response {
         let methods = allowed.map(\.description).joined(separator: ", ")
         return Response(status: 204, fields: [Field("Allow", methods)])
     }
 
-    /// Returns the first value of a field.
-    ///
-    /// - Parameter name: The field's name, case-insensitive.
-    /// - Returns: The value; nil if there is none.
+    /// Returns the first value of a field with this case-insensitive name; nil if there is none.
     public func field(_ name: String) -> String? {
         let name = name.lowercased()
         return fields.first { $0.name.lowercased() == name }?.value
@@ -119,11 +91,6 @@ public struct AnswerFraming: Sendable, Hashable {
     public var minorVersion: Int
 
     /// Makes a framing; the defaults are for a request that could not be parsed.
-    ///
-    /// - Parameters:
-    ///   - isHEAD: Whether the request was HEAD.
-    ///   - keepAlive: Whether the connection stays open.
-    ///   - minorVersion: The minor version of the request.
     public init(isHEAD: Bool = false, keepAlive: Bool = false, minorVersion: Int = 1) {
         self.isHEAD = isHEAD
         self.keepAlive = keepAlive

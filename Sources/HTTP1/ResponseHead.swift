@@ -26,16 +26,10 @@ public struct ResponseHead: Sendable {
     /// All fields in order, with the names as they were sent.
     public var fields: [Field] { section.all }
 
-    /// Returns the first value of a field.
-    ///
-    /// - Parameter name: The field's name, case-insensitive.
-    /// - Returns: The value; nil if there is none.
+    /// Returns the first value of a field with this case-insensitive name; nil if there is none.
     public func field(_ name: String) -> String? { section.text(name) }
 
-    /// Returns all values of a field.
-    ///
-    /// - Parameter name: The field's name, case-insensitive.
-    /// - Returns: One value for each line, in order; empty if there is none.
+    /// Returns all values of a field with this case-insensitive name, one for each line, in order.
     public func fields(_ name: String) -> [String] { section.texts(name) }
 
     /// Validates a head whose lines are well-formed, and copies it.
@@ -71,8 +65,7 @@ struct StatusLine: Sendable {
 
     /// Parses `HTTP-version SP status-code SP [reason-phrase]`, without the line ending.
     ///
-    /// The space after the code may be missing if there
-    /// is no reason: many servers omit it.
+    /// The space after the code may be missing if there is no reason, because many servers omit it.
     init(_ line: Span<UInt8>) throws(HTTPError) {
         guard line.count >= 12, line[8] == Octet.space else { throw .statusLineMalformed }
         minorVersion = try HTTPVersion.minor(line.extracting(0..<8)) { .statusLineMalformed }

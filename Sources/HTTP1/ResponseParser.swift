@@ -1,8 +1,8 @@
 /// Parses the responses of one connection (RFC 9112), strictly and without I/O.
 ///
-/// It is used like ``RequestParser``, with two differences: the end of the connection can be the
-/// end of a response, so ``finish()`` has to be called there; and a response to HEAD looks as if content
-/// followed, so ``expect(_:)`` has to be called for each request.
+/// It is used like ``RequestParser``, with two differences. The end of the connection can be the end of a response, so
+/// ``finish()`` has to be called there. A response to HEAD looks as if content followed, so ``expect(_:)`` has to be
+/// called for each request.
 public struct ResponseParser: Sendable {
     /// The result of parsing some bytes.
     public enum Progress: Sendable {
@@ -34,18 +34,16 @@ public struct ResponseParser: Sendable {
 
     // The content so far.
     private var fixed = FixedContent()
-    /// Content that is ended by the end of the connection.
+    /// Content that ends with the connection.
     private var collected: [UInt8] = []
     private var chunks = ChunkedContent()
 
     /// Makes a parser for a new connection.
-    ///
-    /// - Parameter limits: The limits of a message.
     public init(limits: HTTPLimits = HTTPLimits()) { self.limits = limits }
 
     /// Records that a request was sent; its response follows those of earlier requests.
     ///
-    /// - Parameter method: The request's method. A response without a recorded request is parsed as one to GET.
+    /// A response without a recorded request is parsed as one to GET.
     public mutating func expect(_ method: Method) { methods.append(method) }
 
     /// Parses the next bytes.
@@ -78,10 +76,10 @@ public struct ResponseParser: Sendable {
 
     /// Parses the end of the connection.
     ///
-    /// - Returns: The content of a response that is ended by its connection (RFC 9112 §6.3 rule 8);
-    ///   nil between two responses.
-    /// - Throws: `.responseTruncated` inside a response, or the error thrown by `advance`. Bytes of an
-    ///   incomplete status line were not consumed and are not checked here.
+    /// - Returns: The content of a response that ends with its connection (RFC 9112 §6.3 rule 8); nil between two
+    ///   responses.
+    /// - Throws: `.responseTruncated` inside a response, or the error thrown by `advance`. Bytes of an incomplete
+    ///   status line were not consumed and are not checked here.
     public mutating func finish() throws(HTTPError) -> Content? {
         switch phase {
         case .untilEnd:

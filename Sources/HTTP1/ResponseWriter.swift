@@ -15,8 +15,8 @@ extension Response {
 
     /// Appends the response to earlier ones, so that they can be sent together.
     ///
-    /// The version is always HTTP/1.1 (RFC 9110 §2.5). Control characters in values, which
-    /// could end the head early, are written as spaces; a name that is not a token traps.
+    /// The version is always HTTP/1.1 (RFC 9110 §2.5). Control characters in values, which could end the head early,
+    /// are written as spaces. A name that is not a token traps.
     ///
     /// - Parameters:
     ///   - bytes: The bytes to append to.
@@ -59,10 +59,7 @@ extension Response {
         if sendsBody { bytes.append(contentsOf: body) }
     }
 
-    /// Encodes field lines that several responses have in common.
-    ///
-    /// - Parameter fields: Fields that the writer does not set itself.
-    /// - Returns: The lines with their ends.
+    /// Encodes field lines that several responses share, with their ends; the writer does not set these fields itself.
     public static func encode(_ fields: [Field]) -> [UInt8] {
         var bytes: [UInt8] = []
         for field in fields { bytes.append(field: field) }
@@ -87,7 +84,7 @@ extension Response {
     }
 }
 
-/// Which part of the program sets a field of a written message.
+/// The part of the program that sets a field of a written message.
 enum FieldSetter {
     case writer
     /// The caller sets it; the writer names it in Connection (RFC 9110 §7.8).

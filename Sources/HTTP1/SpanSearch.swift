@@ -14,11 +14,10 @@ extension Span<UInt8> {
 
     // The next two are loops without a branch, which the compiler vectorizes over 16 bytes.
 
-    /// Whether all bytes are allowed in a request target (RFC 9112 §3.2): visible ASCII without `#`, `"`,
-    /// `<` and `>`.
+    /// Whether all bytes are allowed in a request target (RFC 9112 §3.2): visible ASCII without `#`, `"`, `<` and `>`.
     ///
-    /// RFC 3986 also excludes `[ ] \ ^ { | }` and the back-tick, but browsers send these as they are
-    /// in a query (WHATWG URL), and none can be mistaken for the end of the target.
+    /// RFC 3986 also excludes `[ ] \ ^ { | }` and the back-tick. But browsers send these unchanged in a query (WHATWG
+    /// URL), and none can be mistaken for the end of the target.
     var isTarget: Bool {
         var lowest = UInt8.max
         var highest = UInt8.min

@@ -3,17 +3,13 @@ public struct Status: Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStr
     /// The three digits.
     public let code: Int
 
-    /// Makes a status.
-    ///
-    /// - Parameter code: From 100 to 599; anything else traps, since a peer could not parse it.
+    /// Makes a status from 100 to 599; any other code traps, because a peer could not parse it.
     public init(_ code: Int) {
         precondition(100..<600 ~= code, "a status code has three digits, from 100 to 599")
         self.code = code
     }
 
-    /// Makes a status from a literal: `Response(status: 404)`.
-    ///
-    /// - Parameter value: From 100 to 599.
+    /// Makes a status from a literal from 100 to 599: `Response(status: 404)`.
     public init(integerLiteral value: Int) { self.init(value) }
 
     /// Whether the response is interim, followed by a final one (RFC 9110 §15.2).

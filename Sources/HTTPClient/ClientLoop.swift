@@ -27,11 +27,8 @@
         nonisolated let reads: ReadCounter
         private let core: Core
 
-        /// Creates the loop.
+        /// Creates the loop; `tls` is the context for `https` servers.
         ///
-        /// - Parameters:
-        ///   - settings: The connection settings.
-        ///   - tls: The TLS context for `https` servers.
         /// - Throws: Descriptors, threads or memory have run out.
         init(settings: ConnectionSettings, tls: TLSContext?) throws(SystemError) {
             loop = try EventLoop(name: "http-client")

@@ -59,12 +59,7 @@
         /// Called when a head has arrived whose content has its own time limit.
         func answered(_ id: UInt64) { clearDeadline(of: id) }
 
-        /// Called when an exchange has ended.
-        ///
-        /// - Parameters:
-        ///   - id: The exchange.
-        ///   - connection: Its connection.
-        ///   - idleTime: The time for which the connection may be reused; `nil` to close it.
+        /// Called when an exchange has ended on its connection, which may be reused for `idleTime`; `nil` to close it.
         func finished(_ id: UInt64, _ connection: PooledConnection, idleTime: Duration?) {
             clearDeadline(of: id)
             guard let idleTime, let stream = connection.stream, stream.isOpen, !isOld(connection)

@@ -4,24 +4,18 @@ package struct ConnectionSettings: Sendable, Hashable {
     package var connectionCountMax: Int
     /// The time for which an idle connection is kept.
     ///
-    /// Common servers close after 5, 30, 60, 65 or 75 seconds. A value somewhat below one of these rarely meets a
-    /// server that closes at the same moment. A shorter time announced by the server (`Keep-Alive: timeout=`) takes
-    /// precedence.
+    /// Common servers close after 5, 30, 60, 65 or 75 seconds. With a value slightly below one of these, the client
+    /// rarely sends a request while the server closes. A shorter time announced by the server (`Keep-Alive: timeout=`)
+    /// takes precedence.
     package var idleTimeout: Duration
     /// The time for which a connection accepts new requests after it was opened.
     ///
-    /// The host name may resolve to another address by then, and a busy connection would never notice.
+    /// After this time the host name may resolve to another address, which a busy connection would never notice.
     package var lifetime: Duration
-    /// Whether reads of answers in many small pieces are delayed; see ``AnswerPace``.
+    /// Whether reads of responses in many small pieces are delayed; see ``AnswerPace``.
     package var pacesReading: Bool
 
-    /// Creates settings with the defaults for a client of one known server.
-    ///
-    /// - Parameters:
-    ///   - connectionCountMax: The maximum number of connections to one server, at least 1.
-    ///   - idleTimeout: The time for which an idle connection is kept.
-    ///   - lifetime: The time for which a connection accepts new requests.
-    ///   - pacesReading: Whether many small reads are delayed.
+    /// Creates settings with the defaults for a client of one known server; `connectionCountMax` is at least 1.
     package init(
         connectionCountMax: Int = 16,
         idleTimeout: Duration = .seconds(20),

@@ -9,11 +9,8 @@
         /// The tunnel request, if there is a proxy.
         let tunnel: ProxyTunnel?
 
-        /// Creates an origin.
+        /// Creates an origin, reached directly or by a proxy.
         ///
-        /// - Parameters:
-        ///   - address: The server.
-        ///   - proxy: The proxy; `nil` for none.
         /// - Throws: `.unreachable` if the host is invalid in a proxy request.
         package init(_ address: HTTPAddress, by proxy: ProxyAddress? = nil) throws(HTTPFailure) {
             self.address = address
@@ -27,7 +24,7 @@
         }
     }
 
-    /// A request in progress, with the task that waits for the answer.
+    /// A request in progress, with the task that waits for the response.
     struct Exchange: Sendable {
         /// The ID, unique in a client.
         let id: UInt64

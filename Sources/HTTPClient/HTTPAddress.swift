@@ -8,7 +8,7 @@ package struct HTTPAddress: Hashable, Sendable {
     package let host: String
     /// The port; by default 80 or 443.
     package let port: UInt16
-    /// The prefix of every target, without a slash at its end; mostly empty.
+    /// The prefix of every target, without a slash at its end; usually empty.
     package let pathPrefix: String
 
     /// Parses a URL.
@@ -88,7 +88,7 @@ package struct HTTPResource: Hashable, Sendable {
     /// Path and query.
     package let target: String
 
-    /// Parses a URL; `nil` if it is no `http` or `https` URL.
+    /// Parses a URL; `nil` if it is not an `http` or `https` URL.
     ///
     /// - Parameters:
     ///   - url: The URL; its fragment is ignored.

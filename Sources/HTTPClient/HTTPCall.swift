@@ -8,15 +8,16 @@ package struct HTTPCall: Equatable, Sendable {
     package var fields: [HTTPField]
     /// The content.
     package var body: [UInt8]
-    /// Whether it may be repeated if a kept connection turns out to be closed: the server may have read it.
+    /// Whether it may be repeated if a kept connection turns out to be closed, although the server may have read it.
     package var isRepeatable: Bool
-    /// The timeout of the exchange, name resolution included; with a ``contentPeriod``, up to the head of the answer.
+    /// The timeout of the exchange, including name resolution; with a ``contentPeriod``, up to the head of the
+    /// response.
     package var timeout: Duration
-    /// The maximum length of the content, in bytes; with a ``contentPeriod``, of the whole answer with its head.
+    /// The maximum length of the content, in bytes; with a ``contentPeriod``, of the whole response including its head.
     package var answerLengthMax: Int
     /// The time limit for the content if only the status matters; `nil` to return the content.
     ///
-    /// The content is dropped. If the answer ends within this time the connection is kept, otherwise it is closed. In
+    /// The content is dropped. If the response ends within this time the connection is kept, otherwise it is closed. In
     /// both cases the status is returned.
     package var contentPeriod: Duration?
 
@@ -27,7 +28,7 @@ package struct HTTPCall: Equatable, Sendable {
     ///   - target: Path and query, percent-encoded.
     ///   - fields: Additional fields.
     ///   - body: The content.
-    ///   - isRepeatable: Whether it may be repeated over another connection; `nil` for `GET` alone.
+    ///   - isRepeatable: Whether it may be repeated over another connection; `nil` for only `GET`.
     ///   - timeout: The timeout of the exchange.
     ///   - answerLengthMax: The maximum length of the content, in bytes.
     ///   - contentPeriod: The time limit for content that is dropped; `nil` to return it.
@@ -59,29 +60,21 @@ package struct HTTPField: Equatable, Sendable {
     /// The value.
     package var value: String
 
-    /// Creates a field.
-    ///
-    /// - Parameters:
-    ///   - name: The name.
-    ///   - value: The value, without line breaks.
+    /// Creates a field; the value contains no line breaks.
     package init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
     }
 }
 
-/// A server's answer.
+/// A server's response.
 package struct HTTPAnswer: Equatable, Sendable {
     /// The HTTP status.
     package var status: Int
-    /// The content; empty where the request had a ``HTTPCall/contentPeriod``.
+    /// The content; empty if the request had a ``HTTPCall/contentPeriod``.
     package var body: [UInt8]
 
-    /// Creates an answer.
-    ///
-    /// - Parameters:
-    ///   - status: The HTTP status.
-    ///   - body: The content.
+    /// Creates a response.
     package init(status: Int, body: [UInt8]) {
         self.status = status
         self.body = body

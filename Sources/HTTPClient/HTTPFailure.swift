@@ -1,4 +1,4 @@
-/// The reason why a request has no answer.
+/// The reason why a request has no response.
 package enum HTTPFailure: Error, Equatable, Sendable {
     /// The address is not `http://host[:port][/prefix]` or the same with `https`.
     case invalidURL(String)
@@ -6,13 +6,13 @@ package enum HTTPFailure: Error, Equatable, Sendable {
     case invalidRequest(String)
     /// The connection failed, because of a name, an address, a port or a certificate. Nothing was sent.
     case unreachable(String)
-    /// There was no answer within the timeout.
+    /// There was no response within the timeout.
     case timedOut(after: Duration, mayHaveArrived: Bool)
-    /// The connection ended before the answer was complete.
+    /// The connection ended before the response was complete.
     case connectionLost(String)
-    /// The answer is not HTTP.
+    /// The response is not HTTP.
     case unexpectedAnswer(String)
-    /// The answer is longer than `lengthMax` bytes.
+    /// The response is longer than `lengthMax` bytes.
     case answerTooLong(lengthMax: Int)
     /// The task was cancelled.
     case cancelled(mayHaveArrived: Bool)

@@ -1,21 +1,22 @@
-/// Sends requests to one server: over this package's sockets on Linux, with `URLSession` on Apple platforms, or
-/// scripted in tests.
+/// Sends requests to one server.
+///
+/// It uses this package's sockets on Linux and `URLSession` on Apple platforms; in tests it is scripted.
 package protocol HTTPTransport: Sendable {
-    /// Sends a request and waits for the complete answer.
+    /// Sends a request and waits for the complete response.
     ///
     /// - Parameter call: The request.
-    /// - Returns: The final answer, whatever its status is.
-    /// - Throws: The reason why there is no answer, also when the task is cancelled.
+    /// - Returns: The final response, whatever its status is.
+    /// - Throws: The reason why there is no response, also when the task is cancelled.
     func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPAnswer
 }
 
-/// Creates this platform's transport to a server.
+/// Creates this platform's transport to a server, which connects on demand, and keeps connections for some time.
 ///
 /// - Parameters:
 ///   - address: The server.
 ///   - trust: The accepted certificates.
 ///   - route: The route to the server.
-/// - Returns: A transport that connects on demand, and keeps connections for a while.
+/// - Returns: The transport.
 /// - Throws: `.unreachable` if no thread or descriptor is left, or the certificates cannot be read.
 package func platformTransport(
     to address: HTTPAddress,

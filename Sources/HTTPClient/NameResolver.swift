@@ -5,8 +5,8 @@
 
     /// Resolves host names, with a short-lived cache.
     ///
-    /// A look-up blocks a thread until the name servers answer. Concurrent requests for a name share one look-up, so
-    /// that a name server that does not answer blocks at most one thread for each name.
+    /// A look-up blocks a thread until the name servers answer. Concurrent requests for a name share one look-up, so a
+    /// name server that does not answer blocks at most one thread for each name.
     final class NameResolver: Sendable {
         /// A host name with a port.
         struct Name: Hashable, Sendable {
@@ -49,14 +49,10 @@
             self.lookup = lookup
         }
 
-        /// Returns the addresses of a name, the best first.
+        /// Returns the addresses of a name, the best first; at least one.
         ///
-        /// - Parameters:
-        ///   - name: A host name or an IP address, and a port.
-        ///   - limit: The timeout.
-        /// - Returns: At least one address.
-        /// - Throws: `.unreachable` if there is no address or no answer in time, `.cancelled` when the task is
-        ///   cancelled.
+        /// Throws `.unreachable` if there is no address or no answer within the limit, and `.cancelled` when the task
+        /// is cancelled.
         func addresses(
             of name: Name,
             within limit: Duration

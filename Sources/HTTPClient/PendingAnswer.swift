@@ -1,28 +1,28 @@
 #if os(Linux)
     import HTTP1
 
-    /// The parser state of an answer, without I/O.
+    /// The parser state of a response, without I/O.
     struct PendingAnswer {
         /// The result of a parser call.
         enum Progress {
             case needsMore
-            /// The answer is complete, with this content.
+            /// The response is complete, with this content.
             case complete([UInt8])
             /// The status is known, and the rest is not needed.
             case cutOff
             case failed(HTTPFailure)
         }
 
-        /// The head of the final answer.
+        /// The head of the final response.
         private(set) var head: ResponseHead?
-        /// Whether a byte of the answer has arrived.
+        /// Whether a byte of the response has arrived.
         private(set) var hasBegun = false
         /// Schedules the next read.
         var pace = AnswerPace()
         private var parser: ResponseParser
-        /// The maximum length of the answer, head and interim answers included; `nil` for none.
+        /// The maximum length of the response, including head and interim responses; `nil` for none.
         private let lengthMax: Int?
-        /// The bytes of the answer that have been read.
+        /// The bytes of the response that have been read.
         private var length = 0
 
         /// Creates the state before any request.
@@ -31,11 +31,11 @@
             lengthMax = nil
         }
 
-        /// Creates the state of a request's answer.
+        /// Creates the state of a request's response.
         init(to exchange: Exchange) {
             let dropsContent = exchange.contentPeriod != nil
             lengthMax = dropsContent ? exchange.answerLengthMax : nil
-            // If only the status matters, a large announced length is no error.
+            // If only the status matters, a large announced length is not an error.
             let bodyLengthMax = dropsContent ? Int.max : exchange.answerLengthMax
             parser = ResponseParser(limits: HTTPLimits(bodyLengthMax: bodyLengthMax))
             parser.expect(exchange.method)
@@ -87,10 +87,7 @@
             }
         }
 
-        /// Returns the time for which the connection may be reused.
-        ///
-        /// - Parameter settings: The client's settings.
-        /// - Returns: The time; `nil` if the connection must be closed.
+        /// Returns the time for which the connection may be reused; `nil` if it must be closed.
         func idleTime(_ settings: ConnectionSettings) -> Duration? {
             // After 101 another protocol follows.
             guard let head, head.keepAlive, head.status != 101, head.status.code >= 200 else {
@@ -99,7 +96,7 @@
             guard let announced = head.field("Keep-Alive").flatMap(Self.timeout(in:)) else {
                 return settings.idleTimeout
             }
-            // One second less, so that no request crosses the server's close.
+            // One second less, so that no request coincides with the server's close.
             let time = min(settings.idleTimeout, .seconds(announced - 1))
             return time > .zero ? time : nil
         }

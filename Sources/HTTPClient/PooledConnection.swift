@@ -5,7 +5,7 @@
     /// One connection to a server; confined to the loop's thread.
     ///
     /// It carries one request at a time, and reports to its pool. With a proxy it first opens a tunnel, and encrypts
-    /// what passes through it.
+    /// the data in it.
     final class PooledConnection: StreamDelegate, TimerTarget {
         typealias Encryption = (TLSContext, serverName: String)
 
@@ -15,9 +15,9 @@
         /// The time at which it was opened, or created.
         private(set) var openedAt: MonotonicTime
         private var answer = PendingAnswer()
-        /// The unconsumed bytes of the answer in the stream: an incomplete line.
+        /// The unconsumed bytes of the response in the stream: an incomplete line.
         private var leftCount = 0
-        /// Whether it has carried an answer before: only such a connection can be stale.
+        /// Whether it has carried a response before; only such a connection can be stale.
         private var wasUsed = false
         /// The tunnel request, until the proxy has answered.
         private var tunnel: ProxyTunnel?
@@ -112,7 +112,7 @@
 
         func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
             guard exchange != nil else {
-                // An unsolicited answer would be taken for the answer to the next request.
+                // An unsolicited response would count as the response to the next request.
                 stream.abort()
                 return bytes.count
             }
@@ -128,7 +128,7 @@
             return index
         }
 
-        /// Parses the proxy's answer.
+        /// Parses the proxy's response.
         ///
         /// With TLS, the stream opens once more after the TLS handshake.
         private func readAnswer(
@@ -154,7 +154,7 @@
             )
         }
 
-        /// Parses the answer, and schedules the next read.
+        /// Parses the response, and schedules the next read.
         private func read(_ bytes: Span<UInt8>, _ index: inout Int) {
             let hadHead = answer.head != nil
             switch answer.read(bytes, &index) {
@@ -172,7 +172,7 @@
             }
         }
 
-        /// Called for an incomplete TLS record: a server may send these byte by byte, too.
+        /// Called for an incomplete TLS record; a server may send these byte by byte, too.
         func streamAwaitsRecord(_ stream: Stream) {
             guard exchange != nil, isReady else { return }
             pool.countRead()
@@ -207,7 +207,7 @@
             for timer in timers.values { pool.reactor.cancel(timer) }
             timers = [:]
             self.stream = nil
-            // If only the status matters, the answer is sufficient.
+            // If only the status matters, the response is sufficient.
             if exchange?.contentPeriod != nil, answer.head != nil { complete([], idleTime: nil) }
             let unanswered = exchange
             exchange = nil
@@ -232,7 +232,7 @@
 
         // MARK: End of an exchange
 
-        /// Ends the exchange with an answer.
+        /// Ends the exchange with a response.
         ///
         /// - Parameters:
         ///   - body: The content.
@@ -246,7 +246,7 @@
             pool.finished(done.id, self, idleTime: idleTime)
         }
 
-        /// Ends the exchange with the status, and aborts the connection: the content may be endless.
+        /// Ends the exchange with the status, and aborts the connection, because the content may be endless.
         private func cutOff() {
             complete([], idleTime: nil)
             stream?.abort()

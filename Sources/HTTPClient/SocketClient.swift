@@ -5,7 +5,7 @@
 
     /// An HTTP/1.1 client for any number of servers, over this package's sockets, on one thread.
     ///
-    /// Each server has its own pool of persistent connections, configured by ``ConnectionSettings``; each connection
+    /// Each server has its own pool of persistent connections, configured by ``ConnectionSettings``. Each connection
     /// carries one request at a time. A server without an open connection takes no memory.
     package final class SocketClient: Sendable {
         /// The connection settings.
@@ -16,7 +16,7 @@
         private let resident: ClientLoop
         private let resolver: NameResolver
         private let lastID = Atomic<UInt64>(0)
-        /// Whether the thread was asked to stop: later messages would never be processed.
+        /// Whether the thread was asked to stop, so that later messages would never be processed.
         private let isClosed = Mutex(false)
 
         /// Starts the thread; connections are opened on demand.
@@ -67,13 +67,10 @@
             }
         }
 
-        /// Sends a request and waits for the answer.
+        /// Sends a request and waits for the response.
         ///
-        /// - Parameters:
-        ///   - call: The request.
-        ///   - origin: The server.
-        /// - Returns: The final answer, whatever its status is.
-        /// - Throws: The reason why there is no answer, also when the task is cancelled.
+        /// - Returns: The final response, whatever its status is.
+        /// - Throws: The reason why there is no response, also when the task is cancelled.
         package func send(
             _ call: HTTPCall,
             to origin: HTTPOrigin
@@ -162,7 +159,7 @@
             }
         }
 
-        /// Resolves the host, or the proxy on the way to it.
+        /// Resolves the host, or its proxy if there is one.
         private func resolve(
             _ name: NameResolver.Name,
             within timeout: Duration

@@ -1,7 +1,7 @@
 #if os(Linux)
     import Net
 
-    /// Sends requests to one server over this package's sockets, on a thread of its own.
+    /// Sends requests to one server over this package's sockets, on a separate thread.
     package final class SocketHTTP: HTTPTransport {
         private let origin: HTTPOrigin
         private let client: SocketClient
@@ -31,7 +31,7 @@
             }
         }
 
-        /// Sends a request and waits for the complete answer.
+        /// Sends a request and waits for the complete response.
         package func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPAnswer {
             try await client.send(call, to: origin)
         }

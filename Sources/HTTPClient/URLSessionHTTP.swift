@@ -10,11 +10,7 @@
 
         /// Creates a session without cookies, cache or stored credentials.
         ///
-        /// - Parameters:
-        ///   - address: The server.
-        ///   - trust: The accepted certificates.
-        ///   - route: The route to the server.
-        /// - Throws: `.unreachable` if the trusted certificates cannot be read.
+        /// Throws `.unreachable` if the trusted certificates cannot be read.
         package init(
             to address: HTTPAddress,
             trust: HTTPTrust = .system,
@@ -40,7 +36,7 @@
 
         deinit { session.finishTasksAndInvalidate() }
 
-        /// Sends a request and waits for the complete answer.
+        /// Sends a request and waits for the complete response.
         package func send(_ call: HTTPCall) async throws(HTTPFailure) -> HTTPAnswer {
             guard let url = URL(string: address.url + call.target) else {
                 throw .invalidRequest("the request's path cannot be written: \(call.target)")

@@ -76,9 +76,7 @@ public final class DrainingStreams {
         oldest = 0
     }
 
-    /// Aborts the stream that has drained for the longest.
-    ///
-    /// - Returns: Whether there was one.
+    /// Aborts the stream that has drained for the longest, and returns whether there was one.
     func abortOldest() -> Bool {
         guard oldest < slots.count, let delegate = slots[oldest] else { return false }
         let stream = delegate.stream

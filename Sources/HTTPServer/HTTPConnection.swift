@@ -1,9 +1,9 @@
 import HTTP1
 public import Net
 
-/// An HTTP/1.1 connection: reads requests, and sends answers in the same order.
+/// An HTTP/1.1 connection: reads requests, and sends responses in the same order.
 ///
-/// All answers to the requests of one read are sent in one buffer. A connection without a request under way has no
+/// All responses to the requests of one read are sent in one buffer. A connection without a request in progress has no
 /// buffer.
 public final class HTTPConnection: StreamDelegate {
     /// The state of reading a request.
@@ -44,16 +44,17 @@ public final class HTTPConnection: StreamDelegate {
         deinit { inbound.refund(byteCount) }
     }
 
-    /// The length of gathered answers past which they are written to the stream, in bytes.
+    /// The length of collected responses past which they are written to the stream, in bytes.
     ///
-    /// While more are queued there, no request is read: a client that does not read its answers must not use up the
-    /// memory.
+    /// While more are queued there, no request is read, so that a client that does not read its responses cannot use up
+    /// the memory.
     static var outputLengthMax: Int { 256 << 10 }
-    /// The length of the contents of unanswered requests from which on no other request is read, in bytes.
+    /// The length of the contents of unanswered requests from which no other request is read, in bytes.
     private static var unansweredLengthMax: Int { 64 << 10 }
 
-    /// The longest content that is discarded to keep a connection open, in bytes; reading more costs more than a new
-    /// connection.
+    /// The longest content that is discarded to keep a connection open, in bytes.
+    ///
+    /// Reading more costs more than a new connection.
     private static var discardedLengthMax: Int { 256 << 10 }
 
     let site: HTTPSite
@@ -73,14 +74,14 @@ public final class HTTPConnection: StreamDelegate {
     ///
     /// Most are answered before their exchange has to be queued.
     private var isAnswering = false
-    /// The answers to the current read.
+    /// The responses to the current read.
     ///
     /// Exclusive access is unchecked: the functions that append have no other access.
     @exclusivity(unchecked) private var output: [UInt8] = []
 
     /// Whether a request was answered, so that the client may send another one at any time.
     private(set) var isKept = false
-    /// Whether the request being read came after the idle timeout: its answer closes the connection.
+    /// Whether the request being read arrived after the idle timeout; its response closes the connection.
     private var isOverdue = false
 
     // What the connection waits for, and until when; see HTTPTimeouts.swift.
@@ -88,7 +89,7 @@ public final class HTTPConnection: StreamDelegate {
     var wait = Wait.nothing
     var deadline: MonotonicTime
 
-    /// Whether `stream(_:received:)` is running; its answers are gathered.
+    /// Whether `stream(_:received:)` is running, so that its responses are collected.
     private var isReading = false
     /// Whether further requests are read; false after the last one or a refusal.
     private(set) var acceptsRequests = true
@@ -100,9 +101,7 @@ public final class HTTPConnection: StreamDelegate {
     /// Whether bytes after the last request must not be read as HTTP before its outcome is known.
     private var lastMayUpgrade = false
 
-    /// Makes the delegate of a stream that is not open yet.
-    ///
-    /// - Parameter site: The site of the connection.
+    /// Makes the delegate of a stream that is not open yet, for a connection of this site.
     public convenience init(site: HTTPSite) { self.init(site: site, stream: nil) }
 
     /// Makes the delegate of a stream that was just accepted, or that `streamOpened` will set.
@@ -112,7 +111,7 @@ public final class HTTPConnection: StreamDelegate {
         deadline = site.reactor.now
     }
 
-    /// Whether further requests have to wait: for answers, for an upgrade, or for the client to read.
+    /// Whether further requests have to wait: for responses, for an upgrade, or for the client to read.
     var isBlocked: Bool {
         unansweredCount >= site.unansweredMax || unansweredLength >= Self.unansweredLengthMax
             || lastMayUpgrade || awaitsDrain
@@ -165,7 +164,7 @@ public final class HTTPConnection: StreamDelegate {
     /// The first byte of a TLS client (RFC 8446 §5.1); no request begins with it.
     private static var tlsHandshake: UInt8 { 22 }
 
-    /// Returns the answer to a request without TLS on a port with TLS.
+    /// Returns the response to a request without TLS on a port with TLS.
     public func streamReceivedPlaintext(_ stream: Stream) -> [UInt8] {
         site.responder.mistookProtocol(.plainOnTLSPort, on: stream)
         let text =
@@ -174,8 +173,9 @@ public final class HTTPConnection: StreamDelegate {
             .encode(for: AnswerFraming(), date: site.currentDate())
     }
 
-    /// Stops reading; requests under way are still answered, if that takes no longer than
-    /// ``HTTPTimeouts/closing``: the end of a client that reads the answer looks like that of one which has given up.
+    /// Stops reading; requests in progress are still answered, if that takes no longer than ``HTTPTimeouts/closing``.
+    ///
+    /// A client that ends its side and reads the response cannot be distinguished from one that has given up.
     public func streamReachedEnd(_ stream: Stream) {
         hasClientEnded = true
         stopReading()
@@ -216,7 +216,7 @@ public final class HTTPConnection: StreamDelegate {
                     }
                 }
             } catch {
-                // The request is answered already; a second answer would be taken for the next request's.
+                // The request is already answered; a second response would count as that of the next request.
                 if reading.isDiscarding { stopReading() } else { refuse(error) }
             }
             if output.count > Self.outputLengthMax { writeOutput() }
@@ -237,7 +237,7 @@ public final class HTTPConnection: StreamDelegate {
             if head.hasContent {
                 let lengthMax = Self.discardedLengthMax
                 if head.expectsContinue || head.contentLength ?? 0 > lengthMax {
-                    // Content, if it follows, would be taken for the next request.
+                    // Content, if it follows, would be parsed as the next request.
                     response.closesConnection = true
                 } else {
                     reading.content = .discarded
@@ -263,7 +263,7 @@ public final class HTTPConnection: StreamDelegate {
         if isKnownUniquelyReferenced(&exchange) { site.spareExchange = exchange }
     }
 
-    /// Refuses an invalid or late request with the connection's last answer.
+    /// Refuses an invalid or late request with the connection's last response.
     func refuse(_ error: HTTPError) {
         site.responder.refused(error, whileWaitingFor: wait)
         var response = Response(refusing: error)
@@ -281,7 +281,7 @@ public final class HTTPConnection: StreamDelegate {
         )
     }
 
-    /// Sends the connection's last answer, and reads no more.
+    /// Sends the connection's last response, and reads no more.
     func respondLast(_ response: Response) {
         acceptsRequests = false
         partialRequest = nil
@@ -312,7 +312,7 @@ public final class HTTPConnection: StreamDelegate {
         lastMayUpgrade && (isAnswering || exchange === last)
     }
 
-    /// Sets the outcome of an exchange, and sends all answers that can be sent in order.
+    /// Sets the outcome of an exchange, and sends all responses that can be sent in order.
     func complete(_ exchange: HTTPExchange, _ outcome: consuming HTTPExchange.Outcome) {
         if !outcome.isUpgrade, isAnswering || exchange === last { lastMayUpgrade = false }
         guard isAnswering || exchange === first else { return exchange.outcome = outcome }
@@ -371,7 +371,7 @@ public final class HTTPConnection: StreamDelegate {
     /// Whether all requests are answered.
     var hasAnsweredAll: Bool { first == nil && !isAnswering }
 
-    /// Whether the answer being sent is the connection's last.
+    /// Whether the response being sent is the connection's last.
     private var isLast: Bool {
         first == nil && (site.endsConnections || isOverdue || !acceptsRequests)
     }
@@ -405,7 +405,7 @@ public final class HTTPConnection: StreamDelegate {
         if hasAnsweredAll { close() } else { watchClient() }
     }
 
-    /// Sends the gathered answers and closes; unanswered requests are dropped.
+    /// Sends the collected responses and closes; unanswered requests are dropped.
     func close() { close(within: site.timeouts.closing) }
 
     /// The same, with a separate time limit for the client's end.

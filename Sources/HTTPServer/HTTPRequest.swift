@@ -13,11 +13,6 @@ public struct HTTPRequest: Sendable {
     public let remoteAddress: SocketAddress?
 
     /// Makes a request.
-    ///
-    /// - Parameters:
-    ///   - head: The request line and the fields.
-    ///   - body: The content.
-    ///   - remoteAddress: The client's address.
     public init(head: RequestHead, body: [UInt8], remoteAddress: SocketAddress? = nil) {
         self.head = head
         self.body = body

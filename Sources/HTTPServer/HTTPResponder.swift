@@ -5,8 +5,8 @@ public import Net
 public protocol HTTPContentReceiver: AnyObject {
     /// Answers a request, now or later.
     ///
-    /// Every exchange has to be answered once, or upgraded. Until then later answers of the same
-    /// connection wait; with ``HTTPSite/unansweredMax`` of them no more requests are read.
+    /// Every exchange has to be answered once, or upgraded. Until then later responses of the same connection wait.
+    /// With ``HTTPSite/unansweredMax`` of them no more requests are read.
     ///
     /// - Parameters:
     ///   - head: The request line and the fields.
@@ -17,10 +17,11 @@ public protocol HTTPContentReceiver: AnyObject {
 
 /// A peer's mistake about the encryption of a port.
 public enum ProtocolMistake: Sendable {
-    /// It has begun a TLS handshake on a port without TLS; it gets an answer without TLS, by which TLS libraries recognise
-    /// the mistake ("wrong version number").
+    /// It has begun a TLS handshake on a port without TLS.
+    ///
+    /// It gets a response without TLS, by which TLS libraries recognise the mistake ("wrong version number").
     case tlsOnPlainPort
-    /// It has sent a request without TLS on a port with TLS; it gets an answer without TLS.
+    /// It has sent a request without TLS on a port with TLS, and gets a response without TLS.
     case plainOnTLSPort
 }
 
@@ -34,9 +35,9 @@ public enum HTTPDecision {
 
     /// The request is answered at once, and its content is discarded.
     ///
-    /// Short content is discarded as it arrives, and the connection stays open. It is closed
-    /// after the answer if the content is longer than 256 KiB, or if the client waits for 100 (Continue)
-    /// before it sends the content (RFC 9110 §10.1.1).
+    /// Short content is discarded as it arrives, and the connection stays open. Content longer than 256 KiB closes the
+    /// connection after the response. So does a client that waits for 100 (Continue) before it sends the content (RFC
+    /// 9110 §10.1.1).
     case answer(Response)
 }
 
@@ -46,13 +47,13 @@ public enum HTTPDecision {
 public protocol HTTPResponder: HTTPContentReceiver {
     /// Decides on a request whose head is complete and whose content has not been read.
     ///
-    /// Requests that can be refused without their content should be refused here, since incomplete content takes
+    /// Requests that can be refused without their content should be refused here, because incomplete content takes
     /// memory. By default every request is accepted.
     ///
     /// - Parameters:
     ///   - head: The request line and the fields.
     ///   - stream: The connection's stream.
-    /// - Returns: The receiver of the content, or the answer.
+    /// - Returns: The receiver of the content, or the response.
     func decide(on head: RequestHead, of stream: Stream?) -> HTTPDecision
 
     /// Called when a request was refused before it was passed to its receiver.
@@ -62,7 +63,7 @@ public protocol HTTPResponder: HTTPContentReceiver {
     ///   - wait: What the connection was waiting for.
     func refused(_ error: HTTPError, whileWaitingFor wait: HTTPConnection.Wait)
 
-    /// Returns a sentence to add to the answer to such a request: what to do about it; `nil` for none.
+    /// Returns a sentence with advice to add to the response to such a request; `nil` for none.
     func advice(on error: HTTPError) -> String?
 
     /// Called when a connection has ended with an error, such as a TLS handshake that timed out.

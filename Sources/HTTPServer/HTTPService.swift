@@ -23,8 +23,8 @@ public final class HTTPService: Sendable {
     ///   - tls: The TLS configuration for HTTPS; `nil` for plain HTTP.
     ///   - limits: The limits of requests.
     ///   - timeouts: The timeouts for clients.
-    ///   - answer: Answers a request. It runs outside the loop, so it may take long. Requests
-    ///     are answered concurrently, also those of one connection; their answers are sent in order.
+    ///   - answer: Answers a request. It runs outside the loop, so it may take long. Requests are answered
+    ///     concurrently, including those of one connection; their responses are sent in order.
     /// - Returns: The running service.
     /// - Throws: The call that failed, for example `bind` if an address is in use.
     public static func start(
@@ -53,7 +53,7 @@ public final class HTTPService: Sendable {
         addresses = resident.addresses
     }
 
-    /// Stops gracefully: stops listening, answers the requests under way, and closes the connections.
+    /// Stops gracefully: stops listening, answers the requests in progress, and closes the connections.
     ///
     /// - Parameter limit: The time after which the remaining connections are aborted.
     public func stop(within limit: Duration = .seconds(5)) async {
@@ -127,7 +127,7 @@ private actor ServiceActor: LoopResident {
     }
 }
 
-/// Runs the app's function for each request, and sends the answers from the loop.
+/// Runs the app's function for each request, and sends the responses from the loop.
 private final class RequestDispatcher: HTTPResponder, TimerTarget {
     private struct Answer: Sendable {
         let number: Int
@@ -157,7 +157,7 @@ private final class RequestDispatcher: HTTPResponder, TimerTarget {
         }
     }
 
-    /// Passes finished answers to their exchanges.
+    /// Passes finished responses to their exchanges.
     func sendResponses() {
         for answer in answers.drain() {
             exchanges.removeValue(forKey: answer.number)?.respond(answer.response)

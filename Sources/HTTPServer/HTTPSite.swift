@@ -26,25 +26,27 @@ public final class HTTPSite {
     private var date: (unixTime: Int64, bytes: [UInt8])
     /// An answered exchange without other references, for reuse by the next request.
     var spareExchange: HTTPExchange?
-    /// Exclusive access is unchecked: it is changed by ``add(_:)`` and ``remove(_:)`` only, which make no callbacks.
+    /// Exclusive access is unchecked: only ``add(_:)`` and ``remove(_:)`` change it, and they make no callbacks.
     @exclusivity(unchecked) private var connections: [HTTPConnection] = []
     /// Copied: answering changes the list.
     var connectionList: [HTTPConnection] { connections }
-    /// The timeout of answers.
+    /// The timeout of responses.
     let answers = AnswerTimer()
     /// The timer of the earliest idle deadline; nil without idle connections.
     private var idleTimer: TimerID?
     private let idleNanoseconds: Int64
     private let keptNanoseconds: Int64
 
-    /// Whether ``finish()`` has been called: each connection's next answer is its last.
+    /// Whether ``finish()`` has been called, so that each connection's next response is its last.
     private(set) var isFinishing = false
 
     /// The maximum time for which ``finish()`` keeps a used connection that is idle.
     private static var finishingGrace: Duration { .milliseconds(500) }
 
-    /// Whether each connection's next answer is its last: because the site ends, or because connections would have to be
-    /// evicted soon, and a client that sends a request at that moment loses it.
+    /// Whether each connection's next response is its last.
+    ///
+    /// It is if the site ends. It is also if connections would have to be evicted soon, because a client that sends a
+    /// request at that moment would lose it.
     var endsConnections: Bool {
         isFinishing || connectionCount > connectionsMax - connectionsMax / 8
     }
@@ -55,7 +57,8 @@ public final class HTTPSite {
     ///   - reactor: The reactor whose streams the site accepts.
     ///   - limits: The limits of requests.
     ///   - timeouts: The timeouts for clients.
-    ///   - connectionsMax: The most connections before ``hasCapacity()`` returns false; upgraded ones do not count.
+    ///   - connectionsMax: The maximum number of connections before ``hasCapacity()`` returns false; upgraded ones do
+    ///     not count.
     ///   - draining: The streams refused after their upgrade, which count until they have ended.
     ///   - responseFields: Fields that every response has.
     ///   - unansweredMax: The number of unanswered requests at which a connection reads no more; at least 1.
@@ -95,22 +98,19 @@ public final class HTTPSite {
     /// Returns the delegate of a new stream, for the `accept` of `Reactor.listen`.
     ///
     /// The connection counts from here on, including its TLS handshake.
-    ///
-    /// - Parameter stream: The stream.
-    /// - Returns: The delegate.
     public func accept(_ stream: Stream) -> any StreamDelegate {
         let connection = HTTPConnection(site: self, stream: stream)
         add(connection)
         return connection
     }
 
-    /// Closes idle connections, and the others after their next answer.
+    /// Closes idle connections, and the others after their next response.
     ///
-    /// A used connection stays for a grace (``HTTPTimeouts/grace``, at most 500 ms), since its client may be sending a
-    /// request; the answer to that one closes it.
+    /// A used connection stays for a grace (``HTTPTimeouts/grace``, at most 500 ms), because its client may be sending
+    /// a request. The response to that request closes it.
     ///
-    /// ``connectionCount`` is zero when all are closed. Close the listener
-    /// first, since connections accepted later are closed only after their first answer.
+    /// ``connectionCount`` is zero when all are closed. Close the listener first, because connections accepted later
+    /// are closed only after their first response.
     public func finish() {
         guard !isFinishing else { return }
         isFinishing = true
@@ -146,7 +146,7 @@ public final class HTTPSite {
         timeouts.grace > .zero && reactor.now.advanced(by: timeouts.grace) >= deadline
     }
 
-    /// Returns the connections that wait for their clients, and since when.
+    /// Returns the connections that wait for their clients, and the time since which each waits.
     func waitingConnections() -> [(connection: HTTPConnection, since: MonotonicTime)] {
         connections.compactMap { connection in connection.waitingSince.map { (connection, $0) } }
     }
@@ -179,7 +179,7 @@ extension HTTPSite: TimerTarget {
     /// Closes the connections that have been idle for too long; called by the reactor.
     ///
     /// The next check is at the earliest remaining deadline, but not before 1/32 of the timeout has passed. So
-    /// connections are closed late by no more than that, and there are few checks however many connections there are.
+    /// connections are closed late by no more than that, and there are few checks whatever the number of connections.
     public func timerFired(tag: Int) {
         if tag == Self.finishingTag {
             for connection in connections { connection.closeIfIdle() }

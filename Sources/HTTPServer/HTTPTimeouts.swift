@@ -3,38 +3,30 @@ public import Net
 
 /// The timeouts for clients.
 public struct HTTPTimeouts: Hashable, Sendable {
-    /// From a request's first byte to the end of its head; then the answer is 408.
+    /// From a request's first byte to the end of its head; then the response is 408.
     public var head: Duration
 
-    /// From the end of a head to the end of its content; then the answer is 408.
+    /// From the end of a head to the end of its content; then the response is 408.
     public var body: Duration
 
     /// Between two requests, and before the first; then the connection is closed silently.
     public var idle: Duration
 
-    /// From the last answer to the client's end; then the descriptor is closed anyway.
+    /// From the last response to the client's end; then the descriptor is closed anyway.
     ///
-    /// The same from the client's end to the last answer.
+    /// The same from the client's end to the last response.
     public var closing: Duration
 
-    /// From a request's last byte to its answer; then the answer is 503.
+    /// From a request's last byte to its response; then the response is 503.
     public var answer: Duration
 
-    /// How much longer than `idle` a kept connection waits; the answer to a request in that time closes it.
+    /// How much longer than `idle` a kept connection waits; the response to a request in that time closes it.
     ///
-    /// A client that uses its connection just when the server ends it loses the request (RFC 9112 §9.5). So `idle` is
-    /// announced to it a little shorter, by `Keep-Alive: timeout=`, unless this is zero.
+    /// A client that uses its connection just when the server ends it loses the request (RFC 9112 §9.5). Therefore a
+    /// time slightly shorter than `idle` is announced to it by `Keep-Alive: timeout=`, unless `grace` is zero.
     public var grace: Duration
 
     /// Makes timeouts.
-    ///
-    /// - Parameters:
-    ///   - head: For a request's head.
-    ///   - body: For its content.
-    ///   - idle: Between requests.
-    ///   - closing: For the client's end.
-    ///   - answer: For the server's answer.
-    ///   - grace: For another request after `idle`.
     public init(
         head: Duration = .seconds(10),
         body: Duration = .seconds(30),
@@ -53,7 +45,7 @@ public struct HTTPTimeouts: Hashable, Sendable {
 
     /// The time that is announced to clients, in seconds; nil for none.
     ///
-    /// A fifteenth shorter than `idle`, so that a client's clock and the way of its request matter less.
+    /// A fifteenth shorter than `idle`, to allow for the client's clock and the transmission time of its request.
     var announcedSeconds: Int64? {
         let seconds = idle.components.seconds
         return grace > .zero && seconds > 0 ? max(1, seconds - max(1, seconds / 15)) : nil
@@ -68,14 +60,14 @@ extension HTTPConnection: TimerTarget {
         case nothing
         /// The next request, the rest of its head, or the rest of its content.
         case idle, head, body
-        /// The client has to read its answers.
+        /// The client has to read its responses.
         case queue
     }
 
-    /// Starts the timeout for what the client has to do next.
+    /// Starts the timeout for the client's next action.
     ///
-    /// The timeout goes on while that stays the same, so that a slow trickle of bytes does not
-    /// prolong it; unless it `restarts`, because a request was completed meanwhile.
+    /// The timeout continues while that action stays the same, so that slowly arriving bytes do not prolong it. It
+    /// starts again if it `restarts`, because a request was completed meanwhile.
     func watchClient(restarts: Bool = false) {
         let next = nextWait
         guard next != wait || restarts else { return }
@@ -113,10 +105,9 @@ extension HTTPConnection: TimerTarget {
         }
     }
 
-    /// Called by the reactor.
+    /// Called by the reactor; the tag is 0 for the timeout of ``watchClient(restarts:)``.
     ///
-    /// - Parameter tag: 0 for the timeout of ``watchClient(restarts:)``; else the delay of the last check of the
-    ///   stream's queue, in milliseconds.
+    /// Otherwise the tag is the delay of the last check of the stream's queue, in milliseconds.
     public func timerFired(tag: Int) {
         timer = nil
         guard tag == 0 else { return checkQueue(afterMilliseconds: tag) }
@@ -141,9 +132,9 @@ extension HTTPConnection: TimerTarget {
 
     /// Begins to wait until the stream's queue is empty.
     ///
-    /// The kernel usually accepts it at the end of this turn, without an event; if it refuses
-    /// a part, `streamDrained` is called later. So the queue is checked, less and less often, with the
-    /// connection's only timer, in place of the timeout that was running.
+    /// The kernel usually accepts it at the end of this turn, without an event; if it refuses a part, `streamDrained`
+    /// is called later. So the queue is checked, at increasing intervals, with the connection's only timer, in place of
+    /// the timeout that was running.
     func awaitDrain() {
         guard !awaitsDrain else { return }
         awaitsDrain = true
@@ -174,10 +165,10 @@ extension HTTPConnection: TimerTarget {
     /// Whether the client may send another request at any time, and has not begun to.
     var isIdleAfterAnswer: Bool { isKept && wait == .idle }
 
-    /// Closes the connection if no request is under way.
+    /// Closes the connection if no request is in progress.
     ///
-    /// It waits for the client's end for 200 ms only: the last answer was sent long ago, and a browser does not notice
-    /// the end of an unused connection until it uses it.
+    /// It waits for the client's end for only 200 ms, because the last response was sent long ago. A browser does not
+    /// notice the end of an unused connection until it uses it.
     func closeIfIdle() {
         if hasAnsweredAll, partialRequest?.reading.isDiscarding ?? true {
             close(within: min(site.timeouts.closing, .milliseconds(200)))

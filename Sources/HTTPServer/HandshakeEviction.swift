@@ -1,24 +1,26 @@
 import HTTP1
 import Net
 
-// Eviction: closing inactive connections when the site has as many as it may.
+// Eviction: closing inactive connections when the site has the maximum number.
 extension HTTPSite {
     /// How long a connection may be inactive while the site is full.
     static var graceTime: Duration { .seconds(1) }
-    /// The most connections that are evicted at a time.
+    /// The maximum number of connections that are evicted at a time.
     private static var evictedCountMax: Int { 64 }
 
     /// Returns whether one more connection may be accepted, for the `hasCapacity` of `Reactor.listen`.
     ///
-    /// If the site is full, refused connections that have not closed yet are aborted first, oldest first, since their
-    /// clients have got the reason. Then those are evicted that have waited for their clients the longest, and for at
-    /// least a second. So connections that send nothing block new ones for no longer than that, and active ones are not
-    /// closed; meanwhile new connections wait in the kernel's backlog. Only if there are none of these, requests are given
-    /// up that have waited for their answers for a second, oldest first: what they wait for must not make the server deaf.
+    /// If the site is full, refused connections that have not closed yet are aborted first, oldest first, because their
+    /// clients have got the reason. Next, connections are evicted that have waited for their clients the longest, and
+    /// for at least a second. So connections that send nothing block new ones for no longer than that, and active ones
+    /// are not closed; meanwhile new connections wait in the kernel's backlog. If there are none of these, the requests
+    /// that have waited for their responses for a second are abandoned, oldest first. Otherwise slow responses could
+    /// keep the server from accepting connections.
     ///
-    /// A used connection may carry another request until its announced time is over, and a request that is on its way when
-    /// the connection is aborted is lost. Such a connection is evicted only if the site has no other ones, and one at a
-    /// time. That needs fewer than eight in all: near the limit each answer ends its connection (``endsConnections``).
+    /// A used connection may carry another request until its announced time is over, and a request in transit when the
+    /// connection is aborted is lost. Such a connection is evicted only if the site has no other ones, and one at a
+    /// time. That happens only with a limit of fewer than eight connections. With a higher one, each response near the
+    /// limit ends its connection (``endsConnections``).
     public func hasCapacity() -> Bool {
         while connectionCount >= connectionsMax, draining.abortOldest() {
             responder.connectionEvicted()
@@ -40,14 +42,16 @@ extension HTTPSite {
             connection.evict()
             responder.connectionEvicted()
         }
-        // A connection that gets a 503 counts until that is sent.
+        // A connection that gets a 503 counts until the 503 is sent.
         return connectionCount < connectionsMax
     }
 }
 
 extension HTTPConnection {
-    /// The time since which the connection has waited for the client: for its handshake, its request, reading its
-    /// answers, or its end after the last answer; nil while it waits for the server.
+    /// The time since which the connection has waited for the client; nil while it waits for the server.
+    ///
+    /// It waits for the handshake, for a request, for the client to read its responses, or for its end after the last
+    /// response.
     var waitingSince: MonotonicTime? {
         guard let stream else { return nil }
         guard !stream.isClosing else { return deadline }
@@ -61,8 +65,7 @@ extension HTTPConnection {
         }
     }
 
-    /// Whether the client has been told that it may send another request still: the time that `Keep-Alive` has announced is
-    /// not over.
+    /// Whether the time that `Keep-Alive` has announced is not over, so that the client may still send another request.
     fileprivate var isWithinAnnouncedTime: Bool {
         guard isIdleAfterAnswer, !hasClientEnded, let seconds = site.timeouts.announcedSeconds,
             let waitingSince
@@ -86,15 +89,15 @@ extension HTTPConnection {
     }
 }
 
-// Requests that wait for their answers.
+// Requests that wait for their responses.
 extension HTTPConnection {
-    /// Since when the oldest request has waited for its answer; nil without any.
+    /// The time since which the oldest request has waited for its response; nil without any.
     var unansweredSince: MonotonicTime? {
         guard let stream, stream.isOpen, !stream.isClosing else { return nil }
         return first?.waitsSince
     }
 
-    /// Answers requests with 503 that have waited since a time, or for longer.
+    /// Answers the requests that have waited since a time, or for longer, with 503.
     func refuseUnanswered(since latest: MonotonicTime) {
         while let exchange = first, let since = exchange.waitsSince, since <= latest, stream != nil
         {
@@ -112,23 +115,21 @@ extension HTTPConnection {
 }
 
 extension HTTPSite {
-    /// Returns the connections with requests that wait for their answers, and since when.
+    /// Returns the connections with requests that wait for their responses, and the time since which each waits.
     private func unansweredConnections() -> [(connection: HTTPConnection, since: MonotonicTime)] {
         connectionList.compactMap { connection in
             connection.unansweredSince.map { (connection, $0) }
         }
     }
 
-    /// Schedules the timeout of a request that is not answered at once.
-    ///
-    /// - Returns: The current time.
+    /// Schedules the timeout of a request that is not answered at once, and returns the current time.
     func watchAnswers() -> MonotonicTime {
         answers.watch(self)
         return reactor.now
     }
 }
 
-/// The timeout of the requests of one site that wait for their answers.
+/// The timeout of the requests of one site that wait for their responses.
 final class AnswerTimer: TimerTarget {
     private weak var site: HTTPSite?
 

@@ -7,8 +7,8 @@
 extension String {
     /// Calls `body` with the bytes of the text.
     ///
-    /// Does not use `utf8.span`: on Apple platforms it requires the versions of 2025; and its span of a text of up to
-    /// 15 bytes, which has no storage, may be overwritten in builds optimized by Swift 6.3 while it is read.
+    /// Does not use `utf8.span`. On Apple platforms it requires the versions of 2025. In builds optimized by Swift 6.3,
+    /// its span of a text of up to 15 bytes, which has no storage, may be overwritten while it is read.
     @inlinable @inline(__always)
     public func withUTF8Bytes<Success, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Success
@@ -77,7 +77,8 @@ extension Span<UInt8> {
 
     /// Compares with other bytes: first by length, then by the first difference.
     ///
-    /// - Returns: Less than, equal to or greater than zero, as these come before, are equal to or come after `other`.
+    /// - Returns: Less than, equal to or greater than zero, if these bytes come before, are equal to or come after
+    ///   `other`.
     @inlinable
     public func order(against other: Span<UInt8>) -> Int {
         guard count == other.count else { return count - other.count }

@@ -1,7 +1,7 @@
-/// The checksum CRC-32C (Castagnoli; RFC 3720, appendix B.4), which detects every error of up to three bits in a row of a
-/// file.
+/// The checksum CRC-32C (Castagnoli; RFC 3720, appendix B.4).
 ///
-/// It protects from faults of disks and memory, not from forgery.
+/// It detects every error of up to three bits in a row of a file. It protects from faults of disks and memory, not from
+/// forgery.
 public struct CRC32C: Sendable {
     /// Eight tables of 256 entries: the checksum of a byte that 0 to 7 bytes follow.
     private static let tables: [UInt32] = {

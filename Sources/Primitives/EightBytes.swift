@@ -45,12 +45,8 @@ public struct EightBytes {
 }
 
 extension Span<UInt8> {
-    /// Searches eight bytes at a time.
-    ///
-    /// - Parameters:
-    ///   - start: The first index.
-    ///   - marks: Marks the matching bytes.
-    /// - Returns: The index of the first marked byte at or after `start`; the count if there is none.
+    /// Searches eight bytes at a time for the first byte at or after `start` that `marks` marks; returns the count if
+    /// there is none.
     @inlinable @inline(__always)
     public func firstIndex(from start: Int, marked marks: (EightBytes) -> EightBytes.Marks) -> Int {
         var index = start

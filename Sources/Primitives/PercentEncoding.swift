@@ -61,10 +61,7 @@ public enum PercentEncoding {
         bytes.append(text.extracting(start..<text.count))
     }
 
-    /// Encodes all but the unreserved characters (letters, digits, `-`, `.`, `_`, `~`).
-    ///
-    /// - Parameter text: Any text, for example a path segment or a query value.
-    /// - Returns: ASCII text.
+    /// Encodes all characters of a text except the unreserved ones (letters, digits, `-`, `.`, `_`, `~`) to ASCII.
     public static func encode(_ text: some StringProtocol) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 { append(byte, to: &bytes) }

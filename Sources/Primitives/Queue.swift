@@ -1,7 +1,7 @@
 /// A first-in, first-out queue in one array.
 ///
-/// Elements leave at a head index, and the array is shortened when half of it has left: the cost of a removal is constant on
-/// average. Each element is released when it leaves, not with thousands of others.
+/// Elements are removed at a head index, and the array is shortened when half of it is removed. So the cost of a
+/// removal is constant on average. Each element is released when it is removed, not together with thousands of others.
 @frozen
 public struct Queue<Element> {
     @usableFromInline var storage: [Element?] = []
@@ -29,7 +29,7 @@ public struct Queue<Element> {
     @inlinable public var last: Element? { storage.last ?? nil }
     /// The elements, the oldest first; their indices in the slice are not those of the queue.
     @inlinable public var elements: Elements {
-        // What has not left is not nil.
+        // Elements that have not been removed are not nil.
         // swift-format-ignore: NeverForceUnwrap
         storage[head...].lazy.map { $0! }
     }
@@ -57,7 +57,7 @@ public struct Queue<Element> {
         return element
     }
 
-    /// Removes the oldest elements; there have to be so many.
+    /// Removes this number of the oldest elements; at least as many must exist.
     @inlinable
     public mutating func removeFirst(_ count: Int) {
         precondition(0...self.count ~= count, "the queue has fewer elements")
@@ -84,7 +84,7 @@ public struct Queue<Element> {
         return queue
     }
 
-    /// Puts elements ahead of all others; the cost grows with the whole queue.
+    /// Inserts elements before all others; the cost grows with the whole queue.
     public mutating func prepend(_ elements: some Collection<Element>) {
         storage.replaceSubrange(..<head, with: elements.map { $0 })
         head = 0

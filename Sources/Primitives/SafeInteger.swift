@@ -1,8 +1,8 @@
 /// The integers from 0 to 2^53 − 1, which every JSON reader, and Lua in Redis, represents exactly.
 ///
-/// Numbers from outside, such as serials, counts and times in milliseconds, are read as these: by a peer's message, a
-/// reply of Redis, or a row of a file. The sum of a thousand of them, and their product with 1,000, fit in 64 bits with
-/// a sign.
+/// Numbers from outside, such as serials, counts and times in milliseconds, are read as these. They come from a peer's
+/// message, a reply of Redis, or a row of a file. The sum of a thousand of them, and their product with 1,000, fit in a
+/// signed 64-bit integer.
 public enum SafeInteger {
     /// The largest one: 2^53 − 1, JavaScript's `Number.MAX_SAFE_INTEGER`.
     public static let max: Int64 = 1 << 53 - 1

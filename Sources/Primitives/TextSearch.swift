@@ -1,5 +1,5 @@
-// Text of peers is searched by bytes. Swift compares texts by characters, in canonical order: the combining marks of one
-// character are sorted, in a time quadratic in their number, and a peer may send a hundred thousand.
+// Text of peers is searched by bytes. Swift compares texts by characters, in canonical order. It sorts the combining
+// marks of one character, in a time quadratic in their number, and a peer may send a hundred thousand.
 
 extension String {
     /// Whether the bytes of `part` are among those of the text.

@@ -1,10 +1,10 @@
 extension String {
-    /// The URL as text to show: without what may be a secret in it.
+    /// The URL as text to show, without parts that may be secret.
     ///
-    /// Hidden are the user and password, the values of the query, the fragment, and the path after its first segment,
-    /// with that segment unless it is a word: services of webhooks have their tokens there.
-    /// `https://user:pw@a.test/hooks/T0K3N?token=1&x#y` becomes `https://…@a.test/hooks/…?token=…&…#…`. A text whose host
-    /// and port cannot be read is hidden after its scheme.
+    /// The user and password, the values of the query, and the fragment are hidden. The path after its first segment is
+    /// hidden, and the segment too unless it is a word, because webhook services have their tokens there.
+    /// `https://user:pw@a.test/hooks/T0K3N?token=1&x#y` becomes `https://…@a.test/hooks/…?token=…&…#…`. A text whose
+    /// host and port cannot be read is hidden after its scheme.
     package var withoutURLSecrets: String {
         let bytes = Array(utf8)
         let hidden = Array("…".utf8)
@@ -36,7 +36,7 @@ extension String {
         return String(decoding: shown, as: UTF8.self)
     }
 
-    /// Whether what follows the host is nothing, or a port; otherwise it may be a part of a password.
+    /// Whether the host is followed by nothing or a port; otherwise the rest may be a part of a password.
     private static func endsWithPort(_ authority: ArraySlice<UInt8>) -> Bool {
         let bracket = authority.lastIndex(of: UInt8(ascii: "]"))
         let rest = bracket.map { authority[($0 + 1)...] } ?? authority
@@ -44,8 +44,9 @@ extension String {
         return rest[(colon + 1)...].allSatisfy { (0x30...0x39).contains($0) }
     }
 
-    /// The first segment of a path if it is a word, such as `hooks` or `v1`: at most 20 lower-case letters, digits (two at
-    /// most), and `-`, `_`, `.`; anything else is hidden.
+    /// The first segment of a path if it is a word, such as `hooks` or `v1`; otherwise it is hidden.
+    ///
+    /// A word has at most 20 lower-case letters, digits (at most two), and `-`, `_`, `.`.
     private static func firstWord(of path: ArraySlice<UInt8>, _ hidden: [UInt8]) -> [UInt8] {
         guard path.count > 1 else { return Array(path) }
         let segment = path.dropFirst().prefix { $0 != UInt8(ascii: "/") }
@@ -61,7 +62,7 @@ extension String {
         return rest.isEmpty ? shown : shown + [UInt8(ascii: "/")] + (rest.count > 1 ? hidden : [])
     }
 
-    /// A query with its names; a part without a name is a value.
+    /// A query with only its names; a part without a name is a value.
     private static func namesAlone(_ query: ArraySlice<UInt8>, _ hidden: [UInt8]) -> [UInt8] {
         let parts = query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
         var shown = [UInt8(ascii: "?")]

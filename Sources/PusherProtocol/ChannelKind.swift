@@ -43,7 +43,7 @@ public enum ChannelKind: UInt8, CaseIterable, Hashable, Sendable {
             }
     }
 
-    /// Whether the first character is that of a prefix: a fast path, since most names have none.
+    /// Whether the first character is that of a prefix: a fast path, because most names have none.
     private static func mayHavePrefix(_ name: Span<UInt8>) -> Bool {
         guard !name.isEmpty else { return false }
         return switch name[0] {
@@ -66,7 +66,7 @@ public enum ChannelKind: UInt8, CaseIterable, Hashable, Sendable {
     /// Whether the channel has members with ids.
     public var isPresence: Bool { self == .presence || self == .presenceCache }
 
-    /// Whether the payload is encrypted; the broker forwards it unread.
+    /// Whether the payload is encrypted, so that the broker forwards it without reading it.
     public var isEncrypted: Bool { self == .encrypted || self == .encryptedCache }
 
     /// Whether the last event is kept for later subscribers.

@@ -10,12 +10,7 @@ public struct ChannelName: Sendable {
     /// The kind of the channel.
     public let kind: ChannelKind
 
-    /// Validates a name.
-    ///
-    /// - Parameters:
-    ///   - bytes: The name as UTF-8.
-    ///   - limits: The longest name and user id.
-    /// - Throws: The first violated rule.
+    /// Validates a name in UTF-8; throws the first violated rule.
     public init(
         validating bytes: Span<UInt8>,
         limits: ProtocolLimits = ProtocolLimits()
@@ -24,12 +19,7 @@ public struct ChannelName: Sendable {
         text = bytes.string()
     }
 
-    /// Validates a name.
-    ///
-    /// - Parameters:
-    ///   - text: The name.
-    ///   - limits: The longest name and user id.
-    /// - Throws: The first violated rule.
+    /// Validates a name; throws the first violated rule.
     public init(
         _ text: String,
         limits: ProtocolLimits = ProtocolLimits()

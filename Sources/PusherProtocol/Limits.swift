@@ -105,7 +105,7 @@ public struct ProtocolLimits: Equatable, Sendable {
         return DataLengthLimit(max: rule.lengthMax, key: "event_data_rules")
     }
 
-    /// The maximum length of the data of an event, as long as its channel is not known.
+    /// The maximum length of the data of an event, while its channel is not known.
     package var longestData: DataLengthLimit {
         let longest = dataRules.reduce(dataLengthMax) { max($0, $1.lengthMax) }
         return DataLengthLimit(

@@ -3,7 +3,7 @@ import Primitives
 /// The ID of a connection: two numbers, written `123.456`.
 ///
 /// Backends sign it to authorize a subscription, and send it with a trigger to exclude a connection. The broker derives
-/// the first number from the connection's shard and slot and draws the second at random, so that IDs are unique in a
+/// the first number from the connection's shard and slot, and chooses the second at random. So IDs are unique in a
 /// broker and cannot be guessed.
 public struct SocketID: Hashable, Sendable {
     /// The number before the dot.
@@ -17,10 +17,10 @@ public struct SocketID: Hashable, Sendable {
         self.second = second
     }
 
-    /// Parses an ID in the format of ``description``.
+    /// Parses an ID in the format of ``description``; `nil` for any other format.
     ///
-    /// - Returns: `nil` for any other format, leading zeros and numbers of more than 64 bits included: these are well
-    ///   formed, but identify no connection.
+    /// Leading zeros, and numbers of more than 64 bits, are also refused: such IDs are well-formed, but identify no
+    /// connection.
     public init?(parsing bytes: Span<UInt8>) {
         guard let dot = bytes.firstIndex(of: UInt8(ascii: ".")),
             let first = SocketID.number(bytes.extracting(0..<dot)),

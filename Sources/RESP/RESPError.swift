@@ -4,7 +4,7 @@ public enum RESPError: Error, Hashable, Sendable, CustomStringConvertible {
     case unknownType(UInt8)
     /// The line of a number, boolean or null has another form; at most its first 32 bytes.
     case malformed(RESPKind, String)
-    /// A line is not ended by CRLF, or a string is longer than announced.
+    /// A line does not end with CRLF, or a string is longer than announced.
     case missingLineEnd(RESPKind)
     /// A verbatim string without its format, such as `txt:`.
     case missingFormat(length: Int)
@@ -18,7 +18,7 @@ public enum RESPError: Error, Hashable, Sendable, CustomStringConvertible {
     case bulkTooLong(length: Int, limit: Int)
     /// An aggregate announces elements, so that the value has `count`.
     case tooManyElements(count: Int, limit: Int)
-    /// More than `limit` aggregates inside each other.
+    /// More than `limit` nested aggregates.
     case tooDeep(limit: Int)
     /// The value has at least `length` bytes.
     case valueTooLong(length: Int, limit: Int)

@@ -30,7 +30,7 @@ public enum RESPKind: UInt8, Sendable {
     case set = 0x7E  // ~
     /// Pairs that describe the value that follows them.
     case attribute = 0x7C  // |
-    /// A list that is no reply: a published message, or the confirmation of a subscription.
+    /// A list that is not a reply: a published message, or the confirmation of a subscription.
     case push = 0x3E  // >
 
     /// Whether values of this type are made of other values.
@@ -44,7 +44,7 @@ public enum RESPKind: UInt8, Sendable {
     /// Whether the first line contains a length in bytes.
     var isBulk: Bool { self == .bulkString || self == .bulkError || self == .verbatimString }
 
-    /// The most bytes of the first line, without its type and its end.
+    /// The maximum number of bytes of the first line, without its type and its end.
     func lineLengthMax(_ limits: RESPLimits) -> Int {
         switch self {
         case .simpleString, .simpleError, .bigNumber: limits.lineLengthMax

@@ -1,14 +1,14 @@
-/// The limits of one received value, nested ones included.
+/// The limits of one received value, including nested ones.
 public struct RESPLimits: Hashable, Sendable {
-    /// The most bytes of a simple string, a simple error or a big number.
+    /// The maximum number of bytes of a simple string, a simple error or a big number.
     public var lineLengthMax: Int
-    /// The most bytes of a string with a length.
+    /// The maximum number of bytes of a string with a length.
     public var bulkLengthMax: Int
-    /// The most elements in all aggregates; a pair of a map counts as two.
+    /// The maximum number of elements in all aggregates; a pair of a map counts as two.
     public var elementCountMax: Int
-    /// The most aggregates inside each other.
+    /// The maximum nesting of aggregates.
     public var depthMax: Int
-    /// The most bytes in total.
+    /// The maximum number of bytes in total.
     public var valueLengthMax: Int
 
     /// Makes limits.

@@ -8,7 +8,7 @@ enum RESPNumber {
         let isNegative = text[0] == UInt8(ascii: "-")
         let start = isNegative || text[0] == UInt8(ascii: "+") ? 1 : 0
         guard text.count > start else { return nil }
-        // Negative all along, because the least integer has no positive counterpart.
+        // Accumulated as a negative number, because the least integer has no positive counterpart.
         var number: Int64 = 0
         for index in start..<text.count {
             let digit = text[index] &- 0x30
@@ -52,7 +52,7 @@ enum RESPNumber {
             ? index + 1 : index
     }
 
-    /// Moves `index` behind one or more digits; false if there is none.
+    /// Moves `index` past one or more digits; false if there is none.
     private static func takeDigits(_ text: Span<UInt8>, _ index: inout Int) -> Bool {
         let start = index
         while index < text.count, text[index] &- 0x30 < 10 { index += 1 }

@@ -2,9 +2,10 @@ import Primitives
 
 /// Splits received bytes into values of RESP3 (the protocol of Redis since version 6).
 ///
-/// Incremental: each byte is examined once, however the bytes arrive. The parser refers to the caller's buffer, in which
-/// an incomplete value stays until it is complete; it keeps a flat list of the value's parts and reuses its memory.
-/// Attributes are checked and left out. The nulls of RESP2, `$-1` and `*-1`, are nulls too.
+/// Incremental: each byte is examined once, whatever the sizes of the received pieces. The parser refers to the
+/// caller's buffer, in which an incomplete value stays until it is complete. It keeps a flat list of the value's parts
+/// and reuses its memory. Attributes are checked and left out. The nulls of RESP2, `$-1` and `*-1`, are accepted as
+/// nulls.
 public struct RESPParser: ~Copyable {
     private let limits: RESPLimits
     private var nodes: [RESPNode] = []
@@ -14,7 +15,7 @@ public struct RESPParser: ~Copyable {
     private var elementCount = 0
     /// The number of the value's bytes before the next line or payload.
     private var position = 0
-    /// The number of bytes behind `position` that contain no end of a line.
+    /// The number of bytes after `position` that contain no end of a line.
     private var scanned = 0
     /// The string whose bytes begin at `position`.
     private var bulk: AnnouncedBulk?
@@ -31,17 +32,15 @@ public struct RESPParser: ~Copyable {
         var length: Int
     }
 
-    /// Makes a parser at the beginning of a stream.
-    ///
-    /// - Parameter limits: The limits of each value.
+    /// Makes a parser at the beginning of a stream, with the limits of each value.
     public init(limits: RESPLimits = .init()) { self.limits = limits }
 
     /// Parses the next value.
     ///
     /// - Parameters:
-    ///   - bytes: What has been received.
-    ///   - index: The first byte that is not consumed. A later call must pass the same bytes from there on, and further
-    ///     ones behind them. Moved behind the value when it is complete.
+    ///   - bytes: The received bytes.
+    ///   - index: The first byte that is not consumed. A later call must pass the same bytes from there on, followed by
+    ///     further ones. It is moved past the value when the value is complete.
     ///   - body: Called with a complete value, which is valid during the call. Must not use the parser.
     /// - Returns: Whether a value was complete; if not, more bytes are needed.
     /// - Throws: The first rule or limit that the bytes violate; every later call throws the same error.
@@ -74,7 +73,7 @@ public struct RESPParser: ~Copyable {
         position = 0
     }
 
-    /// Reads on, until the value is complete (true) or the bytes are used up.
+    /// Continues reading until the value is complete (true) or the bytes are used up.
     private mutating func advance(over bytes: Span<UInt8>) throws(RESPError) -> Bool {
         while true {
             let isAdvanced = try bulk == nil ? readLine(bytes) : readBulk(bytes)
@@ -95,7 +94,7 @@ public struct RESPParser: ~Copyable {
         let lengthMax = kind.lineLengthMax(limits)
         guard let end = bytes.firstIndex(of: 0x0D, from: start + scanned), end + 1 < bytes.count
         else {
-            // A final CR is looked for again: whether LF follows it is not known yet.
+            // A final CR is examined again, because it is not known yet whether LF follows it.
             scanned = bytes.count - start
             if scanned > 0, bytes[bytes.count - 1] == 0x0D { scanned -= 1 }
             guard scanned <= lengthMax else { throw .lineTooLong(kind, limit: lengthMax) }
@@ -155,7 +154,7 @@ public struct RESPParser: ~Copyable {
         _ text: Span<UInt8>
     ) throws(RESPError) {
         guard let length = try announcedLength(kind, text) else { return appendNull() }
-        // Before the bytes arrive: they would have to be buffered.
+        // Before the bytes arrive, because they would have to be buffered.
         guard length <= limits.bulkLengthMax else {
             throw .bulkTooLong(length: length, limit: limits.bulkLengthMax)
         }

@@ -1,10 +1,10 @@
-/// A received value as a tree of its own memory, for what is read seldom; ``RESPView`` reads values in place.
+/// A received value as a tree with its own memory, for rare reads; ``RESPView`` reads values in place.
 package indirect enum RESPTree: Equatable, Sendable {
     /// A string, an error or a number, as text.
     case text(RESPKind, String)
     /// A null.
     case null
-    /// An aggregate; a map has its keys and values by turns.
+    /// An aggregate; in a map, keys and values alternate.
     case list(RESPKind, [RESPTree])
 
     /// Copies a value.
@@ -22,7 +22,7 @@ package indirect enum RESPTree: Equatable, Sendable {
     /// The text of a string, an error or a number; empty for anything else.
     package var text: String { if case .text(_, let text) = self { text } else { "" } }
 
-    /// The elements; none for a value without.
+    /// The elements; empty for a value without elements.
     package var elements: [RESPTree] {
         if case .list(_, let elements) = self { elements } else { [] }
     }
@@ -36,7 +36,7 @@ package indirect enum RESPTree: Equatable, Sendable {
         }
     }
 
-    /// The texts of a map, or of a list of keys and values by turns.
+    /// The texts of a map, or of a list of alternating keys and values.
     package var fields: [String: String] {
         let elements = elements
         var fields: [String: String] = [:]
@@ -46,7 +46,7 @@ package indirect enum RESPTree: Equatable, Sendable {
         return fields
     }
 
-    /// The value of a key of a map, or of a list of keys and values by turns; null if there is none.
+    /// The value of a key of a map, or of a list of alternating keys and values; null if there is none.
     package subscript(name: String) -> RESPTree {
         let elements = elements
         for index in stride(from: 0, to: elements.count - 1, by: 2)

@@ -7,14 +7,14 @@ struct RESPNode {
     let start: UInt32
     /// The number of bytes, or of elements.
     let length: UInt32
-    /// The index of the first node behind the part's own.
+    /// The index of the first node after the part's own.
     var end: UInt32
 }
 
 /// A received value, or a part of one, in the bytes in which it was received.
 ///
-/// Valid while it is borrowed. A server may send anything that is RESP3, so nothing here traps: an element that does not
-/// exist is a null, and a value of another type is nil.
+/// Valid while it is borrowed. A server may send any RESP3, so nothing here traps. An element that does not exist is a
+/// null, and a value of another type is nil.
 public struct RESPView: ~Copyable {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let nodes: UnsafeBufferPointer<RESPNode>
@@ -47,14 +47,13 @@ public struct RESPView: ~Copyable {
 
     // MARK: Elements
 
-    /// The number of elements, in a map of keys and values; zero if this is no aggregate.
+    /// The number of elements, in a map of keys and values; zero if this is not an aggregate.
     public var count: Int { kind.isAggregate ? Int(node.length) : 0 }
 
-    /// An element of an aggregate; a map's keys are at even positions, each before its value.
+    /// An element of an aggregate by its position from zero; a null after the last one.
     ///
-    /// Takes constant time if no element has elements itself; see ``forEach(_:)``.
-    ///
-    /// - Parameter position: From zero. Behind the last one is a null.
+    /// A map's keys are at even positions, each before its value. Takes constant time if no element has elements
+    /// itself; see ``forEach(_:)``.
     public subscript(position: Int) -> RESPView {
         _read { yield RESPView(bytes: bytes, nodes: nodes, index: nodeIndex(of: position)) }
     }
@@ -108,7 +107,7 @@ public struct RESPView: ~Copyable {
 
     /// Calls `body` with the bytes of a string or an error, or the text of a number; none for an aggregate.
     ///
-    /// A verbatim string's format does not belong to its bytes.
+    /// A verbatim string's format is not part of its bytes.
     public func withBytes<Success, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Success
     ) throws(Failure) -> Success {
@@ -131,7 +130,7 @@ public struct RESPView: ~Copyable {
 
     // MARK: Numbers
 
-    /// An integer, also one in a string, since the values of hashes are strings; nil for anything else.
+    /// An integer, also one in a string, because the values of hashes are strings; nil for anything else.
     public var integer: Int64? {
         switch kind {
         case .integer, .bulkString, .simpleString: withBytes { RESPNumber.integer($0) }
@@ -141,10 +140,10 @@ public struct RESPView: ~Copyable {
 
     /// An integer from 0 to 2^53 − 1, also one in a string; nil for anything else.
     ///
-    /// A script's numbers are in this range, so another one is the sign of damaged data; see `SafeInteger`.
+    /// A script's numbers are in this range, so another number indicates damaged data; see `SafeInteger`.
     public var safeInteger: Int64? { integer.flatMap { Int64(safe: $0) } }
 
-    /// A count, also one in a string: the nearest integer from 0 to 2^53 − 1; nil for what is no integer.
+    /// A count, also one in a string: the nearest integer from 0 to 2^53 − 1; nil if it is not an integer.
     public var clampedCount: Int64? { integer.map { min(max(0, $0), SafeInteger.max) } }
 
     /// A number, also one in a string; nil for anything else.

@@ -1,6 +1,6 @@
 import Primitives
 
-/// Writes commands: arrays of strings with lengths, as all versions of RESP have them.
+/// Writes commands as arrays of strings with lengths, which all versions of RESP have.
 public struct RESPWriter: Sendable {
     /// The commands.
     public private(set) var bytes: [UInt8] = []
@@ -13,9 +13,7 @@ public struct RESPWriter: Sendable {
     /// Whether the last command has all its arguments.
     public var isComplete: Bool { missing == 0 }
 
-    /// Begins a command.
-    ///
-    /// - Parameter count: The number of arguments that follow, the command's name included; at least one.
+    /// Begins a command with this number of arguments, including the command's name; at least one.
     public mutating func begin(argumentCount count: Int) {
         precondition(isComplete, "the last command lacks \(missing) arguments")
         precondition(count > 0, "a command has a name")
@@ -57,11 +55,7 @@ public struct RESPWriter: Sendable {
         endLine()
     }
 
-    /// Appends an argument that is made of several parts, without a copy.
-    ///
-    /// - Parameters:
-    ///   - length: The number of bytes that `body` appends.
-    ///   - body: Appends the bytes.
+    /// Appends an argument of `length` bytes that `body` appends in several parts, without a copy.
     public mutating func argument(length: Int, _ body: (inout [UInt8]) -> Void) {
         header(length)
         let start = bytes.count

@@ -3,15 +3,14 @@ internal import Glibc
 /// The lock that reserves a database for one broker.
 ///
 /// It is flock(2) on a separate file, whose name ends in `-lock` and which contains the ID of the process. The kernel
-/// releases it when the process ends, in whichever way. The file stays: a removed one could be locked twice. The
-/// database itself is locked by SQLite alone, so that the command line can use it at the same time.
+/// releases it when the process ends for any reason. The file stays, because a removed one could be locked twice. Only
+/// SQLite locks the database itself, so the command line can use it at the same time.
 package final class DatabaseLock: Sendable {
     private let path: String
     private let descriptor: Int32
 
-    /// Locks a file.
+    /// Locks the database at a path, which need not exist yet.
     ///
-    /// - Parameter database: The database, which need not exist yet.
     /// - Throws: ``DatabaseLockError``: another process holds the lock, or the lock's file cannot be used.
     package init(database: String) throws(DatabaseLockError) {
         let path = Self.resolved(database) + "-lock"
@@ -44,7 +43,7 @@ package final class DatabaseLock: Sendable {
     /// Whether the locked file is still at its path, where others would lock it.
     package var isInPlace: Bool { FileIdentity(descriptor: descriptor) == FileIdentity(path: path) }
 
-    /// The path without symbolic links, so that each name of a file leads to the same lock.
+    /// The path without symbolic links, so that all names of a file lead to the same lock.
     private static func resolved(_ path: String) -> String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }
@@ -76,21 +75,19 @@ package final class DatabaseLock: Sendable {
 /// The lock on a database's own inode, which holds for all of its names and does not depend on another file.
 ///
 /// It is flock(2), which is independent of SQLite's own locks (fcntl(2)). But closing any descriptor of a file releases
-/// SQLite's locks of this process: the lock is taken before SQLite opens the file, and released after it has closed it.
+/// SQLite's locks of this process. Therefore the lock is taken before SQLite opens the file, and released after SQLite
+/// has closed it.
 package final class DatabaseFileLock: Sendable {
     private let descriptor: Int32
 
-    /// Locks a file, and creates it if there is none.
-    ///
-    /// - Parameter path: The database.
-    /// - Throws: ``DatabaseLockError``.
+    /// Locks a database, and creates the file if there is none; throws ``DatabaseLockError``.
     package init(path: String) throws(DatabaseLockError) {
         makePrivateFile(at: path)
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .failed(path: path, code: errno) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
-            // NFS has no such lock for a file opened to read; there the lock's own file has to suffice.
+            // NFS has no such lock for a file opened for reading; there the lock's own file has to suffice.
             guard code != EBADF, code != EOPNOTSUPP else { return }
             guard code == EWOULDBLOCK else { throw .failed(path: path, code: code) }
             throw .held(path: path, holder: "another process, under this or another name")

@@ -3,13 +3,13 @@ internal import Dispatch
 
 /// An open SQLite database, used by one thread at a time.
 ///
-/// SAFETY: `@unchecked Sendable`, because only blocks on ``queue`` touch the connection.
+/// SAFETY: `@unchecked Sendable`, because only blocks on ``queue`` access the connection.
 package final class SQLiteDatabase: @unchecked Sendable {
     private let queue = DispatchQueue(label: "fanfare.sqlite")
     /// `nil` after ``close()``.
     private var connection: SQLiteConnection?
 
-    /// Opens or creates a database.
+    /// Opens or creates a database; throws SQLite's error.
     ///
     /// - Parameters:
     ///   - path: The file; `nil` for memory.
@@ -21,10 +21,8 @@ package final class SQLiteDatabase: @unchecked Sendable {
 
     deinit { connection?.close() }
 
-    /// Runs a block on the connection, after earlier blocks, and waits for it.
+    /// Runs a block on the connection, after earlier blocks, and returns its result.
     ///
-    /// - Parameter body: The block.
-    /// - Returns: The block's result.
     /// - Throws: The block's error, or an error after ``close()``.
     package func access<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
         try queue.sync {
@@ -71,23 +69,14 @@ package struct SQLiteConnection {
     /// The number of rows inserted, updated or deleted by the last statement.
     package var changeCount: Int { Int(sqlite3_changes(handle)) }
 
-    /// Executes a statement, and ignores the rows that it returns.
-    ///
-    /// - Parameters:
-    ///   - sql: One statement.
-    ///   - arguments: The values of its question marks.
-    /// - Throws: SQLite's error.
+    /// Executes one statement with the values of its question marks, and ignores the rows that it returns.
     package func execute(_ sql: String, _ arguments: [SQLiteValue] = []) throws(SQLiteError) {
         try forEachRow(sql, arguments) { _ throws(SQLiteError) in }
     }
 
-    /// Calls a block with each row of a query.
+    /// Calls a block with each row of a query of one statement with the values of its question marks.
     ///
-    /// - Parameters:
-    ///   - sql: One statement.
-    ///   - arguments: The values of its question marks.
-    ///   - body: The block; the row is valid during the call.
-    /// - Throws: SQLite's error.
+    /// The row is valid during the call.
     package func forEachRow(
         _ sql: String,
         _ arguments: [SQLiteValue] = [],
@@ -120,13 +109,10 @@ package struct SQLiteConnection {
         return result
     }
 
-    /// Runs a block as a transaction.
+    /// Runs a block as a transaction, and returns its result.
     ///
-    /// It begins with the write lock: a reader that becomes a writer later could not wait for another writer.
-    ///
-    /// - Parameter body: The block.
-    /// - Returns: The block's result.
-    /// - Throws: The block's error or SQLite's, after a rollback.
+    /// It begins with the write lock, because a reader that becomes a writer later could not wait for another writer.
+    /// It throws the block's error or SQLite's, after a rollback.
     package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
         try execute("BEGIN IMMEDIATE")
         do {
@@ -134,7 +120,7 @@ package struct SQLiteConnection {
             try execute("COMMIT")
             return value
         } catch {
-            // Some errors, such as of a full disk, have already rolled back.
+            // Some errors, for example of a full disk, have already rolled back.
             if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
             throw error
         }

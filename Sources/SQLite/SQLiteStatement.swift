@@ -2,7 +2,7 @@ internal import CSQLite
 
 /// A statement that is compiled once and run often; confined to the thread of its connection.
 ///
-/// It must be released before its connection is closed: SQLite keeps the file open until then.
+/// It must be released before its connection is closed, because SQLite keeps the file open until then.
 package final class SQLiteStatement {
     private let statement: OpaquePointer
     private let handle: OpaquePointer
@@ -16,20 +16,13 @@ package final class SQLiteStatement {
 
     deinit { sqlite3_finalize(statement) }
 
-    /// Executes the statement, and ignores the rows that it returns.
-    ///
-    /// - Parameter arguments: The values of its question marks.
-    /// - Throws: SQLite's error.
+    /// Executes the statement with the values of its question marks, and ignores the rows that it returns.
     package func run(_ arguments: [SQLiteValue] = []) throws(SQLiteError) {
         try forEachRow(arguments) { _ throws(SQLiteError) in }
     }
 
-    /// Calls a block with each row of the query.
-    ///
-    /// - Parameters:
-    ///   - arguments: The values of its question marks.
-    ///   - body: The block; the row is valid during the call.
-    /// - Throws: SQLite's error.
+    /// Calls a block with each row of the query with the values of its question marks; the row is valid during the
+    /// call.
     package func forEachRow(
         _ arguments: [SQLiteValue] = [],
         _ body: (SQLiteRow) throws(SQLiteError) -> Void
@@ -53,11 +46,7 @@ package final class SQLiteStatement {
 }
 
 extension SQLiteConnection {
-    /// Compiles a statement.
-    ///
-    /// - Parameter sql: One statement.
-    /// - Returns: The statement.
-    /// - Throws: SQLite's error.
+    /// Compiles one statement.
     package func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
         var prepared: OpaquePointer?
         try check(
@@ -72,11 +61,12 @@ extension SQLiteConnection {
 }
 
 extension SQLiteError {
-    /// Whether the file is no database, or a page of it cannot be one.
+    /// Whether the file is not a database, or one of its pages is not valid.
     package var isMalformed: Bool { code == SQLITE_CORRUPT || code == SQLITE_NOTADB }
 
-    /// Whether only a damaged file can be the cause, where the statements are known to be right: a schema without the
-    /// tables or columns, or a row that should not be there.
+    /// Whether only a damaged file can be the cause, if the statements are known to be correct.
+    ///
+    /// The schema lacks tables or columns, or there is a row that should not exist.
     package var isDamage: Bool {
         isMalformed
             || [SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT, SQLITE_SCHEMA]

@@ -1,5 +1,4 @@
-/// The options for compressing messages (RFC 7692 §7.1): what a client offers and a server
-/// accepts.
+/// The options for compressing messages (RFC 7692 §7.1), which a client offers and a server accepts.
 public struct DeflateOptions: Sendable, Hashable {
     /// Whether the server compresses each message independently (§7.1.1.1).
     public var serverNoContextTakeover: Bool

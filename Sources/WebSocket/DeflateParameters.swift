@@ -6,7 +6,7 @@ struct DeflateParameters: Equatable {
     enum ClientWindow: Equatable {
         /// No parameter; an offer without it forbids it in the response.
         case unmentioned
-        /// Without a value, only in an offer: the client supports any.
+        /// Without a value, only in an offer: the client supports any window.
         case unbounded
         case bits(Int)
     }
@@ -104,12 +104,9 @@ extension DeflateOptions {
         }
     }
 
-    /// Returns the parameters that a response determines.
+    /// Returns the parameters of both directions that a response determines, with this side's own settings.
     ///
-    /// - Parameters:
-    ///   - response: The server's response.
-    ///   - role: The side of these options.
-    /// - Returns: The parameters of both directions, with this side's own settings.
+    /// `role` is the side of these options.
     func negotiated(_ response: DeflateParameters, role: Role) -> NegotiatedDeflate {
         var clientBits = role == .client ? clientMaxWindowBits : 15
         if case .bits(let bits) = response.clientWindow { clientBits = bits }

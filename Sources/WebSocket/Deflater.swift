@@ -2,11 +2,11 @@ import CZlib
 
 /// Compresses messages (RFC 7692 §7.2.1).
 ///
-/// zlib takes about `2^(windowBits + 2) + 2^(memoryLevel + 9)` bytes, at the first message and until
-/// ``release()``: 256 KiB with the largest window, 8 KiB with window 9 and memory level 1.
+/// zlib takes about `2^(windowBits + 2) + 2^(memoryLevel + 9)` bytes, from the first message until ``release()``: 256
+/// KiB with the largest window, 8 KiB with window 9 and memory level 1.
 ///
-/// A server may compress an event once and share the frame among all peers that agreed to a window
-/// at least as large, if every message to those peers is compressed after a ``reset()``.
+/// A server may compress an event once and share the frame among all peers that agreed to a window at least as large.
+/// Then every message to those peers must be compressed after a ``reset()``.
 public final class Deflater {
     private let windowBits: Int32
     private let level: Int32
@@ -31,12 +31,12 @@ public final class Deflater {
 
     deinit { release() }
 
-    /// Compresses one message, which may refer to earlier ones.
+    /// Compresses one message of any length, which may refer to earlier ones.
     ///
-    /// - Parameter message: The payload, of any length.
+    /// - Parameter message: The payload.
     /// - Returns: The payload of a frame whose `isCompressed` is true.
     public func deflate(_ message: Span<UInt8>) -> [UInt8] {
-        // §7.2.3.6. zlib would emit nothing for a second empty message in a row.
+        // §7.2.3.6. zlib would emit nothing for a second consecutive empty message.
         guard !message.isEmpty else { return [0x00] }
         let stream = openStream()
         // zlib counts in 32 bits; deflateBound is the worst case, plus the flush below.
@@ -105,9 +105,9 @@ public final class Deflater {
 
 /// Compresses a message once for many endpoints of a server (RFC 7692).
 ///
-/// The endpoints must have agreed on the same window for the server's messages and on
-/// `server_no_context_takeover` (§7.1.1.1): then the same bytes are valid for each of them, whatever
-/// else it has received; see ``WebSocketEndpoint/sharedWindowBits``.
+/// The endpoints must have agreed on the same window for the server's messages and on `server_no_context_takeover`
+/// (§7.1.1.1). Then the same bytes are valid for each of them, whatever else it has received; see
+/// ``WebSocketEndpoint/sharedWindowBits``.
 public final class SharedDeflater {
     private let deflater: Deflater
     private let threshold: Int
@@ -128,10 +128,9 @@ public final class SharedDeflater {
         threshold = options.compressionThreshold
     }
 
-    /// Returns a text frame with the compressed message.
+    /// Returns a text frame with the compressed message, given as a complete payload in UTF-8.
     ///
-    /// - Parameter message: The complete payload, in UTF-8.
-    /// - Returns: `nil` when it is better sent as it is (§6: the sender may choose).
+    /// - Returns: `nil` when it is better to send it uncompressed (§6: the sender may choose).
     public func textFrame(_ message: Span<UInt8>) -> [UInt8]? {
         guard message.count >= threshold, !message.isEmpty else { return nil }
         let compressed = deflater.deflate(message)

@@ -9,10 +9,9 @@ struct ExtensionElement: Equatable {
     var name: String
     var parameters: [Parameter] = []
 
-    /// Parses the elements of all lines of the field, in order.
+    /// Parses the elements of all lines of the field, one per header line, in order.
     ///
-    /// - Parameter lines: The field's values, one per header line.
-    /// - Returns: The elements; `nil` if a line is malformed, and the connection must be failed.
+    /// - Returns: The elements; `nil` if a line is malformed, so that the connection must be failed.
     static func parse(_ lines: [String]) -> [ExtensionElement]? {
         var elements: [ExtensionElement] = []
         for line in lines {

@@ -1,7 +1,7 @@
 /// Encodes frames (RFC 6455 §5.2), always with the shortest length field.
 ///
-/// A server's frame has no mask, so it does not depend on the receiver: encoded once, the same
-/// `[UInt8]` is sent to every subscriber.
+/// A server's frame has no mask, so it does not depend on the receiver. It is encoded once, and the same `[UInt8]` is
+/// sent to every subscriber.
 ///
 /// ```swift
 /// let frame = FrameEncoder.frame(.text, payloadLength: event.length) { event.append(to: &$0) }

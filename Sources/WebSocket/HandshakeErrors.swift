@@ -6,7 +6,7 @@ public enum HandshakeRefusal: Error, Hashable, Sendable {
     case httpVersion
     /// `Host` is missing or repeated.
     case host
-    /// `Upgrade` does not contain `websocket`: an ordinary request.
+    /// `Upgrade` does not contain `websocket`, so it is an ordinary request.
     case upgrade
     /// `Connection` does not contain `Upgrade`.
     case connection

@@ -4,7 +4,7 @@ import Digests
 enum HandshakeKey {
     /// Returns whether the text is 16 bytes in Base64 (§4.1).
     ///
-    /// The unused bits of the last character are ignored: the key is never decoded.
+    /// The unused bits of the last character are ignored, because the key is never decoded.
     static func isValid(_ key: Span<UInt8>) -> Bool {
         guard key.count == 24, key[22] == UInt8(ascii: "="), key[23] == UInt8(ascii: "=") else {
             return false

@@ -1,7 +1,6 @@
 import Primitives
 
-/// The fields of a WebSocket request (RFC 6455 §4.2.1), parsed
-/// in one pass, without copying the usual values.
+/// The fields of a WebSocket request (RFC 6455 §4.2.1), parsed in one pass, without copying the usual values.
 struct HandshakeRequest {
     /// A list of tokens in one or more lines, which is searched for one of them.
     private struct List {

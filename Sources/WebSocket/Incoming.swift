@@ -10,8 +10,9 @@ public struct Incoming: Sendable {
         case ping
         /// A pong.
         case pong
-        /// The closing handshake, with the code if the frame had one; the payload is the reason,
-        /// which is UTF-8 (§5.5.1). Nothing follows it.
+        /// The closing handshake, with the code if the frame had one.
+        ///
+        /// The payload is the reason, which is UTF-8 (§5.5.1). No further messages follow.
         case close(CloseCode?)
     }
 
@@ -52,10 +53,9 @@ public struct Incoming: Sendable {
         }
     }
 
-    /// Returns the payload as an array; without a copy if the message was assembled.
+    /// Returns the payload as an array, without a copy if the message was assembled.
     ///
-    /// - Parameter bytes: The same bytes that were passed to ``WebSocketEndpoint/next(in:at:)``.
-    /// - Returns: The payload.
+    /// `bytes` are the same bytes that were passed to ``WebSocketEndpoint/next(in:at:)``.
     public func payload(in bytes: Span<UInt8>) -> [UInt8] {
         switch payload {
         case .within(let range):

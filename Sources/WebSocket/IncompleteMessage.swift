@@ -30,9 +30,8 @@ final class IncompleteMessage {
         self.limits = limits
     }
 
-    /// Begins the next frame of the message.
-    ///
-    /// - Throws: The limit that the announced length or the number of frames exceeds.
+    /// Begins the next frame of the message; throws the limit that the announced length or the number of frames
+    /// exceeds.
     func begin(_ header: FrameHeader) throws(WebSocketError) {
         let limit = compression == nil ? limits.messageLengthMax : limits.compressedLengthMax
         guard header.payloadLength <= limit - announcedLength else {

@@ -2,9 +2,9 @@ import CZlib
 
 /// Decompresses messages (RFC 7692 §7.2.2), fragment by fragment and within a limit.
 ///
-/// zlib allocates about 7 KiB at the first compressed message, and `2^windowBits` bytes more once a
-/// message has to be kept in the window. A peer that refers to bytes beyond its window fails once zlib no longer has them,
-/// not before.
+/// zlib allocates about 7 KiB at the first compressed message, and another `2^windowBits` bytes once a message has to
+/// be kept in the window. If a peer refers to bytes beyond its window, decompression fails only once zlib no longer has
+/// them.
 final class Inflater {
     private let windowBits: Int32
     /// zlib keeps the address, so the state must not move.
@@ -28,9 +28,9 @@ final class Inflater {
     /// - Parameters:
     ///   - compressed: A part of the message's payload, of any length.
     ///   - output: The array to append to.
-    ///   - limit: The most bytes in `output`; zlib never makes more than one byte more.
-    /// - Returns: `corruptCompression`, or `messageTooLong` at the first byte over the limit; the
-    ///   `output` then has the bytes before it. `nil` for no error.
+    ///   - limit: The maximum number of bytes in `output`; zlib never produces more than one additional byte.
+    /// - Returns: `corruptCompression`, or `messageTooLong` at the first byte over the limit, when `output` has the
+    ///   bytes before it. `nil` for no error.
     func inflate(
         _ compressed: Span<UInt8>,
         into output: inout [UInt8],
@@ -49,11 +49,11 @@ final class Inflater {
         }
     }
 
-    /// Ends a non-empty message.
+    /// Ends a non-empty message, and appends its last bytes.
     ///
     /// - Parameters:
-    ///   - output: The array to append the last bytes to.
-    ///   - limit: The most bytes in `output`.
+    ///   - output: The array to append to.
+    ///   - limit: The maximum number of bytes in `output`.
     /// - Returns: `corruptCompression` if the data end inside a block, `messageTooLong`, or `nil` for no error.
     func finish(into output: inout [UInt8], limit: Int) -> WebSocketError? {
         // §7.2.2: the sender removed the empty stored block that ends its flush.

@@ -1,7 +1,7 @@
 /// The masking of a client's payload (RFC 6455 §5.3): an exclusive or with a key of four bytes.
 ///
-/// A key is a `UInt32` whose most significant byte masks the first byte. Masking twice with the
-/// same key restores the bytes.
+/// A key is a `UInt32` whose most significant byte masks the first byte. Masking twice with the same key restores the
+/// bytes.
 public enum Mask {
     /// Masks or unmasks bytes in place, eight at a time.
     ///

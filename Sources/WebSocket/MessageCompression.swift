@@ -15,10 +15,7 @@ final class MessageCompression {
         agreed.serverNoContextTakeover ? agreed.serverMaxWindowBits : nil
     }
 
-    /// Compresses a message to be sent.
-    ///
-    /// - Parameter message: The complete payload.
-    /// - Returns: The compressed payload; `nil` to send it uncompressed (RFC 7692 §6: the sender may choose).
+    /// Compresses a complete message; `nil` to send it uncompressed (RFC 7692 §6: the sender may choose).
     func compress(_ message: Span<UInt8>) -> [UInt8]? {
         guard message.count >= agreed.compressionThreshold, !message.isEmpty else { return nil }
         let isServer = role == .server

@@ -9,9 +9,7 @@
 ///
 /// The caller checks whether the request's target exists (404).
 public struct ServerHandshake: Sendable {
-    /// The server's subprotocols.
-    ///
-    /// The first of the client's subprotocols that is among them is chosen.
+    /// The server's subprotocols, of which the first of the client's list is chosen.
     public var subprotocols: [String]
     /// The compression options; `nil` to decline every offer.
     public var deflate: DeflateOptions?

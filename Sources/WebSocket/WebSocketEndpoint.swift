@@ -2,9 +2,9 @@ import Primitives
 
 /// One side of an open WebSocket (RFC 6455 §5–7): parses received bytes into messages, and makes the frames to send.
 ///
-/// It does no I/O and is a small value: it uses heap memory only while a message is incomplete or
-/// a compression context exists. The caller keeps unconsumed bytes, passes them again in front of
-/// the next ones, and closes the transport when ``isClosed`` or after an error.
+/// It does no I/O and is a small value. It uses heap memory only while a message is incomplete or a compression context
+/// exists. The caller keeps unconsumed bytes, passes them again before the next ones, and closes the transport when
+/// ``isClosed`` or after an error.
 ///
 /// ```swift
 /// var position = 0
@@ -51,8 +51,9 @@ public struct WebSocketEndpoint: ~Copyable {
         self.compression = compression.map { MessageCompression($0, role: role) }
     }
 
-    /// The window size of messages that a server may compress once for many endpoints; `nil` if compression was not
-    /// agreed without context takeover (RFC 7692 §7.1.1.1).
+    /// The window size of messages that a server may compress once for many endpoints.
+    ///
+    /// `nil` if compression was not agreed without context takeover (RFC 7692 §7.1.1.1).
     public var sharedWindowBits: Int? { compression?.sharedWindowBits }
 
     /// Whether the closing handshake has begun (§7.1.3).
@@ -71,7 +72,7 @@ public struct WebSocketEndpoint: ~Copyable {
 
     /// Frees the memory of an incomplete message.
     ///
-    /// For an endpoint that gets no more bytes: it would parse the rest of the message as a malformed frame.
+    /// For an endpoint that gets no more bytes, because it would parse the rest of the message as a malformed frame.
     public mutating func discardIncompleteMessage() {
         guard message != nil else { return }
         message = nil
@@ -80,9 +81,9 @@ public struct WebSocketEndpoint: ~Copyable {
 
     /// Parses the next message or control frame.
     ///
-    /// Payloads are unmasked in place. A message in one frame that is complete in `bytes` is returned
-    /// as a range, without a copy. Control frames are returned in order, also between fragments. Bytes after a
-    /// close frame or an error are consumed and ignored (§1.4, §7.1.7).
+    /// Payloads are unmasked in place. A message in one frame that is complete in `bytes` is returned as a range,
+    /// without a copy. Control frames are returned in order, also between fragments. Bytes after a close frame or an
+    /// error are consumed and ignored (§1.4, §7.1.7).
     ///
     /// - Parameters:
     ///   - bytes: The received bytes. UTF-8, limits and all other rules are checked as they arrive, not
@@ -135,8 +136,9 @@ public struct WebSocketEndpoint: ~Copyable {
         return FrameEncoder.frame(kind.opcode, payload: payload, mask: mask)
     }
 
-    /// Appends a server's frame whose message is written directly after its header, compressed if that was agreed
-    /// and is worthwhile; appends nothing after a close frame.
+    /// Appends a server's frame whose message is written directly after its header.
+    ///
+    /// The message is compressed if that was agreed and is worthwhile. Nothing is appended after a close frame.
     ///
     /// - Parameters:
     ///   - kind: The message's type; a text must be UTF-8.
@@ -200,10 +202,9 @@ public struct WebSocketEndpoint: ~Copyable {
         return FrameEncoder.close(code, reason: reason, mask: mask)
     }
 
-    /// Returns the answer to the peer's close frame, with the same code (§5.5.1).
+    /// Returns the answer to the peer's close frame, with the same code (§5.5.1); `nil` if this side closed first.
     ///
-    /// - Parameter mask: A new random key for a client, `nil` for a server.
-    /// - Returns: The frame; `nil` if this side closed first.
+    /// `mask` is a new random key for a client, `nil` for a server.
     public mutating func answerClose(mask: UInt32? = nil) -> [UInt8]? {
         precondition(isCloseReceived, "there is no close frame to answer")
         return close(receivedCloseCode, mask: mask)

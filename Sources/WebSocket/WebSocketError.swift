@@ -16,7 +16,7 @@ public enum WebSocketError: Error, Hashable, Sendable {
     case fragmentedControlFrame(Opcode)
     /// A control frame's payload is longer than 125 bytes (§5.5).
     case controlFrameTooLong(Opcode)
-    /// A continuation frame came without a message to continue (§5.4).
+    /// A continuation frame arrived without a message to continue (§5.4).
     case unexpectedContinuation
     /// A new message began before the last fragment of the previous one (§5.4).
     case interruptedMessage

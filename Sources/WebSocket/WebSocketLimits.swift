@@ -5,9 +5,9 @@ public struct WebSocketLimits: Sendable, Hashable {
     /// A longer one is refused with 1009 as soon as a frame announces it, before it is buffered.
     public var messageLengthMax: Int
 
-    /// The most fragments of one message.
+    /// The maximum number of fragments of one message.
     ///
-    /// Empty fragments take no memory, but without this limit a message could have them without end.
+    /// Empty fragments take no memory, but without this limit a message could have any number of them.
     public var fragmentCountMax: Int
 
     /// Makes limits; by default messages of up to 16 MiB are accepted.
@@ -21,10 +21,10 @@ public struct WebSocketLimits: Sendable, Hashable {
         self.fragmentCountMax = fragmentCountMax
     }
 
-    /// The most compressed bytes of one message.
+    /// The maximum number of compressed bytes of one message.
     ///
-    /// Incompressible data grows a little (RFC 1951 §3.2.4: five bytes per stored block), so an
-    /// eighth more than the message may arrive. Anything beyond that is empty blocks, which only take time.
+    /// Incompressible data grows slightly (RFC 1951 §3.2.4: five bytes per stored block), so an eighth more than the
+    /// message may arrive. Any further data is empty blocks, which only take time.
     var compressedLengthMax: Int {
         let (sum, isOverflow) = messageLengthMax.addingReportingOverflow(messageLengthMax / 8 + 64)
         return isOverflow ? .max : sum

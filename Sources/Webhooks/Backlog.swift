@@ -1,7 +1,7 @@
 /// The queue of one endpoint.
 ///
-/// The webhooks of one channel are sent in order: a failed one blocks those behind it, and no others. A batch is queued
-/// for each of its channels, and sent when it is the first of all of them.
+/// The webhooks of one channel are sent in order: a failed one blocks later ones of its channel, and no others. A batch
+/// is queued for each of its channels, and sent when it is the first of all of them.
 struct Backlog: Sendable {
     /// The maximum number of webhooks.
     let countMax: Int
@@ -51,29 +51,23 @@ struct Backlog: Sendable {
     /// Whether the number of webhooks, and not their length, has reached its limit.
     var isFull: Bool { entries.count >= countMax }
 
-    /// The number of queued webhooks, those in flight included.
+    /// The number of queued webhooks, including those in flight.
     var count: Int { entries.count }
 
-    /// The queued webhooks, those in flight included, in no particular order.
+    /// The queued webhooks, including those in flight, in no particular order.
     var deliveries: [Delivery] { entries.values.map(\.delivery) }
 
     /// The time at which ``next(at:)`` returns a webhook, in milliseconds; `nil` if another event has to happen first.
     var nextDue: Int64? { sends < sendsMax ? turns.first?.due : nil }
 
-    /// Whether the limit of concurrent requests delays a webhook.
-    ///
-    /// - Parameter now: The time, in milliseconds.
-    /// - Returns: Whether more webhooks are due than may be in flight.
+    /// Whether the limit of concurrent requests delays a webhook: more are due at `now`, in milliseconds, than may be
+    /// in flight.
     func isBusy(at now: Int64) -> Bool {
         sends + place(of: Turn(due: now, id: .max)) > sendsMax
     }
 
-    /// Adds a webhook.
-    ///
-    /// - Parameters:
-    ///   - delivery: The webhook.
-    ///   - now: The time, in milliseconds.
-    /// - Returns: The oldest webhooks, evicted by the limits; those in flight stay.
+    /// Adds a webhook at a time in milliseconds, and returns the oldest webhooks, evicted by the limits; those in
+    /// flight stay.
     mutating func append(_ delivery: Delivery, at now: Int64) -> [Delivery] {
         var entry = Entry(delivery: delivery)
         for channel in delivery.channels {
@@ -95,10 +89,10 @@ struct Backlog: Sendable {
         return pushedOut
     }
 
-    /// Returns the next webhook to send, which is in flight from now on.
+    /// Returns the next webhook to send at a time in milliseconds, with its attempt counted; `nil` if none may be sent
+    /// now.
     ///
-    /// - Parameter now: The time, in milliseconds.
-    /// - Returns: The webhook, its attempt counted; `nil` if none may be sent now.
+    /// It is in flight from now on.
     mutating func next(at now: Int64) -> Delivery? {
         guard let due = nextDue, due <= now else { return nil }
         let id = turns.removeFirst().id
@@ -109,11 +103,7 @@ struct Backlog: Sendable {
         return entries[id]?.delivery
     }
 
-    /// Schedules another attempt of a webhook in flight.
-    ///
-    /// - Parameters:
-    ///   - id: The webhook's ID.
-    ///   - due: The time of the attempt, in milliseconds.
+    /// Schedules another attempt of a webhook in flight at a time in milliseconds.
     mutating func postpone(_ id: Int64, until due: Int64) {
         guard entries[id]?.isSending == true else { return }
         entries[id]?.isSending = false
@@ -121,12 +111,9 @@ struct Backlog: Sendable {
         insert(Turn(due: due, id: id))
     }
 
-    /// Removes a webhook, in any state.
+    /// Removes a webhook in any state, and returns it; `nil` if it is not in the queue.
     ///
-    /// - Parameters:
-    ///   - id: The webhook's ID.
-    ///   - now: The time, in milliseconds, from which the webhooks behind it may be sent.
-    /// - Returns: The webhook; `nil` if it is not in the queue.
+    /// Later webhooks of its channels may be sent from `now` on, a time in milliseconds.
     @discardableResult
     mutating func remove(_ id: Int64, at now: Int64) -> Delivery? {
         guard let entry = entries.removeValue(forKey: id) else { return nil }
@@ -138,10 +125,7 @@ struct Backlog: Sendable {
         return entry.delivery
     }
 
-    /// Removes webhooks that are not in flight, oldest first.
-    ///
-    /// - Parameter isRemoved: Whether a webhook is removed.
-    /// - Returns: The removed webhooks.
+    /// Removes the webhooks that are not in flight and that match, and returns them, oldest first.
     mutating func removeWaiting(
         where isRemoved: (Delivery) -> Bool = { _ in true }
     ) -> [Delivery] {
@@ -180,7 +164,7 @@ struct Backlog: Sendable {
         return low
     }
 
-    /// The oldest webhook that is not in flight; only few are.
+    /// The oldest webhook that is not in flight; only a few are in flight.
     private func oldestWaiting() -> Int64? {
         arrivals[oldest...].first { entries[$0]?.isSending == false }
     }
@@ -204,7 +188,7 @@ struct EndpointState: Sendable {
     var backlog: Backlog
     /// Whether the last attempt failed; only a change is logged.
     var isFailing = false
-    /// What became of its webhooks.
+    /// The counts of its webhooks' outcomes.
     var counts = EndpointCounts()
 
     /// The time of the next action, in milliseconds; `nil` if another event has to happen first.

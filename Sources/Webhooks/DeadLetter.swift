@@ -3,7 +3,7 @@ internal import Primitives
 
 /// An undelivered webhook, kept for inspection and replay.
 public struct DeadLetter: Sendable, Equatable {
-    /// The reason why a webhook was given up.
+    /// The reason why a webhook was abandoned.
     public enum Cause: String, Sendable {
         /// All attempts failed until receivers would have refused it as too old.
         case exhausted
@@ -13,7 +13,7 @@ public struct DeadLetter: Sendable, Equatable {
         case expired
         /// It was evicted by newer ones.
         case overflow
-        /// The app or the endpoint is not configured any more.
+        /// The app or the endpoint is no longer configured.
         case unconfigured
     }
 
@@ -23,7 +23,7 @@ public struct DeadLetter: Sendable, Equatable {
     public let app: AppID
     /// The URL of its endpoint.
     public let url: String
-    /// The URL to show, without what may be a secret in it.
+    /// The URL to show, without parts that may be secret.
     public var shownURL: String { url.withoutURLSecrets }
     /// The index among the app's endpoints of the same URL, from zero.
     public let ordinal: Int
@@ -33,13 +33,13 @@ public struct DeadLetter: Sendable, Equatable {
     public let channels: [String]
     /// The events as the JSON text of an array.
     public var eventsJSON: String { "[" + String(decoding: events, as: UTF8.self) + "]" }
-    /// The reason why it was given up.
+    /// The reason why it was abandoned.
     public let cause: Cause
     /// The last error, as a sentence without its full stop.
     public let detail: String
     /// The number of attempts since the broker's last start.
     public let attempts: Int
-    /// The time at which it was given up, in milliseconds since 1970.
+    /// The time at which it was abandoned, in milliseconds since 1970.
     public let deathTime: Int64
     /// Whether it is marked for replay by the broker that uses this file.
     public let isReplayed: Bool
@@ -49,13 +49,8 @@ public struct DeadLetter: Sendable, Equatable {
 }
 
 extension DeadLetter {
-    /// Creates a dead letter from a webhook.
-    ///
-    /// - Parameters:
-    ///   - delivery: The webhook.
-    ///   - cause: The reason why it is given up.
-    ///   - detail: The last error.
-    ///   - now: The time, in milliseconds since 1970.
+    /// Creates a dead letter from a webhook that is abandoned now, a time in milliseconds since 1970, after its last
+    /// error.
     init(_ delivery: Delivery, cause: Cause, detail: String, at now: Int64) {
         self.init(
             id: delivery.id,

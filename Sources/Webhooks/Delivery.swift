@@ -1,4 +1,4 @@
-/// A webhook: a request that is repeated until it succeeds or is given up.
+/// A webhook: a request that is repeated until it succeeds or is abandoned.
 struct Delivery: Sendable, Equatable {
     /// The same for all attempts, and unique in this broker.
     let id: Int64
@@ -12,8 +12,9 @@ struct Delivery: Sendable, Equatable {
     let channels: [String]
     /// Its events, if another queue keeps them.
     var origins: [QueuedEvent.ID] = []
-    /// The time of its creation, in milliseconds of ``WebhookClock/uptime``: the period of attempts must not depend on
-    /// the calendar, which can be set.
+    /// The time of its creation, in milliseconds of ``WebhookClock/uptime``.
+    ///
+    /// The period of attempts must not depend on the calendar, which can be set.
     var birth: Int64 = 0
     /// The number of attempts since the broker's start.
     var attempts = 0
@@ -21,7 +22,7 @@ struct Delivery: Sendable, Equatable {
     /// The bytes to sign and to send.
     var body: [UInt8] { WebhookBody.bytes(time: time, events: events) }
 
-    /// The `X-Delivery-Id`: the same for all attempts, and another one for other events, also of other nodes.
+    /// The `X-Delivery-Id`: the same for all attempts, and different for other events, including those of other nodes.
     var headerID: String {
         guard let first = origins.first else { return "\(id)" }
         guard origins.count > 1 else { return first.description }

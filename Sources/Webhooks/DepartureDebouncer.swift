@@ -12,12 +12,12 @@ internal import PusherProtocol
 ///     pending    arrival      none; the departure is cancelled → occupied
 ///     pending    delay over   the departure                    → vacant
 ///
-/// Only pending departures take memory: the channel's home knows the states. The departures of one channel are sent in
-/// the order of their reports, and the channel's own last.
+/// Only pending departures take memory, because the channel's home knows the states. The departures of one channel are
+/// sent in the order of their reports, and the channel's own last.
 struct DepartureDebouncer: Sendable {
     /// The delay of a departure, in milliseconds.
     let delay: Int64
-    /// The maximum number of pending departures; beyond it the oldest are sent at once.
+    /// The maximum number of pending departures; above it the oldest are sent at once.
     let countMax: Int
 
     /// A channel, or one user on it.
@@ -34,17 +34,13 @@ struct DepartureDebouncer: Sendable {
 
     /// The number of each subject's departure; an entry of ``departures`` with another number is cancelled.
     private var pending: [Subject: Int] = [:]
-    /// In the order of their numbers, which is that of their times, since all have the same delay.
+    /// In the order of their numbers, which is that of their times, because all have the same delay.
     private var departures: [Departure] = []
     /// The index of the first unprocessed departure.
     private var first = 0
     private var lastNumber = 0
 
-    /// Creates a debouncer without pending departures.
-    ///
-    /// - Parameters:
-    ///   - delay: The delay of a departure, in milliseconds.
-    ///   - countMax: The maximum number of pending departures.
+    /// Creates a debouncer without pending departures; the delay is in milliseconds.
     init(delay: Int64, countMax: Int) {
         self.delay = delay
         self.countMax = countMax
@@ -53,10 +49,7 @@ struct DepartureDebouncer: Sendable {
     /// The number of pending departures.
     var count: Int { pending.count }
 
-    /// Processes a report.
-    ///
-    /// - Parameter report: The report; its time is not before that of earlier reports.
-    /// - Returns: Whether to send it now.
+    /// Processes a report whose time is not before that of earlier reports, and returns whether to send it now.
     mutating func process(_ report: Report) -> Bool {
         let address = report.address
         switch report.event {
@@ -65,7 +58,7 @@ struct DepartureDebouncer: Sendable {
             return false
         case .memberRemoved(let userID):
             depart(Subject(address: address, user: userID), at: report.uptime)
-            // The channel's departure follows those of its members, in whichever order they were reported.
+            // The channel's departure follows those of its members, whatever the order of the reports.
             let channel = Subject(address: address, user: nil)
             if pending.removeValue(forKey: channel) != nil { depart(channel, at: report.uptime) }
             return false
@@ -84,10 +77,7 @@ struct DepartureDebouncer: Sendable {
         return pending.count > countMax ? .min : departures[first].due
     }
 
-    /// Removes and returns the departures that are due.
-    ///
-    /// - Parameter now: The time, in milliseconds.
-    /// - Returns: The departures, in the order in which to send them.
+    /// Removes and returns the departures due at a time in milliseconds, in the order in which to send them.
     mutating func takeDue(at now: Int64) -> [Report] {
         var reports: [Report] = []
         while let due = nextDue(), due <= now {

@@ -109,7 +109,7 @@ actor Dispatcher {
             }
             // Opening the file logs the error, and retries.
         }
-        // IDs of a run are consecutive, and those of a later run are higher, so that they give the order.
+        // IDs of a run are consecutive, and those of a later run are higher, so the IDs give the order.
         lastID = clock.unixTime * 1_000
         await openFile()
         guard phase == .created else {
@@ -217,7 +217,8 @@ actor Dispatcher {
         for (key, state) in states where state.batch.map({ $0.due <= now }) == true {
             closeBatch(of: key)
         }
-        // A copy of the keys: the dictionary's own would share its storage, and the first change copy each backlog.
+        // A copy of the keys: the dictionary's own keys would share its storage, and the first change would copy each
+        // backlog.
         for key in Array(states.keys) { sendReady(of: key, at: now) }
         save()
         let backlogs = states.values.map(\.backlog)
@@ -249,7 +250,7 @@ actor Dispatcher {
         turn()
     }
 
-    /// At shutdown all clients disconnect, and reconnect elsewhere at once: these departures must not be sent.
+    /// At shutdown all clients disconnect and immediately reconnect elsewhere, so these departures must not be sent.
     private var sendsDepartures: Bool { phase == .running && !suppressesDepartures }
 
     private func notifyDepartures(until now: Int64) {
@@ -287,7 +288,7 @@ actor Dispatcher {
             written = object
             if let origin { openRequests[origin.id]?.count += 1 }
             guard states[key]?.endpoint.isBatched == true else {
-                // Events batched before a reload that disabled batching go first.
+                // Events batched before a reload that disabled batching are sent first.
                 closeBatch(of: key)
                 let origins = origin.map { [$0.id] } ?? []
                 enqueue(object, on: [channel.text], for: key, origins, at: origin?.time)

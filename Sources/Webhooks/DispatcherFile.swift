@@ -3,7 +3,7 @@ internal import Logging
 internal import Primitives
 internal import SQLite
 
-/// The actor's access to the file: one transaction at a time, concurrent to its turns, which never wait for it.
+/// The actor's access to the file: one transaction at a time, concurrent with its turns, which never wait for it.
 extension Dispatcher {
     /// The time until a retry after a failure, and between checks for replays, in milliseconds.
     static let failurePause: Int64 = 5_000
@@ -44,7 +44,8 @@ extension Dispatcher {
         }
         let found = others.filter { !pendingWrites.isFinished($0.id) }
         for var delivery in found {
-            // The uptime of another run is unknown: only the calendar gives the age. It may have been set back.
+            // The uptime of another run is unknown, so only the calendar gives the age. The calendar may have been set
+            // back.
             delivery.birth = clock.uptime - max(0, clock.unixTime - delivery.time)
             append(delivery)
         }
@@ -56,7 +57,7 @@ extension Dispatcher {
         }
     }
 
-    /// Writes changes, unless a write is under way or has just failed.
+    /// Writes changes, unless a write is in progress or has just failed.
     func save() {
         let now = clock.uptime
         let isDue = now >= nextSave || (!pendingWrites.isEmpty && !isFileFailing)
@@ -116,7 +117,7 @@ extension Dispatcher {
             nextSave = clock.uptime + Self.failurePause
             recordFileState(isFailing: true, "\(error)")
             guard WebhookQueue.isBroken(error) else { return }
-            // The retry opens whatever is at the path then, and writes all queued webhooks.
+            // The retry opens the file that is at the path then, and writes all queued webhooks.
             await queue.close()
             self.queue = nil
         }
@@ -125,7 +126,7 @@ extension Dispatcher {
     private func apply(_ changes: PendingWrites.Changes, to queue: WebhookQueue) async throws {
         var changes = changes
         if settings.path == nil {
-            // In memory the webhooks are queued already.
+            // In memory the webhooks are already queued.
             changes.deliveries = [:]
             changes.done = []
         }
@@ -176,7 +177,7 @@ extension Dispatcher {
 
     private var path: Logger.Metadata { ["path": "\(settings.path ?? "memory")"] }
 
-    /// The queued webhooks that belong in the file, those in flight included.
+    /// The queued webhooks that belong in the file, including those in flight.
     var waiting: [Delivery] {
         states.values.flatMap { $0.backlog.deliveries.filter(\.origins.isEmpty) }
     }

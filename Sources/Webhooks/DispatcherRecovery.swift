@@ -3,9 +3,7 @@ internal import SQLite
 
 /// Recovery of a file that is no longer at its path, and its lock.
 extension Dispatcher {
-    /// Locks the file, unless it is locked.
-    ///
-    /// - Throws: ``DatabaseLockError``.
+    /// Locks the file, unless it is locked; throws ``DatabaseLockError``.
     func lockFile() async throws(DatabaseLockError) {
         guard let path = settings.path else { return }
         lock = try await WebhookQueue.onDiskThread { [lock] () throws(DatabaseLockError) in
@@ -15,9 +13,7 @@ extension Dispatcher {
         }
     }
 
-    /// Checks that no other broker uses the file under another name.
-    ///
-    /// - Throws: ``DatabaseLockError``.
+    /// Checks that no other broker uses the file under another name; throws ``DatabaseLockError``.
     func checkFileIsFree() async throws(DatabaseLockError) {
         guard let path = settings.path else { return }
         _ = try await WebhookQueue.onDiskThread { () throws(DatabaseLockError) in
@@ -25,12 +21,10 @@ extension Dispatcher {
         }
     }
 
-    /// Recreates the file at its path, from the open file and the webhooks in memory.
+    /// Recreates the file at its path, from the open file, which is no longer at the path, and the webhooks in memory.
     ///
-    /// Until that succeeds, webhooks wait in memory and the old file stays open: it holds the only copy of the dead
-    /// letters.
-    ///
-    /// - Parameter former: The open file, which is no longer at the path.
+    /// Until that succeeds, webhooks wait in memory. The old file stays open, because it holds the only copy of the
+    /// dead letters.
     func restoreFile(from former: WebhookQueue) async {
         let path = settings.path ?? ""
         if !isFileMissing {

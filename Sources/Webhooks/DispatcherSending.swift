@@ -3,7 +3,7 @@ internal import Logging
 internal import Primitives
 internal import PusherProtocol
 
-/// Sending, retries and giving up.
+/// Sending, retries and abandoned webhooks.
 extension Dispatcher {
     /// Creates a webhook and queues it.
     ///
@@ -11,7 +11,7 @@ extension Dispatcher {
     ///   - events: The objects of `events`, separated by commas.
     ///   - channels: The channels of the events, each once.
     ///   - key: The endpoint.
-    ///   - origins: The events that another queue keeps, so that the file does not have to.
+    ///   - origins: The events that another queue keeps, so that the file need not keep them.
     ///   - time: The time of the first of those; `nil` for now.
     func enqueue(
         _ events: [UInt8],
@@ -35,7 +35,7 @@ extension Dispatcher {
         append(delivery)
     }
 
-    /// Adds a webhook to its endpoint's backlog; ``pendingWrites`` or the file has it already.
+    /// Adds a webhook to its endpoint's backlog; ``pendingWrites`` or the file already has it.
     func append(_ delivery: Delivery) {
         let now = clock.uptime
         guard let pushedOut = states[delivery.endpoint]?.backlog.append(delivery, at: now) else {
@@ -174,12 +174,9 @@ struct LogRateLimiter: Sendable {
     private var unlogged = 0
     private var last: Int64?
 
-    /// Counts occurrences.
+    /// Counts occurrences at a time in milliseconds.
     ///
-    /// - Parameters:
-    ///   - number: The number of occurrences.
-    ///   - now: The time, in milliseconds.
-    /// - Returns: The number that a record now stands for; `nil` if it is too early for one.
+    /// - Returns: The number of occurrences that a record now represents; `nil` if it is too early for one.
     mutating func count(_ number: Int = 1, at now: Int64) -> Int? {
         unlogged += number
         if let last, now - last < Self.period { return nil }

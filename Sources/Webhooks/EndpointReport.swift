@@ -1,6 +1,6 @@
 public import Broker
 
-/// What became of the webhooks of one endpoint since the broker's start.
+/// The counts of one endpoint's webhooks since the broker's start.
 public struct EndpointReport: Sendable, Equatable {
     /// The app.
     public let app: AppID
@@ -10,7 +10,7 @@ public struct EndpointReport: Sendable, Equatable {
     public let ordinal: Int
     /// The statistics.
     public var counts: EndpointCounts
-    /// Webhooks queued now, those in flight included.
+    /// Webhooks queued now, including those in flight.
     public var queued: Int
     /// Whether the last attempt failed.
     public var isFailing: Bool
@@ -24,14 +24,14 @@ public struct EndpointCounts: Sendable, Equatable {
     public var failedAttempts = 0
     /// Webhooks that became dead letters.
     public var dead = 0
-    /// Why the last failed request failed; `nil` if none has.
+    /// The error of the last failed request; `nil` if none has failed.
     public var lastError: String?
     /// The time of that failure, in milliseconds since 1970.
     public var lastErrorTime: Int64?
 }
 
 extension Dispatcher {
-    /// What became of each endpoint's webhooks, in no particular order.
+    /// The counts of each endpoint's webhooks, in no particular order.
     var endpointReports: [EndpointReport] {
         states.map { key, state in
             EndpointReport(

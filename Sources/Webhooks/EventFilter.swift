@@ -22,14 +22,14 @@ final class EventFilter: Sendable {
     }
 }
 
-/// Removes repeated cache misses: many clients may find the same channel empty at once.
+/// Removes repeated cache misses, because many clients may find the same channel empty at once.
 ///
 /// A miss is repeated until the cache is filled, for at most ``period``.
 struct CacheMissFilter: Sendable {
     /// The time for which further misses are repetitions, in milliseconds.
     static let period: Int64 = 60_000
 
-    /// The maximum number of remembered channels; beyond it the oldest are removed.
+    /// The maximum number of remembered channels; above it the oldest are removed.
     let countMax: Int
 
     private var reported: [ChannelAddress: Int64] = [:]
@@ -40,10 +40,7 @@ struct CacheMissFilter: Sendable {
     /// Creates a filter without remembered channels.
     init(countMax: Int) { self.countMax = countMax }
 
-    /// Processes a report.
-    ///
-    /// - Parameter report: The report; its time is not before that of earlier reports.
-    /// - Returns: Whether it leads to a webhook.
+    /// Processes a report whose time is not before that of earlier reports, and returns whether it leads to a webhook.
     mutating func process(_ report: Report) -> Bool {
         switch report.event {
         case .cacheFilled:

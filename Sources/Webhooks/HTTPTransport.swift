@@ -4,19 +4,19 @@ internal import Primitives
 
 /// Sends webhooks over HTTP/1.1, plain or with TLS, on persistent connections.
 ///
-/// All endpoints share one thread. Connections belong to a scheme, host and port, so that endpoints of one server share
+/// All endpoints share one thread. Connections belong to a scheme, host and port, so endpoints of one server share
 /// them.
 final class HTTPTransport: WebhookTransport {
-    /// The maximum length of an answer, head included, in bytes; beyond it the connection is closed.
+    /// The maximum length of a response, including its head, in bytes; above it the connection is closed.
     static let answerLengthMax = 65_536
-    /// The time limit for the content of an answer.
+    /// The time limit for the content of a response.
     ///
-    /// The content is ignored, but a connection can only be reused once its answer has been read to the end.
+    /// The content is ignored, but a connection can only be reused once its response has been read to the end.
     static let contentPeriod: Duration = .milliseconds(250)
     /// The connection settings.
     ///
-    /// Requests are limited per endpoint; endpoints that share a server must not block each other. Idle connections are
-    /// closed somewhat before the 30 seconds after which many load balancers close them.
+    /// Requests are limited per endpoint, because endpoints that share a server must not block each other. Idle
+    /// connections are closed shortly before the 30 seconds after which many load balancers close them.
     static let connections = ConnectionSettings(
         connectionCountMax: 1_024,
         idleTimeout: .seconds(28),
@@ -33,7 +33,7 @@ final class HTTPTransport: WebhookTransport {
     /// Creates the transport.
     ///
     /// - Parameters:
-    ///   - timeout: The time from the start of an attempt to the head of the answer.
+    ///   - timeout: The time from the start of an attempt to the head of the response.
     ///   - trustFile: A PEM file of certificates to trust in addition to the system's.
     /// - Throws: ``WebhooksError`` if the file cannot be read, or no thread can be started.
     init(timeout: Duration, trustFile: String?) throws(WebhooksError) {

@@ -1,8 +1,8 @@
 /// The changes that the file does not contain yet.
 ///
 /// Changes are collected here during a write, and kept after a failed one. A webhook that is delivered before it was
-/// written is never written. The limits of the endpoints' queues bound the deliveries; the dead letters have a limit of
-/// their own.
+/// written is never written. The limits of the endpoints' queues bound the deliveries; the dead letters have their own
+/// limit.
 struct PendingWrites: Sendable {
     /// The changes of one transaction.
     struct Changes: Sendable {
@@ -20,7 +20,7 @@ struct PendingWrites: Sendable {
         }
     }
 
-    /// The maximum number of dead letters; beyond it the oldest are lost.
+    /// The maximum number of dead letters; above it the oldest are lost.
     let deadLetterCountMax: Int
     /// The maximum length of their events, in bytes; a single one may be longer.
     let deadLetterLengthMax: Int

@@ -2,12 +2,12 @@ public import Broker
 internal import PusherProtocol
 internal import Synchronization
 
-/// An event that another queue keeps until its webhooks are delivered or given up: in a cluster, Redis.
+/// An event that another queue, in a cluster Redis, keeps until its webhooks are delivered or abandoned.
 ///
-/// The file does not get it. ``WebhookSettings/settled`` is called when the other queue may forget it; until then it may be
-/// sent again, under the same ID, also by another node.
+/// The file does not store it. ``WebhookSettings/settled`` is called when the other queue may drop it. Until then it
+/// may be sent again, under the same ID, also by another node.
 public struct QueuedEvent: Sendable {
-    /// The identity of an event, in all nodes and for good.
+    /// The identity of an event, unique on all nodes and permanent.
     public struct ID: Hashable, Sendable, CustomStringConvertible {
         /// The number of the queue.
         public let queue: Int
@@ -25,11 +25,11 @@ public struct QueuedEvent: Sendable {
         public var description: String { "\(queue)-\(stream)-\(serial)" }
     }
 
-    /// What has happened.
+    /// The content of an event.
     public enum Content: Sendable {
         /// An event other than a client's.
         case event(ChannelEvent)
-        /// A client event, as ``WebhookBody/object(_:on:)`` has written it.
+        /// A client event, as written by ``WebhookBody/object(_:on:)``.
         case clientEvent([UInt8])
     }
 
@@ -39,7 +39,7 @@ public struct QueuedEvent: Sendable {
     public let time: Int64
     /// The channel.
     public let address: ChannelAddress
-    /// What has happened.
+    /// The content.
     public let content: Content
 
     /// Creates an event.
@@ -48,7 +48,7 @@ public struct QueuedEvent: Sendable {
     }
 }
 
-/// The events of other queues on their way from the shards to the actor.
+/// The events of other queues in transit from the shards to the actor.
 final class QueuedEventInbox: Sendable {
     /// A message to the actor.
     enum Message: Sendable {
@@ -76,18 +76,18 @@ final class QueuedEventInbox: Sendable {
 }
 
 extension Webhooks {
-    /// Sends the webhooks of events, in their order; an event that is on its way is not sent twice.
+    /// Sends the webhooks of events, in their order; an event in progress is not sent twice.
     ///
-    /// It takes a short lock and never waits. The caller bounds what it sends by ``queuedEventCount``.
+    /// It takes a short lock and never waits. The caller limits the events in progress by ``queuedEventCount``.
     public func send(_ events: [QueuedEvent]) {
         guard !events.isEmpty else { return }
         queuedEvents.post(events.map { .event($0) })
         dispatcher.wake()
     }
 
-    /// Stops sending the webhooks of events from these queues; requests in flight are completed, and not repeated.
+    /// Stops sending the webhooks of events from these queues, which another node may have taken over.
     ///
-    /// - Parameter queues: The numbers of the queues, which another node may have taken over.
+    /// Requests in flight are completed, and not repeated.
     public func withdraw(queues: Set<Int>) {
         guard !queues.isEmpty else { return }
         queuedEvents.post([.withdrawal(queues: queues)])
@@ -98,7 +98,7 @@ extension Webhooks {
     public var queuedEventCount: Int { queuedEvents.count }
 }
 
-/// Events of other queues: how many of their requests are open, and when they are settled.
+/// Events of other queues: the number of their open requests, and their completion.
 extension Dispatcher {
     func process(_ message: QueuedEventInbox.Message) {
         switch message {
@@ -111,7 +111,7 @@ extension Dispatcher {
         let (id, name) = (event.id, event.address.name)
         withdrawnQueues.remove(id.queue)
         guard openRequests[id] == nil else { return }
-        // One more than there are, so that none settles the event before all are counted.
+        // One more than there are, so that no request completes the event before all are counted.
         openRequests[id] = OpenRequests(count: 1)
         switch event.content {
         case .clientEvent(let object):

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The bounded queue of reports from the shards to the actor.
 ///
-/// When it is full the oldest report is dropped: the latest ones describe the current state.
+/// When it is full the oldest report is dropped, because the latest ones describe the current state.
 final class ReportQueue: Sendable {
     /// The maximum number of reports.
     let countMax: Int
@@ -27,9 +27,7 @@ final class ReportQueue: Sendable {
         self.lengthMax = lengthMax
     }
 
-    /// Adds a report, without blocking.
-    ///
-    /// - Returns: Whether it is the first, so that the actor has to be woken.
+    /// Adds a report without blocking, and returns whether it is the first, so that the actor has to be woken.
     func post(_ report: Report) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -40,9 +38,7 @@ final class ReportQueue: Sendable {
         }
     }
 
-    /// Removes all reports.
-    ///
-    /// - Returns: The reports, oldest first, and the number of those dropped since the last call.
+    /// Removes and returns all reports, oldest first, and the number of those dropped since the last call.
     func take() -> (reports: [Report], dropped: Int) {
         let (reports, oldest, dropped) = state.withLock { state in
             defer { state = State(isClosed: state.isClosed) }
@@ -62,7 +58,7 @@ final class ReportQueue: Sendable {
             state.oldest += 1
             state.dropped += 1
         }
-        // Not each time, since it moves all others.
+        // Not each time, because it moves all others.
         guard state.oldest > state.reports.count / 2 else { return }
         state.reports.removeFirst(state.oldest)
         state.oldest = 0
@@ -76,7 +72,7 @@ struct Report: Sendable, Equatable {
     /// The time, in milliseconds of ``WebhookClock/uptime``.
     let uptime: Int64
 
-    /// The bytes that a client has contributed.
+    /// The number of bytes that a client has contributed.
     var length: Int {
         guard case .clientEvent(let event, _, _) = event else { return 0 }
         return event.nameToken.count + (event.dataToken?.count ?? 0)

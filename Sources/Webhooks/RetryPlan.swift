@@ -1,22 +1,18 @@
 /// The schedule of retries.
 struct RetryPlan: Sendable {
-    /// The time after its creation within which a webhook may be sent, in milliseconds: receivers check its `time_ms`.
+    /// The time after its creation within which a webhook may be sent, in milliseconds, because receivers check its
+    /// `time_ms`.
     let period: Int64
 
-    /// The pause before the next attempt, without jitter.
+    /// The pause before the next attempt, without jitter, after a number of attempts, from one.
     ///
-    /// - Parameter attempts: The number of attempts, from one.
     /// - Returns: 1, 2, 4, 8, 16, 32 seconds, and then always 60, in milliseconds.
     static func pause(after attempts: Int) -> Int64 {
         attempts <= 6 ? 1_000 << Int64(max(attempts, 1) - 1) : 60_000
     }
 
-    /// Whether a webhook is too old to be sent.
-    ///
-    /// - Parameters:
-    ///   - birth: The time of its creation, in milliseconds of ``WebhookClock/uptime``.
-    ///   - now: The time of the same clock.
-    /// - Returns: Whether receivers would refuse it.
+    /// Whether a webhook is so old that receivers would refuse it; both times are in milliseconds of
+    /// ``WebhookClock/uptime``.
     func isOver(since birth: Int64, at now: Int64) -> Bool { now - birth > period }
 
     /// Returns the pause before the next attempt.

@@ -12,13 +12,7 @@ public struct WebhookApp: Sendable {
     /// The endpoints; each receives the kinds of events that it requests.
     public let endpoints: [WebhookEndpoint]
 
-    /// Creates the configuration of an app.
-    ///
-    /// - Parameters:
-    ///   - id: The app's identifier.
-    ///   - key: The value of `X-Pusher-Key`.
-    ///   - secret: The secret of `key`.
-    ///   - endpoints: The endpoints.
+    /// Creates the configuration of an app with the value of `X-Pusher-Key` and its secret.
     public init(id: AppID, key: String, secret: AppSecret, endpoints: [WebhookEndpoint]) {
         self.id = id
         self.key = key

@@ -3,12 +3,7 @@ public import PusherProtocol
 
 /// Writes the JSON body of webhooks.
 public enum WebhookBody {
-    /// Writes an event as an element of `events`.
-    ///
-    /// - Parameters:
-    ///   - event: An event that leads to a webhook.
-    ///   - channel: The channel.
-    /// - Returns: A JSON object.
+    /// Writes an event that leads to a webhook as an element of `events`, a JSON object.
     public static func object(_ event: ChannelEvent, on channel: ChannelName) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
@@ -42,12 +37,12 @@ public enum WebhookBody {
         return json.bytes
     }
 
-    /// Writes the body of a request.
+    /// Writes the body of a request, to sign and to send.
     ///
     /// - Parameters:
     ///   - time: The time of the webhook's creation, in milliseconds since 1970.
     ///   - events: One or more objects, separated by commas.
-    /// - Returns: The bytes to sign and to send.
+    /// - Returns: The bytes.
     static func bytes(time: Int64, events: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(events.count + 48)

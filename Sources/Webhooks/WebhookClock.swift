@@ -7,10 +7,8 @@ protocol WebhookClock: Sendable {
     var unixTime: Int64 { get }
     /// The time for delays: monotonic milliseconds.
     var uptime: Int64 { get }
-    /// Waits until ``uptime`` has reached a value.
-    ///
-    /// - Parameter uptime: The value, in milliseconds.
-    /// - Throws: `CancellationError` when the task is cancelled.
+    /// Waits until ``uptime`` has reached a value in milliseconds; throws `CancellationError` when the task is
+    /// cancelled.
     func sleep(until uptime: Int64) async throws
 }
 

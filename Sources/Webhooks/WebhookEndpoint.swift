@@ -14,7 +14,7 @@ public struct WebhookEndpoint: Sendable, Equatable {
 
     /// The URL: `http` or `https`.
     public let url: String
-    /// The URL to show, without what may be a secret in it.
+    /// The URL to show, without parts that may be secret.
     public var shownURL: String { url.withoutURLSecrets }
     /// The kinds of webhooks; official libraries fail on unknown kinds, so only these are sent.
     public let kinds: Set<WebhookKind>
@@ -56,10 +56,7 @@ public struct WebhookEndpoint: Sendable, Equatable {
         self.isBatched = isBatched
     }
 
-    /// Whether a URL is valid for an endpoint.
-    ///
-    /// - Parameter url: The URL as configured.
-    /// - Returns: Whether ``init(url:kinds:channelPrefix:channelSuffix:headers:isBatched:)`` accepts it.
+    /// Whether ``init(url:kinds:channelPrefix:channelSuffix:headers:isBatched:)`` accepts a URL.
     public static func isURL(_ url: String) -> Bool {
         do {
             try check(url: url)
@@ -129,7 +126,7 @@ public struct WebhookEndpoint: Sendable, Equatable {
 
 /// The reason why an endpoint's configuration is invalid.
 public enum WebhookEndpointFault: Error, Equatable, Sendable {
-    /// The URL, shown without its secrets, is no absolute URL of `http` or `https`.
+    /// The URL, shown without its secrets, is not an absolute URL of `http` or `https`.
     case notAnHTTPURL(String)
     /// The URL has more than `lengthMax` bytes.
     case urlTooLong(length: Int, lengthMax: Int)
@@ -139,7 +136,7 @@ public enum WebhookEndpointFault: Error, Equatable, Sendable {
     case noKinds
     /// There are more than `countMax` headers.
     case tooManyHeaders(count: Int, countMax: Int)
-    /// The name is no token, or the value has control or non-ASCII characters.
+    /// The name is not a token, or the value has control or non-ASCII characters.
     case malformedHeader(String)
     /// The header has more than `lengthMax` bytes.
     case headerTooLong(String, length: Int, lengthMax: Int)

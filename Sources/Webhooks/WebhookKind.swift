@@ -4,7 +4,7 @@ internal import Broker
 public enum WebhookKind: String, Sendable, Hashable, CaseIterable {
     /// A channel has its first subscriber.
     case channelOccupied = "channel_occupied"
-    /// A channel has lost its last subscriber, and no other has come within the delay.
+    /// A channel has lost its last subscriber, and no other has subscribed within the delay.
     case channelVacated = "channel_vacated"
     /// A user has joined a presence channel.
     case memberAdded = "member_added"

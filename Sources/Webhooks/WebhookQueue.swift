@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// The SQLite file of undelivered webhooks and dead letters.
 ///
-/// The file survives `kill -9`: it uses a write-ahead log (WAL), and a webhook is removed only when it has been
+/// The file survives `kill -9` because it uses a write-ahead log (WAL). A webhook is removed only when it has been
 /// delivered or has become a dead letter. A loss of power may lose the last moments.
 ///
 /// The broker opens it through ``Webhooks``; the command line opens it at the same time:
@@ -16,7 +16,8 @@ internal import Synchronization
 /// try queue.replayAll()
 /// ```
 ///
-/// Each call blocks until the disk has answered. While another process writes, it waits for ``busyTimeout`` at most.
+/// Each call blocks until the disk has answered. While another process writes, the call waits for at most
+/// ``busyTimeout``.
 public final class WebhookQueue: Sendable {
     /// The time for which a call waits for another process, in seconds.
     public static let busyTimeout: Double = 5
@@ -27,12 +28,12 @@ public final class WebhookQueue: Sendable {
     /// The lock of the broker that uses the file; `nil` for the command line, and once it is closed.
     let fileLock: Mutex<DatabaseFileLock?>
 
-    /// Opens or creates the file, readable by its owner alone, because events may be confidential.
+    /// Opens or creates the file, readable only by its owner, because events may be confidential.
     ///
     /// - Parameters:
     ///   - path: The file; `nil` for memory.
     ///   - isOwner: Whether it is for a broker, which locks the file whatever its name is.
-    /// - Throws: A ``SQLiteError`` if it cannot be opened or is no such file; a ``DatabaseLockError``.
+    /// - Throws: A ``SQLiteError`` if it cannot be opened or is not a webhook file; a ``DatabaseLockError``.
     init(path: String?, isOwner: Bool = false) throws {
         // SQLite gives its other files the same permissions. If this fails, opening reports the reason.
         if let path { makePrivateFile(at: path) }
@@ -155,7 +156,7 @@ extension WebhookQueue {
     /// Reads the undelivered webhooks.
     ///
     /// - Parameter known: The IDs of those whose content is not needed.
-    /// - Returns: The IDs of all, the others in the order of their creation, and the number of damaged ones, which are
+    /// - Returns: The IDs of all; the others in the order of their creation; and the number of damaged ones, which are
     ///   deleted.
     /// - Throws: A ``SQLiteError``.
     func deliveries(
@@ -184,7 +185,7 @@ extension WebhookQueue {
         }
     }
 
-    /// The highest ID in use that is possible, or zero.
+    /// The highest possible ID in use, or zero.
     func lastID() async throws -> Int64 {
         let sql = """
             SELECT MAX(id) FROM (SELECT MAX(id) AS id FROM deliveries WHERE id <= ?1
@@ -232,7 +233,7 @@ extension WebhookQueue {
 
     /// Reads the dead letters marked for replay, oldest first.
     ///
-    /// - Parameter countMax: The maximum number, the damaged ones included.
+    /// - Parameter countMax: The maximum number, including damaged ones.
     /// - Returns: The dead letters, and the IDs of damaged ones, which have to be deleted.
     /// - Throws: A ``SQLiteError``.
     func replays(countMax: Int) async throws -> (letters: [DeadLetter], damaged: [Int64]) {

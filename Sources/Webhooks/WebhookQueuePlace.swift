@@ -6,10 +6,10 @@ internal import Synchronization
 
 /// Recovery of a file that was deleted, moved or replaced while it was open.
 ///
-/// SQLite continues with the open files without an error. Their content is copied to a file beside the path, and
-/// imported from there into the file that is opened at the path next.
+/// SQLite continues with the open files without an error. Their content is copied to a file beside the path. From there
+/// it is imported into the file that is opened at the path next.
 extension WebhookQueue {
-    /// The files of a database at a path: its own, the write-ahead log and its index.
+    /// The files of a database at a path: the database, the write-ahead log and its index.
     struct Place: Sendable {
         private static let endings = ["", "-wal", "-shm"]
 
@@ -26,8 +26,8 @@ extension WebhookQueue {
 
         /// The paths of the log and its index, if these are still at the path and the database is not.
         ///
-        /// SQLite, which removes them when it closes a database at its path, leaves them then; the file opened at the
-        /// path next would take them for its own.
+        /// SQLite removes them when it closes a database that is at its path, and otherwise leaves them. The file
+        /// opened at the path next would use them as its own.
         var abandoned: [String] {
             let now = Self.identities(path)
             guard now[0] != identities[0] else { return [] }
@@ -51,7 +51,7 @@ extension WebhookQueue {
 
     /// Copies all content to the rescue path, replacing an earlier copy.
     ///
-    /// - Throws: A ``SQLiteError``, for example of a full disk or a missing folder; there is no copy then.
+    /// - Throws: A ``SQLiteError``, for example of a full disk or a missing folder; then there is no copy.
     func rescue() async throws {
         guard let place else { return }
         try await Self.onDiskThread { [database] in
@@ -73,10 +73,10 @@ extension WebhookQueue {
         }
     }
 
-    /// Imports the copy at the rescue path, of this run or an earlier one, and removes it.
+    /// Imports the copy at the rescue path, of this run or an earlier one, removes it, and returns whether there was
+    /// one.
     ///
-    /// - Returns: Whether there was a copy.
-    /// - Throws: A ``SQLiteError``; the copy stays then.
+    /// - Throws: A ``SQLiteError``; then the copy stays.
     func importRescued() async throws -> Bool {
         guard let place else { return false }
         return try await Self.onDiskThread { [database] in

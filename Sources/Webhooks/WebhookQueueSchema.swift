@@ -8,10 +8,10 @@ internal import SQLite
 enum WebhookQueueSchema {
     /// The schemas in order, with their names as stored in the file.
     ///
-    /// A released schema never changes: a new one gets its own name and statements.
+    /// A released schema never changes; a new one gets its own name and statements.
     private static let schemas = [
         ("deliveries and dead letters", statements),
-        // Of a row without one, which an earlier version has written, the numbers alone are checked.
+        // For a row written by an earlier version without a checksum, only the numbers are checked.
         (
             "checksums",
             [
@@ -59,12 +59,7 @@ enum WebhookQueueSchema {
         """,
     ]
 
-    /// Migrates a database to the newest schema, and enables the write-ahead log.
-    ///
-    /// - Parameters:
-    ///   - database: The open database.
-    ///   - isFile: Whether it is a file, not memory.
-    /// - Throws: A ``SQLiteError``.
+    /// Migrates a database to the newest schema, and enables the write-ahead log if it is a file, not memory.
     static func prepare(_ database: SQLiteDatabase, isFile: Bool) throws {
         try database.access { connection in
             if isFile {
@@ -72,7 +67,7 @@ enum WebhookQueueSchema {
                 // The loss after a power failure is documented; otherwise each change would wait for the disk.
                 try connection.execute("PRAGMA synchronous = NORMAL")
             }
-            // A file with the current schema is not locked: another process may be writing for long.
+            // A file with the current schema is not locked, because another process may be writing for a long time.
             guard try !isCurrent(connection) else { return }
             try connection.transaction {
                 // Another process may have migrated it meanwhile.

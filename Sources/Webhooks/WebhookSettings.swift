@@ -2,7 +2,7 @@ public import PusherProtocol
 
 /// The settings of a broker's webhooks.
 public struct WebhookSettings: Sendable {
-    /// The SQLite file of undelivered webhooks; `nil` keeps them in memory alone.
+    /// The SQLite file of undelivered webhooks; `nil` keeps them only in memory.
     ///
     /// A lock reserves it for one broker; the command line may open it at the same time.
     public var path: String?
@@ -16,38 +16,39 @@ public struct WebhookSettings: Sendable {
     public var batchCountMax = 100
     /// The maximum length of the events in one batch, in bytes; a longer event is sent alone.
     public var batchLengthMax = 262_144
-    /// The time limit for an answer, connecting included.
+    /// The time limit for a response, including connecting.
     public var timeout: Duration = .seconds(4)
     /// The period of retries, from `time_ms` on: receivers refuse older webhooks.
     public var retryPeriod: Duration = .seconds(300)
-    /// The maximum number of webhooks queued for one endpoint; beyond it the oldest become dead letters.
+    /// The maximum number of webhooks queued for one endpoint; above it the oldest become dead letters.
     public var queueCountMax = 10_000
-    /// The maximum length of the webhooks queued for one endpoint, in bytes; beyond it the oldest become dead letters.
+    /// The maximum length of the webhooks queued for one endpoint, in bytes; above it the oldest become dead letters.
     public var queueLengthMax = 67_108_864
     /// The maximum number of concurrent requests to one endpoint.
     public var sendsMax = 8
-    /// The maximum number of unprocessed reports; beyond it the oldest are dropped and counted.
+    /// The maximum number of unprocessed reports; above it the oldest are dropped and counted.
     public var reportCountMax = 65_536
-    /// The maximum length of their client events, in bytes; beyond it the oldest reports are dropped and counted.
+    /// The maximum length of their client events, in bytes; above it the oldest reports are dropped and counted.
     public var reportLengthMax = 67_108_864
-    /// The maximum number of departures within ``absenceDelay``; beyond it the oldest are sent at once.
+    /// The maximum number of departures within ``absenceDelay``; above it the oldest are sent at once.
     public var absenceCountMax = 100_000
-    /// The maximum number of dead letters; beyond it the oldest are deleted.
+    /// The maximum number of dead letters; above it the oldest are deleted.
     public var deadLetterCountMax = 10_000
-    /// The maximum length of the dead letters, in bytes; beyond it the oldest are deleted.
+    /// The maximum length of the dead letters, in bytes; above it the oldest are deleted.
     ///
     /// In memory, without a file or while it cannot be written, the limit is an eighth of that.
     public var deadLetterLengthMax = 268_435_456
     /// Called with a reached limit and a count, on the thread of the webhooks.
     public var limitMet: @Sendable (Limit, Int) -> Void = { _, _ in }
-    /// Called with a ``QueuedEvent`` whose queue may forget it, and whether all of its webhooks were delivered; on the thread
-    /// of the webhooks.
+    /// Called on the thread of the webhooks with a ``QueuedEvent`` whose queue may drop it.
+    ///
+    /// The second argument is whether all of its webhooks were delivered.
     public var settled: @Sendable (QueuedEvent.ID, Bool) -> Void = { _, _ in }
 
-    /// Creates settings, with defaults.
+    /// Creates settings with defaults.
     ///
     /// - Parameters:
-    ///   - path: The SQLite file; `nil` for memory alone.
+    ///   - path: The SQLite file; `nil` to use only memory.
     ///   - trustFile: A PEM file of certificates to trust in addition to the system's.
     public init(path: String? = nil, trustFile: String? = nil) {
         self.path = path

@@ -1,9 +1,9 @@
 internal import PusherProtocol
 
-/// A request, apart from what the connection adds.
+/// A request, without the headers that the connection adds.
 struct WebhookRequest: Sendable, Equatable {
     let url: String
-    /// Names and values; the case of the names is part of the protocol, since some receivers compare it.
+    /// Names and values; the case of the names is part of the protocol, because some receivers compare it.
     let headers: [(name: String, value: String)]
     let body: [UInt8]
 
@@ -15,11 +15,6 @@ struct WebhookRequest: Sendable, Equatable {
 
 extension WebhookRequest {
     /// Creates the request of one attempt, signed with the app's current key.
-    ///
-    /// - Parameters:
-    ///   - delivery: The webhook.
-    ///   - endpoint: The endpoint.
-    ///   - app: The app that signs.
     init(_ delivery: Delivery, to endpoint: WebhookEndpoint, of app: WebhookApp) {
         let body = delivery.body
         var headers = [
@@ -49,7 +44,7 @@ extension WebhookRequest {
 enum SendOutcome: Sendable, Equatable {
     /// The endpoint has answered.
     case answered(status: Int)
-    /// No answer; the reason, as a sentence without its full stop.
+    /// No response; the reason, as a sentence without its full stop.
     case failed(String)
 
     /// Whether the webhook is delivered: any 2xx.
@@ -70,10 +65,7 @@ enum SendOutcome: Sendable, Equatable {
 
 /// Sends requests to endpoints.
 protocol WebhookTransport: Sendable {
-    /// Makes one attempt.
-    ///
-    /// - Parameter request: The request.
-    /// - Returns: The outcome, within the timeout.
+    /// Makes one attempt, and returns its outcome within the timeout.
     func send(_ request: WebhookRequest) async -> SendOutcome
 
     /// Closes all connections; later attempts fail.

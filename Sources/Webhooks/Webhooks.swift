@@ -63,7 +63,7 @@ public final class Webhooks: Sendable {
     /// The current statistics.
     public var counters: WebhookCounters { tally.current }
 
-    /// What became of each endpoint's webhooks, in no particular order.
+    /// The counts of each endpoint's webhooks, in no particular order.
     public func endpointReports() async -> [EndpointReport] { await dispatcher.endpointReports }
 
     /// Starts sending, beginning with the webhooks that an earlier run has left in the file.
@@ -75,18 +75,18 @@ public final class Webhooks: Sendable {
     ///
     /// - Parameter refusesFileInUse: Whether a file used by another broker is an error; otherwise it is handled like
     ///   one that cannot be opened.
-    /// - Throws: ``WebhooksError`` if the trusted certificates cannot be read, or another broker uses the file. Nothing
-    ///   has started then, and the call may be repeated.
+    /// - Throws: ``WebhooksError`` if the trusted certificates cannot be read, or another broker uses the file. Then
+    ///   nothing has started, and the call may be repeated.
     public func start(refusesFileInUse: Bool = true) async throws(WebhooksError) {
         try await dispatcher.start(refusesFileInUse: refusesFileInUse)
     }
 
     /// Drops departures from now on; called when the broker begins to disconnect its clients.
     ///
-    /// They reconnect elsewhere at once, or here after a restart: such departures must not be sent.
+    /// They immediately reconnect elsewhere, or here after a restart, so such departures must not be sent.
     public func suppressDepartures() async { await dispatcher.suppressDepartures() }
 
-    /// Stops: sends what is due, and leaves the rest in the file.
+    /// Stops: sends everything that is due, and leaves the rest in the file.
     ///
     /// Pending departures are dropped, as with ``suppressDepartures()``. Later reports are ignored.
     ///
@@ -115,7 +115,7 @@ extension Webhooks: BrokerObserver {
 
     /// Queues an event of a channel; called by the channel's home.
     ///
-    /// It takes a short lock and never waits. Beyond ``WebhookSettings/reportCountMax`` reports, the oldest is dropped
+    /// It takes a short lock and never waits. Above ``WebhookSettings/reportCountMax`` reports, the oldest is dropped
     /// and counted.
     public func observe(_ event: BrokerEvent, of app: AppID?) {
         guard case .channel(let event, let address) = event else { return }

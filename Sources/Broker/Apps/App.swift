@@ -3,7 +3,7 @@ public import PusherProtocol
 
 /// The identifier of an app, as used in the paths of the HTTP API.
 ///
-/// The official Python and Swift libraries accept digits only; the broker takes any text.
+/// The official Python and Swift libraries accept digits only; the broker accepts any text.
 public struct AppID: Hashable, Sendable, CustomStringConvertible {
     /// The identifier as written in a path.
     public let text: String
@@ -35,7 +35,7 @@ public final class App: Sendable {
     public let features: AppFeatures
     /// The limits of the app's clients and backends.
     public let limits: AppLimits
-    /// What the app's channels keep for clients that come back.
+    /// What the app's channels keep for clients that reconnect.
     public let recovery: RecoverySettings
     /// The rate limits of the backends' requests.
     public let requests: RequestAllowance
@@ -103,7 +103,7 @@ public final class App: Sendable {
 
     /// Whether a client with this `Origin` may connect.
     ///
-    /// A client without one is no web page, and may.
+    /// A client without an `Origin` is not a web page and may connect.
     public func admits(origin: Span<UInt8>) -> Bool {
         if allowedOrigins.isEmpty { return true }
         for pattern in allowedOrigins where pattern.admits(origin) { return true }

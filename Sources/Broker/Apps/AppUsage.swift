@@ -16,7 +16,9 @@ public struct AppUsage: Hashable, Sendable {
     /// Whether nothing is used.
     public var isEmpty: Bool { connections == 0 && demands.allSatisfy { $0 == 0 } }
 
-    /// Adds the usage of another node; a sum ends at 2^53 − 1, however many nodes claim to be there.
+    /// Adds the usage of another node.
+    ///
+    /// A sum is capped at 2^53 − 1, whatever the number of nodes that report.
     public mutating func add(_ other: AppUsage) {
         connections = min(connections + other.connections, Int(SafeInteger.max))
         for (index, demand) in other.demands.enumerated() where index < demands.count {
@@ -25,9 +27,9 @@ public struct AppUsage: Hashable, Sendable {
     }
 }
 
-/// What a node tells the others of its use of all apps' limits, as text: a line for the time, and one for each app.
+/// A node's report of its use of all apps' limits, as text: a line for the time, and one for each app.
 public struct NodeUsage: Hashable, Sendable {
-    /// When it was told, in milliseconds since 1970 by the clock that all nodes read.
+    /// When the node made the report, in milliseconds since 1970 by the clock that all nodes read.
     public var time: Int64
     /// The usage of each app that is not empty.
     public var apps: [AppID: AppUsage]

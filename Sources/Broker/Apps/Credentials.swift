@@ -3,8 +3,8 @@ public import PusherProtocol
 
 /// The keys of an app, with the secrets of each.
 ///
-/// An app has one key and one secret, and several while they are rotated: signatures of all are accepted. The broker
-/// itself signs with the oldest, which all clients have.
+/// An app normally has one key and one secret, and several while they are rotated: signatures of all are accepted. The
+/// broker itself signs with the oldest secret, which all clients have.
 public struct Credentials: Sendable {
     /// The oldest key.
     public let key: String
@@ -20,9 +20,9 @@ public struct Credentials: Sendable {
         others = []
     }
 
-    /// Creates credentials from pairs of key and secret, the oldest first; a key may have several secrets.
+    /// Creates credentials from one or more pairs of key and secret, the oldest first; a key may have several secrets.
     ///
-    /// - Parameter pairs: One or more; the first signs, all are accepted.
+    /// The first pair signs, and all are accepted.
     public init(_ pairs: [(key: String, secret: String)]) {
         precondition(!pairs.isEmpty, "an app has a key")
         var texts: [(key: String, secrets: [String])] = []

@@ -1,14 +1,15 @@
 /// One node's share of a rate that an app has on all nodes of a cluster.
 ///
-/// It follows the node's part of the demand of the last seconds. A node always has half of an equal share, since demand can
-/// move from one to another: so for a few seconds all of them together can exceed the rate, by half at most.
+/// The share follows the node's part of the demand of the last seconds. A node always has half of an equal share,
+/// because demand can move between nodes. For a few seconds all nodes together can therefore exceed the rate, by half
+/// at most.
 public enum DemandShare {
     /// The share of one node.
     ///
     /// - Parameters:
     ///   - rate: The rate of all nodes, per second.
-    ///   - demand: What this node was asked for.
-    ///   - total: What all nodes were asked for, this one included.
+    ///   - demand: The requests to this node in the last seconds.
+    ///   - total: The requests to all nodes, including this one.
     ///   - nodeCount: The number of nodes.
     /// - Returns: The rate of this node, per second: from 1 to `rate`.
     public static func share(of rate: Int, demand: Int, total: Int, nodeCount: Int) -> Int {
@@ -22,7 +23,7 @@ public enum DemandShare {
     }
 }
 
-/// How often something was asked for in the last seconds, from a counter that is read now and then.
+/// The increase of a counter in the last seconds, from occasional readings.
 public struct DemandWindow: Sendable {
     /// The length of the window, in milliseconds.
     public static let length: Int64 = 5_000
@@ -32,12 +33,9 @@ public struct DemandWindow: Sendable {
     /// Creates a window without readings.
     public init() {}
 
-    /// Takes a reading.
+    /// Takes a reading of the counter, which never decreases, at a time in milliseconds of a steady clock.
     ///
-    /// - Parameters:
-    ///   - count: The counter, which never decreases.
-    ///   - now: The time, in milliseconds of a steady clock.
-    /// - Returns: The increase within the window; since the first reading if that is later.
+    /// Returns the increase within the window; since the first reading if that is later.
     public mutating func read(_ count: Int, at now: Int64) -> Int {
         // One reading at the beginning of the window, or before it, is the base.
         while readings.count > 1, now - readings[1].time >= Self.length { readings.removeFirst() }

@@ -11,8 +11,8 @@ public struct OriginPattern: Sendable, Equatable {
 
     /// Parses a pattern; `nil` if it is malformed.
     ///
-    /// - Parameter text: A scheme, `://`, a host that may begin with `*.`, and a port if it is not the scheme's
-    ///   default; no path, and no slash at the end.
+    /// - Parameter text: A scheme, `://`, and a host that may begin with `*.`, with a port if it is not the scheme's
+    ///   default. No path, and no slash at the end.
     public init?(_ text: String) {
         let bytes = text.utf8.map(OriginPattern.lowercased)
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
@@ -47,7 +47,7 @@ public struct OriginPattern: Sendable, Equatable {
             OriginPattern.matches(place, origin, at: end)
         else { return false }
         guard isWildcard else { return end == start }
-        // At least one label, and nothing else: `https://evil.test/.example.com` is no subdomain of `example.com`.
+        // At least one label, and nothing else: `https://evil.test/.example.com` is not a subdomain of `example.com`.
         guard end > start, origin[start] != UInt8(ascii: ".") else { return false }
         for index in start..<end where !OriginPattern.isNameByte(origin[index]) { return false }
         return true

@@ -1,6 +1,6 @@
 public import PusherProtocol
 
-/// What an app's channels keep for clients that come back, and what one client may ask for.
+/// What an app's channels keep for clients that reconnect, and what one client may request.
 public struct RecoverySettings: Sendable, Equatable {
     /// Whether clients may track their positions; if not, the broker ignores positions.
     public var isEnabled: Bool
@@ -10,7 +10,7 @@ public struct RecoverySettings: Sendable, Equatable {
     public var standard: RecoveryRule
     /// The maximum size of all kept messages of the app, in bytes; `nil` for no limit of the app.
     ///
-    /// Above it the oldest messages of all channels go first.
+    /// Above it the oldest messages of all channels are dropped first.
     public var retainedBytesMax: Int?
     /// The maximum number of messages of one replay.
     public var replayMessagesMax: Int
@@ -18,15 +18,16 @@ public struct RecoverySettings: Sendable, Equatable {
     public var replayBytesMax: Int
     /// The maximum number of channels without subscribers whose last serial is remembered.
     public var positionsMax: Int
-    /// The maximum number of public channels with subscribers and a stream on which nothing was published; see
-    /// ``Streams/mayOpen(_:_:from:)``.
+    /// The maximum number of public channels with subscribers and a stream on which nothing was published.
+    ///
+    /// See ``Streams/mayOpen(_:_:from:)``.
     public var openedStreamsMax: Int
 
     /// The maximum number of sessions of stock clients with a token.
     public var sessionsMax: Int
-    /// The maximum size of the positions of all sessions without a connection, in bytes, about.
+    /// The approximate maximum size of the positions of all sessions without a connection, in bytes.
     public var sessionBytesMax: Int
-    /// How long a session is kept behind the end of its connection, in seconds.
+    /// How long a session is kept after the end of its connection, in seconds.
     public var sessionAge: Int
 
     /// Creates settings, with defaults.
@@ -71,7 +72,7 @@ public struct RecoverySettings: Sendable, Equatable {
         isEnabled && (standard.keep == .always || rules.contains { $0.keep == .always })
     }
 
-    /// Whether a client that does not track a channel may get earlier messages of it.
+    /// Whether some client that does not track a channel may get earlier messages of it.
     public var replaysOpenings: Bool {
         isEnabled && ([standard] + rules).contains { $0.opening != .live }
     }
@@ -81,25 +82,25 @@ public struct RecoverySettings: Sendable, Equatable {
 public struct RecoveryRule: Sendable, Equatable {
     /// When a channel keeps its messages.
     public enum Keep: Sendable {
-        /// From the first tracked subscription on, while there are subscribers and for the window behind the last.
+        /// From the first tracked subscription on, while there are subscribers, and for the window after the last one.
         case whileNeeded
         /// From the first message on.
         case always
     }
 
-    /// What a client without a position gets behind its acknowledgement, ahead of live messages.
+    /// What a client without a position gets after its acknowledgement, before live messages.
     public enum Opening: Sendable, Equatable {
         /// Nothing.
         case live
-        /// Earlier messages: the last `count`, and only those of the last `seconds`; without either, all that are kept.
+        /// Earlier messages: the last `count`, and only those of the last `seconds`; without either, all kept messages.
         case replay(count: Int? = nil, seconds: Int? = nil)
     }
 
     /// Where a channel keeps its messages.
     public enum Store: Sendable {
-        /// In memory: a restart begins other streams.
+        /// In memory: after a restart, the channels have new streams.
         case memory
-        /// In the archive's file, before anybody sees them, and the last ones in memory.
+        /// In the archive's file, before any client receives them; the last ones also in memory.
         case archive
     }
 
@@ -109,11 +110,11 @@ public struct RecoveryRule: Sendable, Equatable {
     public var keep: Keep
     /// Whether a client without a position may ask for earlier messages.
     public var allowsRewind: Bool
-    /// What a client without a position gets that does not ask for a rewind.
+    /// What a client without a position gets if it does not request a rewind.
     public var opening: Opening
     /// Whether a client may resume from a position before its first subscription; see ``JoinedStream``.
     public var replaysBeforeJoining: Bool
-    /// Whether client events are part of the stream.
+    /// Whether client events are numbered and kept like other messages.
     public var keepsClientEvents: Bool
     /// The maximum number of kept messages of a channel.
     public var messagesMax: Int
@@ -151,10 +152,10 @@ public struct RecoveryRule: Sendable, Equatable {
 }
 
 extension RecoveryRule {
-    /// What a client without a position gets.
+    /// What a client without a position gets: the rewind that it requests, if the rule allows it.
     ///
     /// - Parameter request: The client's request; `nil` for a client that does not track the channel.
-    /// - Returns: The rewind that it asks for, if the rule allows it.
+    /// - Returns: The messages that the client gets first.
     func opening(for request: PositionRequest?) -> Opening {
         guard allowsRewind, let rewind = request?.rewind else { return opening }
         switch rewind {
@@ -171,6 +172,6 @@ extension RecoveryRule {
 }
 
 extension ChannelKind {
-    /// Whether anybody who knows the app's key may subscribe.
+    /// Whether anyone who knows the app's key may subscribe.
     var isOpenToAll: Bool { !requiresSignature && self != .serverToUser }
 }

@@ -68,15 +68,14 @@ public final class RequestAllowance: Sendable {
     /// Whether there is any rate.
     public var isLimited: Bool { buckets.contains { $0 != nil } }
 
-    /// How often each rate was asked for; 0 where there is none.
+    /// How often each rate was requested; 0 where there is none.
     public var askedCounts: [Int] { buckets.map { $0?.askedCount ?? 0 } }
 
     /// This node's share of each rate, per second; 0 where there is none.
     public var shares: [Int] { buckets.map { $0?.sharePerSecond ?? 0 } }
 
-    /// Gives this node a share of each rate.
-    ///
-    /// - Parameter share: Returns the share, per second, of a rate with this index in ``askedCounts``.
+    /// Sets this node's share of each rate to what `share` returns, per second, for the rate with this index in
+    /// ``askedCounts``.
     public func divide(_ share: (_ index: Int, _ perSecond: Int) -> Int) {
         for (index, bucket) in buckets.enumerated() {
             if let bucket { bucket.resize(to: share(index, bucket.rate.perSecond)) }
@@ -85,12 +84,9 @@ public final class RequestAllowance: Sendable {
 
     // MARK: - Requests
 
-    /// Counts a request.
+    /// Counts a request of a kind, at a time in nanoseconds of a steady clock.
     ///
-    /// - Parameters:
-    ///   - kind: The kind of the request.
-    ///   - now: The time in nanoseconds of a steady clock.
-    /// - Throws: The exceeded rate. The rate of the kind is checked first, so that a kind beyond its limit does not
+    /// - Throws: The exceeded rate. The rate of the kind is checked first, so that a kind over its limit does not
     ///   consume the common rate.
     public func take(_ kind: Kind, at now: Int64) throws(Refusal) {
         let (limit, bucket): (Limit, SharedTokenBucket?) =

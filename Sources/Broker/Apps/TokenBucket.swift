@@ -11,12 +11,7 @@ public struct TokenBucket: Sendable {
     /// Whether it is full, and so equal to a new one.
     public func isFull(at now: Int64) -> Bool { fullAt <= now }
 
-    /// Takes a token.
-    ///
-    /// - Parameters:
-    ///   - now: The time in nanoseconds of a steady clock.
-    ///   - rate: The refill rate and the capacity.
-    /// - Returns: Whether there was a token.
+    /// Takes a token at a time in nanoseconds of a steady clock, and returns whether there was one.
     public mutating func take(at now: Int64, _ rate: Rate) -> Bool {
         guard let next = rate.afterTaking(from: fullAt, at: now) else { return false }
         fullAt = next
@@ -24,7 +19,7 @@ public struct TokenBucket: Sendable {
     }
 }
 
-/// A lock-free token bucket shared by all loops, as for the requests of an app.
+/// A lock-free token bucket shared by all loops, for example for the requests of an app.
 ///
 /// In a cluster each node has a share of the rate.
 public final class SharedTokenBucket: Sendable {
@@ -40,13 +35,13 @@ public final class SharedTokenBucket: Sendable {
         share = Atomic(rate.perSecond)
     }
 
-    /// How often a token was asked for.
+    /// How often a token was requested.
     public var askedCount: Int { asked.load(ordering: .relaxed) }
 
     /// The present refill rate and capacity, per second.
     public var sharePerSecond: Int { share.load(ordering: .relaxed) }
 
-    /// Changes the refill rate and the capacity to a share of the rate, from 1 on.
+    /// Changes the refill rate and the capacity to a share of the rate; at least 1 per second.
     public func resize(to perSecond: Int) {
         share.store(max(1, min(perSecond, rate.perSecond)), ordering: .relaxed)
     }

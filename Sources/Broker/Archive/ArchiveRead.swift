@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The memory of what is read from the archive: from just before it is read until it is queued for its client.
+/// The memory of data read from the archive, from just before the read until the data is queued for its client.
 ///
-/// From then on the budgets of queues count it. Shared by the archive and all shards.
+/// After that the budgets of the queues count it. Shared by the archive and all shards.
 public final class ArchiveReadBudget: Sendable {
     private struct State {
         var byteCount = 0
@@ -14,9 +14,7 @@ public final class ArchiveReadBudget: Sendable {
     private let byteCountMax: Int
     private let state = Mutex(State())
 
-    /// Creates an unused budget.
-    ///
-    /// - Parameter byteCountMax: The limit, in bytes. A single read may exceed it.
+    /// Creates an unused budget of this many bytes; a single read may exceed it.
     public init(byteCountMax: Int = .max) { self.byteCountMax = byteCountMax }
 
     /// The number of bytes in memory.
@@ -53,7 +51,7 @@ public final class ArchiveReadBudget: Sendable {
 
 /// One read of the archive: whether its result is still wanted, and the memory that it takes.
 ///
-/// Whatever keeps the result keeps this object; its bytes go back to the budget with the last reference.
+/// Every holder of the result retains this object. Its bytes return to the budget with the last reference.
 public final class ArchiveRead: Sendable {
     private let wanted = Atomic(true)
     private let charged = Mutex<(budget: ArchiveReadBudget, byteCount: Int)?>(nil)
@@ -66,15 +64,10 @@ public final class ArchiveRead: Sendable {
     /// Whether the result is still wanted.
     public var isWanted: Bool { wanted.load(ordering: .relaxed) }
 
-    /// Gives the read up: its client has gone.
+    /// Cancels the read, because its client has disconnected.
     public func cancel() { wanted.store(false, ordering: .relaxed) }
 
-    /// Charges the read before it is performed.
-    ///
-    /// - Parameters:
-    ///   - byteCount: The maximum size of the result, in bytes.
-    ///   - budget: The budget.
-    /// - Returns: Whether there is room for it; otherwise it has to wait.
+    /// Charges the maximum size of the result, in bytes, to a budget before the read; false if there is no room.
     public func charge(_ byteCount: Int, to budget: ArchiveReadBudget) -> Bool {
         resize(to: 0)
         guard budget.charge(byteCount) else { return false }
@@ -82,9 +75,7 @@ public final class ArchiveRead: Sendable {
         return true
     }
 
-    /// Changes the charge to the size of the result.
-    ///
-    /// - Parameter byteCount: The size, in bytes.
+    /// Changes the charge to the size of the result, in bytes.
     public func resize(to byteCount: Int) {
         let change: (budget: ArchiveReadBudget, byteCount: Int)? = charged.withLock { charged in
             guard let former = charged else { return nil }

@@ -6,7 +6,7 @@ public struct StoredMessage: Sendable, Equatable {
     public var serial: UInt64
     /// When it was published, in milliseconds since 1970.
     public var time: Int64
-    /// The connection that does not get it.
+    /// The connection that the message excludes.
     public var except: SocketID?
     /// The WebSocket frame as it is sent.
     public var frame: [UInt8]
@@ -26,7 +26,7 @@ public struct StoredKey: Sendable, Equatable {
     public var key: IdempotencyKey
     /// The event's digest.
     public var digest: UInt64
-    /// When the key is forgotten, in milliseconds since 1970.
+    /// When the key expires, in milliseconds since 1970.
     public var expiry: Int64
 
     /// Creates a key.
@@ -37,9 +37,9 @@ public struct StoredKey: Sendable, Equatable {
     }
 }
 
-/// What the archive knows of a stream.
+/// The archive's record of a stream.
 public struct StoredStream: Sendable, Equatable {
-    /// The stream's number in the archive, which is never used again.
+    /// The stream's number in the archive, which is never reused.
     public var row: Int64
     /// The channel.
     public var address: ChannelAddress
@@ -87,7 +87,7 @@ public struct StoredStream: Sendable, Equatable {
 public enum ArchiveChange: Sendable {
     /// A stream begins, or has other limits or another ID.
     case open(StoredStream)
-    /// A message, with the key under which it may be repeated.
+    /// A message, with the idempotency key under which its event may be repeated.
     case message(row: Int64, StoredMessage, StoredKey?)
     /// A stream is forgotten, with its messages.
     case forget(row: Int64)
@@ -97,7 +97,7 @@ public enum ArchiveChange: Sendable {
 public struct ArchiveGroup: Sendable {
     /// The shard.
     public var shard: Int
-    /// Counts the shard's failures: after one, the groups that were under way are refused.
+    /// Counts the shard's failures: after a failure, the groups in progress are refused.
     public var epoch: UInt64
     /// The number of the group within its shard.
     public var number: UInt64
@@ -145,7 +145,7 @@ public struct ArchivePage: Sendable, Equatable {
     public var messages: [StoredMessage]
     /// The serial of the oldest kept message; 0 if none is kept.
     public var oldest: UInt64
-    /// Whether there are more messages behind the last one.
+    /// Whether there are more messages after the last one.
     public var hasMore: Bool
 
     /// Creates an answer.
@@ -162,19 +162,19 @@ public enum ArchiveRequest: Sendable {
     case commit(ArchiveGroup)
     /// Read messages, for the shard's request with this number.
     case read(ArchiveQuery, ArchiveRead, shard: Int, number: UInt64)
-    /// Write sessions, as soon as possible; the shard posts no more before ``ArchiveReply/sessionsWritten``.
+    /// Write sessions as soon as possible; the shard posts no more before ``ArchiveReply/sessionsWritten``.
     case sessions([SessionChange], shard: Int)
 }
 
-/// What the archive tells a shard.
+/// A reply of the archive to a shard.
 public enum ArchiveReply: Sendable {
     /// The groups up to this number are written.
     case committed(group: UInt64)
-    /// Groups could not be written: those of this epoch that are not confirmed never will be.
+    /// Groups could not be written: the unconfirmed groups of this epoch never will be.
     case failed(epoch: UInt64)
-    /// The file was set aside and begun anew: every stream needs another ID.
+    /// The file was set aside and a new one was begun: every stream needs another ID.
     case renewed
-    /// The answer to a request; `nil` if the file could not be read, or the request was given up.
+    /// The answer to a request; `nil` if the file could not be read, or the request was cancelled.
     case page(ArchivePage?, number: UInt64)
     /// The shard's sessions are written.
     case sessionsWritten
@@ -182,25 +182,25 @@ public enum ArchiveReply: Sendable {
 
 /// The archive, as shards see it.
 ///
-/// It owes one thing: a stream ID survives only if nothing that was released can be missing.
+/// It guarantees one thing: a stream ID survives only if no released message can be missing.
 public protocol MessageArchive: AnyObject, Sendable {
-    /// Whether the last attempts to write have failed: new messages are refused, or go on in memory.
+    /// Whether the last attempts to write have failed; new messages are then refused, or kept in memory only.
     var isFailing: Bool { get }
 
-    /// Whether the file was deleted, moved or replaced while it is used: ``isFailing`` then, until it is back.
+    /// Whether the file was deleted, moved or replaced while in use; then ``isFailing`` until it is restored.
     var isMisplaced: Bool { get }
 
-    /// The size of the messages that are not written yet, of all shards, in bytes.
+    /// The size of the messages of all shards that are not written yet, in bytes.
     var unstoredByteCount: Int { get }
 
     /// Adds to ``unstoredByteCount``.
     func addUnstored(_ byteCount: Int)
 
-    /// Takes a request; the reply comes as a message to the shard.
+    /// Accepts a request; the shard gets the reply as a message.
     func post(_ request: ArchiveRequest)
 }
 
 extension MessageArchive {
-    /// False for what is no file.
+    /// False for an archive that is not a file.
     public var isMisplaced: Bool { false }
 }

@@ -4,26 +4,18 @@ public import PusherProtocol
 public struct ArchivedMessages: Sendable {
     /// The messages.
     public private(set) var messages: [StoredMessage]
-    /// What precedes the present stream; `nil` for a client whose position is in it.
+    /// The streams before the present one; `nil` for a client whose position is in the present stream.
     public let former: FormerStreams?
 
-    /// Creates a list.
-    ///
-    /// - Parameters:
-    ///   - messages: Messages in order.
-    ///   - former: What precedes the present stream, for a client whose position is in another.
+    /// Creates a list of messages in order, and of the former streams for a client whose position is in one of them.
     public init(_ messages: [StoredMessage] = [], behind former: FormerStreams? = nil) {
         self.messages = messages
         self.former = former
     }
 
-    /// The serial of the first of the last messages that together take at most `byteCountMax` bytes.
+    /// The serial of the first of the last messages before `end` that together take at most `byteCountMax` bytes.
     ///
-    /// - Parameters:
-    ///   - byteCountMax: The maximum, in bytes.
-    ///   - first: The first serial to look at.
-    ///   - end: The serial behind the last one.
-    /// - Returns: A serial from `first` to `end`.
+    /// At least `first`, and at most `end`.
     func firstSerial(
         within byteCountMax: Int,
         from first: UInt64,
@@ -55,7 +47,7 @@ public struct ArchivedMessages: Sendable {
 extension [StoredMessage] {
     /// Removes the messages up to the last one that is older than `time`, in milliseconds since 1970.
     ///
-    /// Those behind it stay, whatever their times, since a replay has no holes.
+    /// The messages after that one stay, whatever their times, because a replay has no gaps.
     public mutating func removeAll(olderThan time: Int64) {
         guard let last = lastIndex(where: { $0.time < time }) else { return }
         removeFirst(last + 1)
@@ -67,12 +59,7 @@ public struct RowNumbers: Sendable {
     private var row: Int64
     private let step: Int64
 
-    /// Creates the numbers of a shard.
-    ///
-    /// - Parameters:
-    ///   - first: The first number that no stream has had.
-    ///   - shard: The shard.
-    ///   - shardCount: The number of shards.
+    /// Creates the numbers of a shard, from `first`, the lowest number that no stream has had.
     public init(from first: Int64, shard: Int, of shardCount: Int) {
         row = max(first, 1) + Int64(shard)
         step = Int64(shardCount)
@@ -85,16 +72,11 @@ public struct RowNumbers: Sendable {
 }
 
 extension ChannelStream {
-    /// What a replay needs of the archive, because the messages in memory begin too late; `nil` if they suffice, or if
-    /// the archive would not help.
+    /// What a replay needs from the archive because the messages in memory begin too late.
     ///
-    /// - Parameters:
-    ///   - request: The position of the subscription, in the stream's own ID; `nil` for a client that does not track the
-    ///     channel.
-    ///   - settings: The limits of a replay.
-    ///   - now: The time.
-    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
-    /// - Returns: The query, for the newest messages first.
+    /// The request has the subscription's position in the stream's own ID; it is `nil` for a client that does not track
+    /// the channel. `offset` are the milliseconds to add for the time since 1970 (``CalendarOffset``). Returns a query
+    /// for the newest messages first; `nil` if the messages in memory suffice, or the archive would not help.
     public func archiveQuery(
         for request: PositionRequest?,
         _ settings: RecoverySettings,
@@ -129,38 +111,27 @@ extension ChannelStream {
         return ArchiveQuery(row: row, page, bytesMax: settings.replayBytesMax)
     }
 
-    /// Whether the archive's messages reach those in memory, which may have gone on meanwhile.
+    /// Whether the archive's messages reach those in memory, where messages may have been dropped meanwhile.
     public func isContinuous(behind archived: ArchivedMessages) -> Bool {
         guard let last = archived.messages.last else { return true }
         return last.serial + 1 >= ring.firstSerial
     }
 
-    /// The time since 1970 of the oldest messages that are not too old, in milliseconds.
-    ///
-    /// - Parameters:
-    ///   - now: The time.
-    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
-    /// - Returns: The time.
+    /// The time since 1970 of the oldest messages that have not expired, in milliseconds.
     public func keptSince(_ now: Int64, calendarOffset offset: Int64) -> Int64 {
         keptSince(now) + offset
     }
 
-    /// The query for a page of history, if the messages in memory do not have all of it.
-    ///
-    /// - Parameters:
-    ///   - query: The query of a backend.
-    ///   - now: The time.
-    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
-    /// - Returns: The query, without messages that are too old; `nil` if memory has all.
+    /// The query for a page of history, without expired messages; `nil` if the messages in memory contain all of it.
     public func archiveQuery(
         for query: HistoryQuery,
         at now: Int64,
         calendarOffset offset: Int64
     ) -> ArchiveQuery? {
-        // Also for messages that memory has all of: the file alone knows the oldest one.
+        // Also for messages that are all in memory: only the file knows the oldest one.
         guard isStored, ring.firstSerial > 1 else { return nil }
         var page = query
-        // What is not released is not told.
+        // Messages that are not released yet are not shown.
         page.before = min(query.before ?? .max, lastSerial + 1)
         page.since = max(query.since ?? .min, keptSince(now, calendarOffset: offset))
         return ArchiveQuery(row: row, page, bytesMax: HistoryQuery.lengthMax)
@@ -176,13 +147,10 @@ extension ChannelStream {
         return ArchiveQuery(row: row, page, bytesMax: 0)
     }
 
-    /// What is known of a message from the answer of the archive.
+    /// What the archive's answer says about a message; without a time if the archive no longer has it.
     ///
-    /// - Parameters:
-    ///   - serial: The message's number.
-    ///   - page: The answer to ``archiveQuery(forMessage:)``.
-    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
-    /// - Returns: The message; without a time if the archive no longer has it.
+    /// `page` is the answer to ``archiveQuery(forMessage:)``, and `offset` the milliseconds to add for the time since
+    /// 1970 (``CalendarOffset``).
     public func trace(
         _ serial: UInt64,
         in page: ArchivePage,
@@ -198,7 +166,7 @@ extension ChannelStream {
         )
     }
 
-    /// The answer to a query of a backend from that of the archive.
+    /// The answer to a backend's query, made of the archive's answer.
     public func history(_ page: ArchivePage, headerLength: ([UInt8]) -> Int) -> HistoryPage {
         HistoryPage(
             position,

@@ -1,6 +1,6 @@
 public import PusherProtocol
 
-/// What one or all home shards have in memory alone, which a stop writes to a file and the next start reads.
+/// The state that one or all home shards have only in memory; a stop writes it to a file, and the next start reads it.
 public struct SpooledState: Sendable {
     /// The streams, with their messages.
     public var streams: [SpooledStream]

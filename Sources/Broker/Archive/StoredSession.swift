@@ -1,22 +1,22 @@
 public import PusherProtocol
 
-/// A session of a stock client with a token, as it is kept over a restart.
+/// A session of a stock client with a token, as stored for a restart.
 public struct StoredSession: Sendable, Equatable {
-    /// What is known of a session.
+    /// The state of a session.
     public enum State: UInt8, Sendable {
-        /// It resumes from its cursors.
+        /// It can be resumed from its cursors.
         case resumable
-        /// Two living clients have used its token: it resumes nothing.
+        /// Two connected clients have used its token, so it resumes nothing.
         case shared
-        /// It was forgotten after its time: its token is not taken for a new one.
+        /// It has expired: its token is not accepted as a new one.
         case forgotten
     }
 
     /// The session.
     public var address: SessionAddress
-    /// What is known of it.
+    /// Its state.
     public var state: State
-    /// When its last connection ended, or it was forgotten, in milliseconds since 1970; `nil` while it has a connection.
+    /// When its last connection ended or it expired, in milliseconds since 1970; `nil` while it has a connection.
     public var parkedAt: Int64?
     /// The confirmed positions.
     public var cursors: [SessionCursor]
@@ -47,14 +47,13 @@ public struct StoredSession: Sendable, Equatable {
     }
 }
 
-/// The sessions of one or all home shards, which a restart keeps.
+/// The sessions of one or all home shards that survive a restart.
 public struct StoredSessions: Sendable, Equatable {
     /// The sessions.
     public var sessions: [StoredSession]
-    /// Whether these are all, as of the end of the run; if not, a token that is not among them may be a forgotten one's.
+    /// Whether these are all sessions at the end of the run; if not, an unknown token may belong to a lost session.
     public var isComplete: Bool
-    /// The time before which sessions may have existed that nobody knows any more, in milliseconds since 1970; `nil` for
-    /// none.
+    /// The time before which unknown sessions may have existed, in milliseconds since 1970; `nil` for none.
     public var unknownBefore: Int64?
     /// When an app's sessions were last forgotten before their time, in milliseconds since 1970.
     public var evictions: [AppID: Int64]

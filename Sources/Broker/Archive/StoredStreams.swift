@@ -1,26 +1,27 @@
 import PusherProtocol
 
-/// Streams in the archive, and those that a spool keeps over a stop.
+/// Streams in the archive, and streams that a spool preserves while the broker is stopped.
 extension Streams {
-    /// Begins to keep the channels of rules with ``RecoveryRule/Store/archive`` in the archive.
+    /// Begins to store the channels of rules with ``RecoveryRule/Store/archive`` in the archive.
     ///
     /// - Parameters:
     ///   - rows: The numbers of new streams.
-    ///   - seeds: What the IDs of new streams follow from.
+    ///   - seeds: The seeds from which the IDs of new streams are derived.
     public mutating func useArchive(_ rows: RowNumbers, _ seeds: StreamSeeds) {
         (self.rows, self.seeds) = (rows, seeds)
     }
 
-    /// Whether the next stream of a channel has the same ID, also after a restart, although the archive does not know it.
+    /// Whether the next stream of a channel has the same ID, also after a restart, although it is not in the archive.
     ///
-    /// No message may be published on the channel without one: so this is only for channels that are stored always.
+    /// Only for channels that are always stored, because no message may be published on such a channel without an
+    /// archived stream.
     func isDerived(_ index: Int) -> Bool {
         let stream = self[index]
         return stream.isStored && stream.rule.isStoredAlways
             && stream.id == seeds?.id(of: stream.address)
     }
 
-    /// Has the next stream of a channel get another ID than this one.
+    /// Gives the next stream of a channel another ID than this one.
     mutating func abandonID(_ index: Int) {
         let stream = self[index]
         if stream.isRowOpen {
@@ -30,19 +31,16 @@ extension Streams {
         }
     }
 
-    /// The last serial of a stream that an earlier run may continue: no run gives the rest of all serials.
+    /// The last serial of a stream that an earlier run may continue; no run assigns the other half of the serials.
     ///
-    /// A file with a larger one is damaged; the channel begins another stream.
+    /// A file with a larger serial is damaged; the channel begins another stream.
     private static var continuedSerialMax: UInt64 { ChannelPosition.serialMax / 2 }
 
-    /// Continues a stream of the archive.
+    /// Continues a stream of the archive, and returns its index.
     ///
-    /// - Parameters:
-    ///   - stored: What the archive knows of it.
-    ///   - isCurrent: Whether nothing can be missing; if not, the stream goes on under another ID.
-    ///   - settings: The settings of the app.
-    ///   - now: The time, from which its channel counts as vacant.
-    /// - Returns: The index; `nil` if the channel is no longer in the archive, which is told to forget it.
+    /// `isCurrent` is whether no message can be missing; if not, the stream continues under another ID. The channel
+    /// counts as vacant from `now`. Returns `nil` if the channel is no longer archived, and the archive has to remove
+    /// the stream.
     @discardableResult
     public mutating func restore(
         _ stored: StoredStream,
@@ -67,23 +65,20 @@ extension Streams {
         return insert(stream, isVacant: true, at: now)
     }
 
-    /// The streams that are in memory alone.
+    /// The streams that are only in memory, with their messages.
     ///
     /// - Parameter offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
-    /// - Returns: The streams with their messages.
+    /// - Returns: The streams.
     public func spooled(calendarOffset offset: Int64) -> [SpooledStream] {
         indices().compactMap { index in
             self[index].isStored ? nil : self[index].spooled(calendarOffset: offset)
         }
     }
 
-    /// Continues streams that were in memory alone, with their messages.
+    /// Continues streams that were only in memory, with their messages.
     ///
-    /// - Parameters:
-    ///   - spooled: The streams.
-    ///   - settings: The settings of an app; `nil` if it is not served.
-    ///   - now: The time, from which the channels count as vacant.
-    ///   - offset: The milliseconds to add for the time since 1970.
+    /// `settings` returns `nil` for an app that is not served. The channels count as vacant from `now`. `offset` are
+    /// the milliseconds to add for the time since 1970.
     public mutating func restore(
         _ spooled: [SpooledStream],
         _ settings: (AppID) -> RecoverySettings?,
@@ -96,7 +91,7 @@ extension Streams {
             let address = stream.address
             guard let settings = settings(address.app), settings.isEnabled else { continue }
             let rule = rule(of: address, settings)
-            // What is in the archive is not in a spool.
+            // Archived streams are not in a spool.
             guard rule.rule.store == .memory || rows == nil else { continue }
             var restored = ChannelStream(stream.id, of: address, rule)
             restored.restore(
@@ -105,28 +100,28 @@ extension Streams {
             let index = insert(restored, isVacant: true, at: now)
             var time = Int64.min
             for message in stream.messages {
-                // A calendar that was set back does not change the order of a stream.
+                // Setting the calendar back does not change the order of a stream.
                 time = max(time, message.time)
                 messages.append((time, index, message))
             }
         }
-        // The oldest messages of all go first, in the order in which they come.
+        // The oldest messages of all are dropped first, in the order in which they are restored.
         let order = messages.indices.sorted { (messages[$0].time, $0) < (messages[$1].time, $1) }
         for (time, index, message) in order.map({ messages[$0] }) {
             _ = append(message.frame, except: message.except, to: index, at: time - offset)
         }
     }
 
-    /// Gives a message of a stored stream its number; it is released by ``append(_:except:to:at:)``.
+    /// Assigns a serial to a message of a stored stream; ``append(_:except:to:at:)`` releases the message.
     ///
-    /// - Returns: What the archive has to be told of the stream first, if anything.
+    /// - Returns: The stream's record if the archive needs it first; `nil` otherwise.
     public mutating func mint(_ index: Int) -> StoredStream? {
         endOpened(index)
         self[index].unreleasedCount += 1
         return openRow(index)
     }
 
-    /// What the archive has to be told of a stream, once.
+    /// The stream's record, if the archive does not have it yet; returned once.
     public mutating func openRow(_ index: Int) -> StoredStream? {
         guard !self[index].isRowOpen else { return nil }
         endOpened(index)
@@ -141,15 +136,15 @@ extension Streams {
         )
     }
 
-    /// Whether the archive need not know a stream before its first message.
+    /// Whether the archive needs no record of a stream before its first message.
     ///
-    /// That is so for a channel that has the same ID after a restart, and for one that anybody may open: a crash before its
-    /// first message costs a gap that is reported.
+    /// True for a channel that has the same ID after a restart, and for one that any client may open. After a crash
+    /// before its first message, clients are notified of a gap.
     func needsNoRow(_ index: Int) -> Bool {
         self[index].isBlank && (isDerived(index) || self[index].address.name.kind.isOpenToAll)
     }
 
-    /// Takes back the numbers of messages that could not be written: the next ones get them.
+    /// Takes back the serials of messages that could not be written; the next messages get them.
     public mutating func takeBack(_ index: Int) {
         self[index].unreleasedCount = 0
         self[index].isRowOpen = false
@@ -157,7 +152,7 @@ extension Streams {
 
     /// Continues a stream under another ID, and in the archive from here on.
     ///
-    /// The messages between what the archive has and here may be missing: the archive forgets what it has.
+    /// The messages between the archived ones and this point may be missing, so the archive drops what it has.
     public mutating func renew(_ index: Int) {
         guard self[index].isStored else { return }
         abandonID(index)
@@ -167,7 +162,7 @@ extension Streams {
         self[index].isRowOpen = false
     }
 
-    /// Records whether a stored stream is in memory alone for a while: it gets another ID whenever that changes.
+    /// Records whether a stored stream is temporarily only in memory; each change gives the stream another ID.
     public mutating func setVolatile(_ index: Int, _ isVolatile: Bool) {
         guard self[index].isVolatile != isVolatile else { return }
         renew(index)
@@ -179,11 +174,7 @@ extension Streams {
         for index in indices() { renew(index) }
     }
 
-    /// Applies the rules of an app's new settings to its streams.
-    ///
-    /// - Parameters:
-    ///   - settings: The settings; `nil` if the app is no longer served.
-    ///   - app: The app.
+    /// Applies the rules of an app's new settings to its streams; `nil` settings if the app is no longer served.
     public mutating func apply(_ settings: RecoverySettings?, to app: AppID) {
         guard rows != nil, let app = appIndex(of: app), apps[app].settings != settings else {
             return
@@ -193,7 +184,7 @@ extension Streams {
         for index in indices(of: app) {
             let address = self[index].address
             let rule = settings.map { self.rule(of: address, $0) } ?? unserved
-            // What is on its way to the archive is released by it.
+            // Messages on their way to the archive are released when they are written.
             guard self[index].unreleasedCount == 0 else { continue }
             self[index].sharedRule = rule
             if rule.rule.store == .archive {
@@ -207,7 +198,7 @@ extension Streams {
         }
     }
 
-    /// Removes and returns the numbers of forgotten streams.
+    /// Removes and returns the archive numbers of forgotten streams.
     public mutating func takeForgottenRows() -> [Int64] {
         forgottenRows.isEmpty ? [] : exchange(&forgottenRows, with: [])
     }

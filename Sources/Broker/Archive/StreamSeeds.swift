@@ -1,10 +1,10 @@
 public import PusherProtocol
 
-/// What the IDs of stored streams follow from until something is published on them, so that the archive need not know them.
+/// The seeds of the IDs of stored streams on which nothing was published, so that the archive needs no record of them.
 ///
-/// A channel has the same ID after a restart. When the archive forgets a stream, the seed of its channel's bucket changes, in
-/// memory as in the file: an ID that had messages is not given again. Where the seed in memory differs from the file's, a
-/// restart costs a gap that is reported, and no message.
+/// A channel has the same ID after a restart. When the archive removes a stream, the seed of its channel's bucket
+/// changes, both in memory and in the file. So an ID that had messages is not assigned again. If the seed in memory
+/// differs from the file's, a restart causes a gap that is reported, but loses no message.
 public struct StreamSeeds: Sendable, Equatable {
     /// The number of buckets.
     public static let count = 1_024
@@ -22,7 +22,7 @@ public struct StreamSeeds: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - values: A seed for each bucket.
-    ///   - life: The life of the file; in another one all channels have other IDs.
+    ///   - life: A number of the file; in another file all channels have other IDs.
     public init(_ values: [UInt64], life: Int64) {
         precondition(values.count == Self.count, "\(values.count) seeds")
         self.values = values.map { $0 &+ Self.step(life) }
@@ -31,7 +31,7 @@ public struct StreamSeeds: Sendable, Equatable {
     /// The bucket of a channel.
     public static func bucket(of address: ChannelAddress) -> Int { address.home(among: count) }
 
-    /// How a number changes a seed: the order in which streams are forgotten does not matter.
+    /// The change of a seed by a number; the order in which streams are removed does not matter.
     public static func step(_ number: Int64) -> UInt64 {
         var random = SplitMix64(state: UInt64(bitPattern: number))
         return random.next()
@@ -44,7 +44,7 @@ public struct StreamSeeds: Sendable, Equatable {
         return StreamID(bits: random.next())
     }
 
-    /// Gives a channel another ID, because its stream with a number in the archive is forgotten.
+    /// Gives a channel another ID, because its stream with this number in the archive was removed.
     public mutating func forget(_ row: Int64, of address: ChannelAddress) {
         values[Self.bucket(of: address)] &+= Self.step(row)
     }

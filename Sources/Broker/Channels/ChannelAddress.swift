@@ -23,7 +23,7 @@ extension AppID {
     /// The home shard of the channel or user `name` of this app, among `shardCount`.
     ///
     /// All shards compute the same result while the process runs. `Hasher` would too, but its random seed makes
-    /// simulations unrepeatable: this is FNV-1a of the identifier and the name.
+    /// simulations unrepeatable. This is FNV-1a of the identifier and the name.
     func home(of name: String, among shardCount: Int) -> Int {
         guard shardCount > 1 else { return 0 }
         let hash = self.hash(of: name)

@@ -1,16 +1,17 @@
 public import PusherProtocol
 
-/// One channel at its home shard: counts subscribers, lists the members of a presence channel, and decides what a
-/// subscription, a departure or a client event causes.
+/// One channel at its home shard: counts subscribers and lists the members of a presence channel.
 ///
-/// A value without I/O: a request goes in, its effects come out, and the caller performs them in order. All effects of a
-/// channel travel over one first-in, first-out link to each shard, so every subscriber sees them in the home's order.
+/// It decides the effects of subscriptions, departures and client events.
+///
+/// A value without I/O: a request goes in, its effects come out, and the caller performs them in order. All effects of
+/// a channel travel over one FIFO link to each shard, so every subscriber sees them in the home's order.
 public struct ChannelHome: Sendable {
     /// An effect that the caller has to perform.
     ///
     /// Large payloads are indirect: nearly every subscription has one effect, the grant.
     public enum Effect: Sendable {
-        /// Send the grant to the subscriber's shard, behind everything that was fanned out before.
+        /// Send the grant to the subscriber's shard, after everything that was fanned out before.
         case grant(Grant)
         /// Refuse the subscription: the channel has `membersMax` members.
         case refuse(membersMax: Int)
@@ -20,13 +21,13 @@ public struct ChannelHome: Sendable {
         indirect case fanOut(ServerMessage, delayMax: Int)
         /// Report to the observers.
         case notify(ChannelEvent)
-        /// Count that a limit was met.
+        /// Count that a limit was reached.
         case limitMet(Limit)
     }
 
     /// The grant of a subscription.
     public struct Grant: Sendable {
-        /// The first message after the acknowledgement, ahead of live events.
+        /// The first message after the acknowledgement, before live events.
         public enum Opening: Sendable {
             /// Nothing.
             case live
@@ -36,7 +37,7 @@ public struct ChannelHome: Sendable {
             case cacheMiss
         }
 
-        /// The members of a presence channel, the subscriber included; empty on any other.
+        /// The members of a presence channel, including the subscriber; empty on any other.
         public let members: [Member]
         /// The first message after the acknowledgement.
         public let opening: Opening
@@ -67,16 +68,10 @@ public struct ChannelHome: Sendable {
     /// Whether the channel has no subscribers.
     public var isVacant: Bool { subscribers.isEmpty }
 
-    /// Counts a subscription, and adds a member to a presence channel that is not full.
+    /// Counts a subscription, and adds a member to a presence channel that is not full; returns the effects to perform.
     ///
-    /// - Parameters:
-    ///   - subscriber: A connection that is not on the channel.
-    ///   - address: The channel.
-    ///   - app: The channel's app; `nil` if it is no longer served.
-    ///   - state: The state shared by the channels of this home shard.
-    ///   - archived: Messages of the archive that precede those in memory.
-    ///   - now: The time, in milliseconds of a steady clock.
-    /// - Returns: The effects to perform.
+    /// The connection is not subscribed yet. `app` is `nil` if it is no longer served, `archived` are messages of the
+    /// archive that precede those in memory, and `now` is in milliseconds of a steady clock.
     public mutating func subscribe(
         _ subscriber: Subscriber,
         to address: ChannelAddress,
@@ -104,7 +99,7 @@ public struct ChannelHome: Sendable {
         }
         if let newMember {
             effects.append(.notify(.memberAdded(newMember.id)))
-            // Ahead of the grant: the subscriber is added to the fan-out behind this notice, and finds itself among the
+            // Before the grant: the subscriber is added to the fan-out after this notice, and finds itself among the
             // members of the grant.
             let notice = ServerMessage.memberAdded(newMember, to: address.name)
             effects.append(.fanOut(notice, delayMax: noticeDelay(app, state)))
@@ -128,21 +123,15 @@ public struct ChannelHome: Sendable {
             isTracked: subscriber.position != nil && replay != nil
         )
         effects.append(.grant(grant))
-        // Behind the grant, so that the subscriber gets the count too.
+        // After the grant, so that the subscriber gets the count too.
         updateCount(of: address, app, &state, &effects, at: now)
         return effects
     }
 
-    /// Counts an unsubscription, and announces the departure of a member.
+    /// Counts an unsubscription, and announces the departure of a member; returns the effects to perform.
     ///
-    /// - Parameters:
-    ///   - connection: The connection; ignored if its subscription was refused.
-    ///   - shard: The connection's shard.
-    ///   - address: The channel.
-    ///   - app: The channel's app; `nil` if it is no longer served.
-    ///   - state: The state shared by the channels of this home shard.
-    ///   - now: The time, in milliseconds of a steady clock.
-    /// - Returns: The effects to perform.
+    /// The connection is ignored if its subscription was refused. `app` is `nil` if it is no longer served, and `now`
+    /// is in milliseconds of a steady clock.
     public mutating func unsubscribe(
         _ connection: SocketID,
         from shard: Int,
@@ -177,7 +166,7 @@ public struct ChannelHome: Sendable {
         return effects
     }
 
-    /// Begins to number the channel's messages if its rule keeps them always.
+    /// Begins to number the channel's messages if its rule always keeps them.
     public mutating func keepAlways(
         _ address: ChannelAddress,
         _ app: App?,
@@ -187,7 +176,7 @@ public struct ChannelHome: Sendable {
         if stream == nil { stream = state.openKept(address, app, isVacant: false, at: now) }
     }
 
-    /// Begins to number the channel's messages for a backend that asks for its position.
+    /// Begins to number the channel's messages for a backend that requests its position.
     public mutating func openStream(
         _ address: ChannelAddress,
         _ app: App?,
@@ -197,7 +186,7 @@ public struct ChannelHome: Sendable {
         if stream == nil { stream = state.openStream(address, app, isVacant: isVacant, at: now) }
     }
 
-    /// Decides what a subscriber gets that tracks its position, or whose channel opens with earlier messages.
+    /// Decides what a subscriber gets if it tracks its position, or if its channel opens with earlier messages.
     ///
     /// The channel's messages are numbered from now on.
     private mutating func replay(
@@ -238,7 +227,7 @@ public struct ChannelHome: Sendable {
         return replay
     }
 
-    /// The form of a position for the client: who goes on from its own keeps that.
+    /// The form of a position for the client; a client that continues from its own position keeps that form.
     private func issued(
         _ position: ChannelPosition,
         to subscriber: Subscriber,
@@ -261,12 +250,9 @@ public struct ChannelHome: Sendable {
         }
     }
 
-    /// Announces the number of subscribers that a large channel has not announced yet.
+    /// Announces a number of subscribers that a large channel has not announced yet.
     ///
-    /// - Parameters:
-    ///   - address: A channel of ``HomeShardState/takeDueCounts(at:)``.
-    ///   - app: The channel's app; `nil` if it is no longer served.
-    /// - Returns: The effects to perform.
+    /// The channel is one of ``HomeShardState/takeDueCounts(at:)``; `app` is `nil` if it is no longer served.
     public func announceCount(of address: ChannelAddress, of app: App?) -> [Effect] {
         guard Self.announcesCounts(of: address, app) else { return [] }
         return Self.announcement(of: subscribers.total, on: address)
@@ -295,7 +281,7 @@ public struct ChannelHome: Sendable {
         return [.notify(.subscriptionCount(count)), .fanOut(notice, delayMax: 0)]
     }
 
-    /// Whether the subscribers of a channel are told their number.
+    /// Whether the broker sends the number of subscribers to the subscribers of a channel.
     ///
     /// Presence channels announce members instead, and a user's own channel announces nothing.
     public static func announcesCounts(of address: ChannelAddress, _ app: App?) -> Bool {
@@ -303,7 +289,7 @@ public struct ChannelHome: Sendable {
             && address.name.kind != .serverToUser
     }
 
-    /// The maximum delay of a membership notice: in a large channel, each costs a send to every member.
+    /// The maximum delay of a membership notice; in a large channel, each notice costs a send to every member.
     private func noticeDelay(_ app: App?, _ state: borrowing HomeShardState) -> Int {
         guard presence.members.count > state.smallPresenceChannelMax else { return 0 }
         return app?.features.presenceNoticeDelay ?? 0
@@ -324,13 +310,6 @@ public struct Subscriber: Sendable {
     public let addressDigest: UInt32
 
     /// Creates a subscriber.
-    ///
-    /// - Parameters:
-    ///   - socketID: The connection.
-    ///   - shard: The number of its shard.
-    ///   - member: Its user, if the channel is a presence channel.
-    ///   - position: Its position in the channel's stream, if it tracks one.
-    ///   - addressDigest: A digest of the client's address; 0 if it is not known, or does not matter.
     public init(
         _ socketID: SocketID,
         shard: Int,

@@ -1,7 +1,7 @@
 /// The schedule of subscriber counts sent to the subscribers of a channel (Pusher documentation, "Subscription count").
 ///
-/// A small channel announces every change. A large one announces at most every five seconds, since each notice costs a
-/// send to every subscriber, and always announces the last count. All times are milliseconds of one steady clock.
+/// A small channel announces every change. A large one announces at most every five seconds, because each notice costs
+/// a send to every subscriber. The last count is always announced. All times are milliseconds of one steady clock.
 public struct CountNotices: Sendable {
     /// A channel with more subscribers than this is large.
     public static let smallChannelMax = 100
@@ -23,13 +23,8 @@ public struct CountNotices: Sendable {
     /// Whether ``due(at:)`` has nothing to return or to remove.
     public var isEmpty: Bool { notices.isEmpty }
 
-    /// Records that a channel's count has changed.
-    ///
-    /// - Parameters:
-    ///   - address: The channel.
-    ///   - count: The number of subscribers.
-    ///   - now: The time.
-    /// - Returns: Whether to announce the count now; if not, ``due(at:)`` returns the channel later.
+    /// Records that a channel has `count` subscribers now, and returns whether to announce that now; if not,
+    /// ``due(at:)`` returns the channel later.
     public mutating func changed(_ address: ChannelAddress, to count: Int, at now: Int64) -> Bool {
         guard count > CountNotices.smallChannelMax else {
             notices[address] = nil

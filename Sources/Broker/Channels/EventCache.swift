@@ -2,8 +2,8 @@ public import PusherProtocol
 
 /// The last event of each cache channel of one home shard (Pusher documentation, "Cache channels").
 ///
-/// An event stays when the channel becomes vacant. It expires after its lifetime, or is evicted by newer events of the
-/// app. All times are milliseconds of one steady clock.
+/// An event stays when the channel becomes vacant. It expires after its lifetime, or newer events of the app evict it.
+/// All times are milliseconds of one steady clock.
 public struct EventCache: Sendable {
     /// A cached event.
     public struct Entry: Sendable {
@@ -43,7 +43,7 @@ public struct EventCache: Sendable {
         }
     }
 
-    /// The time for which further misses of a channel are not reported, unless an event came between.
+    /// The time for which further misses of a channel are not reported, unless an event is cached in between.
     public static let missInterval: Int64 = 60_000
 
     private var stores: [AppID: Store] = [:]
@@ -51,25 +51,19 @@ public struct EventCache: Sendable {
     /// Creates an empty cache.
     public init() {}
 
-    /// The number of cached events, expired ones included until ``expire(at:)``.
+    /// The number of cached events, including expired ones until ``expire(at:)``.
     public var count: Int { stores.values.reduce(0) { $0 + $1.entries.count } }
 
-    /// The number of an app's cached events, expired ones included until ``expire(at:)``.
+    /// The number of an app's cached events, including expired ones until ``expire(at:)``.
     func count(of app: AppID) -> Int { stores[app]?.entries.count ?? 0 }
 
     /// Whether ``expire(at:)`` has nothing to remove.
     public var isEmpty: Bool { stores.isEmpty }
 
-    /// Caches an event in place of the channel's last.
+    /// Caches an event in place of the channel's last, and returns whether another event was evicted.
     ///
-    /// - Parameters:
-    ///   - publication: The event.
-    ///   - position: The event's position, if it is numbered.
-    ///   - address: The channel.
-    ///   - now: The time.
-    ///   - lifetime: The lifetime, in milliseconds.
-    ///   - eventsMax: The maximum number of events of the app; the oldest are evicted.
-    /// - Returns: Whether another event was evicted.
+    /// `position` is the event's position, if it is numbered, and `lifetime` is in milliseconds. Above `eventsMax`
+    /// events of the app, the oldest are evicted.
     @discardableResult
     public mutating func store(
         _ publication: Publication,
@@ -113,13 +107,10 @@ public struct EventCache: Sendable {
         return entry
     }
 
-    /// Records a miss.
+    /// Records a miss of a cache channel without an event, and returns whether to report it.
     ///
-    /// - Parameters:
-    ///   - address: A cache channel without an event.
-    ///   - now: The time.
-    ///   - missesMax: The maximum number of channels to remember; misses of others are reported each time.
-    /// - Returns: Whether to report the miss: it is the first since the last event, or within a minute.
+    /// It is reported if it is the first since the last event, or in a minute. At most `missesMax` channels are
+    /// remembered; the misses of others are reported each time.
     public mutating func recordMiss(
         on address: ChannelAddress,
         at now: Int64,

@@ -1,13 +1,13 @@
 public import PusherProtocol
 
-/// The state shared by the channels of one home shard: streams, cached events and idempotency keys, which outlive
-/// subscribers and compete for their app's limits, and the schedule of count notices.
+/// The state shared by the channels of one home shard: streams, cached events, idempotency keys and count notices.
 ///
-/// All times are milliseconds of one steady clock.
+/// Streams, cached events and keys outlive subscribers and compete for their app's limits. All times are milliseconds
+/// of one steady clock.
 public struct HomeShardState: ~Copyable, Sendable {
-    /// Whether cache misses are reported; if not, none is remembered.
+    /// Whether cache misses are reported; if not, they are not recorded.
     public var reportsCacheMisses = false
-    /// Whether the streams are copies of those that a store has, which counts the channels that it forgets itself.
+    /// Whether the streams are copies of those in a store, which itself counts the channels that it forgets.
     public var areStreamsCopies: Bool {
         get { streams.areCopies }
         set { streams.areCopies = newValue }
@@ -49,7 +49,7 @@ public struct HomeShardState: ~Copyable, Sendable {
 
     // MARK: - Cache channels
 
-    /// The number of cached events, expired ones included until ``removeExpired(at:)``.
+    /// The number of cached events, including expired ones until ``removeExpired(at:)``.
     public var cachedEventCount: Int { cache.count }
 
     /// The number of an app's cached events.
@@ -58,20 +58,15 @@ public struct HomeShardState: ~Copyable, Sendable {
     /// Whether ``removeExpired(at:)`` has nothing to remove, now or later.
     public var isCacheEmpty: Bool { cache.isEmpty && keys.isEmpty && streams.isEmpty }
 
-    /// The cached event of a channel; `nil` if there is none, or none that is still valid.
+    /// The cached event of a channel; `nil` if there is none, or it has expired.
     public func cachedEvent(of address: ChannelAddress, at now: Int64) -> EventCache.Entry? {
         cache.event(on: address, at: now)
     }
 
     /// Caches an event of a cache channel (Pusher documentation, "Cache channels"), also if the channel is vacant.
     ///
-    /// - Parameters:
-    ///   - publication: An event that a backend has triggered.
-    ///   - position: The position that the event is about to get, if it is numbered.
-    ///   - address: The cache channel.
-    ///   - app: The channel's app; `nil` if it is no longer served.
-    ///   - now: The time.
-    /// - Returns: The effects to perform.
+    /// `position` is the position that the event is about to get, if it is numbered; `app` is `nil` if it is no longer
+    /// served.
     public mutating func cache(
         _ publication: Publication,
         numbered position: ChannelPosition? = nil,
@@ -127,13 +122,9 @@ public struct HomeShardState: ~Copyable, Sendable {
 
     // MARK: - Streams
 
-    /// Returns the index of the stream that a message on a channel without subscribers belongs to, if any.
+    /// Returns the index of the stream of a message on a channel without subscribers; `nil` if it belongs to none.
     ///
-    /// - Parameters:
-    ///   - address: The channel.
-    ///   - app: The channel's app, if some of its channels keep messages always.
-    ///   - now: The time.
-    /// - Returns: The index of the stream; `nil` if the message belongs to none.
+    /// `app` is the channel's app if some of its channels always keep messages.
     public mutating func stream(ofVacant address: ChannelAddress, _ app: App?, at now: Int64)
         -> Int?
     {
@@ -141,7 +132,7 @@ public struct HomeShardState: ~Copyable, Sendable {
         return openKept(address, app, isVacant: true, at: now)
     }
 
-    /// Makes the stream of a channel whose rule keeps messages always.
+    /// Makes the stream of a channel whose rule always keeps messages.
     mutating func openKept(
         _ address: ChannelAddress,
         _ app: App?,
@@ -176,24 +167,16 @@ public struct HomeShardState: ~Copyable, Sendable {
         for app in apps { streams.replaceSettings(app.recovery, of: app.id) }
     }
 
-    /// Drops what is kept of a channel, its cached event included, and begins another stream.
-    ///
-    /// - Parameters:
-    ///   - stream: The index of the channel's stream.
-    ///   - address: The channel.
+    /// Drops everything that is kept of a channel, including its cached event, and begins another stream.
     public mutating func purge(_ stream: Int, of address: ChannelAddress) {
         streams.restart(stream)
         cache.remove(address)
     }
 
-    /// Numbers a message of a stream, and keeps it.
+    /// Numbers a message of a stream, keeps it, and returns the limit that dropped messages before they expired, if
+    /// any.
     ///
-    /// - Parameters:
-    ///   - frame: The frame with the stream's next serial.
-    ///   - except: The connection that does not get it.
-    ///   - stream: The index of the stream.
-    ///   - now: The time.
-    /// - Returns: The limit that dropped messages before their time, if any.
+    /// `frame` is the frame with the stream's next serial, and `except` the connection that does not get it.
     public mutating func keep(
         _ frame: [UInt8],
         except: SocketID?,
@@ -203,7 +186,7 @@ public struct HomeShardState: ~Copyable, Sendable {
         streams.append(frame, except: except, to: stream, at: now)
     }
 
-    /// Drops the kept messages of all streams, which count on.
+    /// Drops the kept messages of all streams, whose serials continue.
     public mutating func dropMessages() { streams.removeAllMessages() }
 
     mutating func channelBecameOccupied(_ stream: Int) { streams.becameOccupied(stream) }
@@ -226,14 +209,9 @@ public struct HomeShardState: ~Copyable, Sendable {
         streams.useArchive(rows, seeds)
     }
 
-    /// Continues a stream of the archive.
+    /// Continues a stream of the archive, and returns its ID; `nil` if the channel is no longer archived.
     ///
-    /// - Parameters:
-    ///   - stored: What the archive knows of it.
-    ///   - isCurrent: Whether nothing can be missing.
-    ///   - settings: The settings of the app.
-    ///   - now: The time.
-    /// - Returns: The ID under which it goes on; `nil` if the channel is no longer in the archive.
+    /// `isCurrent` is whether no message can be missing.
     public mutating func restore(
         _ stored: StoredStream,
         isCurrent: Bool,
@@ -243,10 +221,7 @@ public struct HomeShardState: ~Copyable, Sendable {
         streams.restore(stored, isCurrent: isCurrent, settings, at: now).map { streams[$0].id }
     }
 
-    /// What is in memory alone.
-    ///
-    /// - Parameter offset: The milliseconds to add for the time since 1970.
-    /// - Returns: Streams with their messages, and keys.
+    /// The streams with their messages, and the keys, that are only in memory; `offset` gives the time since 1970.
     public func spooled(calendarOffset offset: Int64) -> SpooledState {
         SpooledState(
             streams: streams.spooled(calendarOffset: offset),
@@ -258,13 +233,10 @@ public struct HomeShardState: ~Copyable, Sendable {
         streams.index(of: address).map { streams[$0].isStored } ?? false
     }
 
-    /// Continues what an earlier run had in memory.
+    /// Continues the streams and keys of this home shard that an earlier run had in memory.
     ///
-    /// - Parameters:
-    ///   - spooled: Streams and keys whose home is this shard.
-    ///   - settings: The settings of an app; `nil` if it is not served.
-    ///   - now: The time.
-    ///   - offset: The milliseconds to add for the time since 1970.
+    /// `settings` returns `nil` for an app that is not served; `offset` are the milliseconds to add for the time since
+    /// 1970.
     public mutating func restore(
         _ spooled: SpooledState,
         _ settings: (AppID) -> RecoverySettings?,
@@ -283,25 +255,20 @@ public struct HomeShardState: ~Copyable, Sendable {
         streams.apply(settings, to: app)
     }
 
-    /// Gives a message of a stored stream its number.
-    ///
-    /// - Returns: What the archive has to be told of the stream first, if anything.
+    /// Assigns a serial to a message of a stored stream, and returns the stream's record if the archive needs it first.
     public mutating func mint(_ stream: Int) -> StoredStream? { streams.mint(stream) }
 
-    /// What the archive has to be told of a stream, once.
+    /// The stream's record, if the archive does not have it yet; returned once.
     ///
-    /// - Parameters:
-    ///   - stream: The index of the stream.
-    ///   - isLazy: Whether it is told of a stream that anybody may open with the first message only.
-    /// - Returns: It; `nil` if there is nothing to tell.
+    /// If it is lazy, a stream that any client may open is recorded only with its first message.
     public mutating func openRow(_ stream: Int, isLazy: Bool = false) -> StoredStream? {
         isLazy && streams.needsNoRow(stream) ? nil : streams.openRow(stream)
     }
 
-    /// Takes back the numbers of messages that could not be written.
+    /// Takes back the serials of messages that could not be written.
     public mutating func takeBack(_ stream: Int) { streams.takeBack(stream) }
 
-    /// Records whether a stored stream is in memory alone for a while.
+    /// Records whether a stored stream is temporarily only in memory.
     public mutating func setVolatile(_ stream: Int, _ isVolatile: Bool) {
         streams.setVolatile(stream, isVolatile)
     }
@@ -309,19 +276,14 @@ public struct HomeShardState: ~Copyable, Sendable {
     /// Continues all stored streams under other IDs.
     public mutating func renewAll() { streams.renewAll() }
 
-    /// Removes and returns the archive's numbers of forgotten streams.
+    /// Removes and returns the archive numbers of forgotten streams.
     public mutating func takeForgottenRows() -> [Int64] { streams.takeForgottenRows() }
 
-    /// Removes and returns the limit that forgot a stream for a new one of a channel without subscribers.
+    /// Removes and returns the limit that made the shard forget a stream for a new one of a channel without
+    /// subscribers.
     public mutating func takeInsertionLimit() -> Limit? { streams.takeInsertionLimit() }
 
-    /// Remembers a key of an earlier run.
-    ///
-    /// - Parameters:
-    ///   - stored: The key.
-    ///   - address: The channel.
-    ///   - position: The position of its event, if it has one.
-    ///   - expiry: When it is forgotten.
+    /// Restores a key of an earlier run, with the position of its event if it has one.
     public mutating func restore(
         _ stored: StoredKey,
         on address: ChannelAddress,
@@ -333,20 +295,13 @@ public struct HomeShardState: ~Copyable, Sendable {
 
     // MARK: - Idempotency keys
 
-    /// The number of remembered keys, expired ones included until ``removeExpired(at:)``.
+    /// The number of remembered keys, including expired ones until ``removeExpired(at:)``.
     public var keyCount: Int { keys.count }
 
     /// The number of an app's idempotency keys.
     package func keyCount(of app: AppID) -> Int { keys.count(of: app) }
 
-    /// Checks the key of an event before it is sequenced.
-    ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - digest: The event's digest.
-    ///   - address: The event's channel.
-    ///   - now: The time.
-    /// - Returns: The verdict.
+    /// Checks the key of an event before the event is sequenced.
     public mutating func check(
         _ key: IdempotencyKey,
         digest: UInt64,
@@ -356,16 +311,9 @@ public struct HomeShardState: ~Copyable, Sendable {
         keys.check(key, digest: digest, on: address, at: now)
     }
 
-    /// Remembers the new key of an event that is sequenced.
+    /// Remembers the new key of an event that is sequenced, with the event's position if it is numbered.
     ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - digest: The event's digest.
-    ///   - position: The event's position, if it is numbered.
-    ///   - address: The event's channel.
-    ///   - app: The channel's app; `nil` if it is no longer served.
-    ///   - now: The time.
-    /// - Returns: The effects to perform.
+    /// `app` is `nil` if it is no longer served.
     public mutating func remember(
         _ key: IdempotencyKey,
         digest: UInt64,

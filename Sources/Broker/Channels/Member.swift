@@ -3,7 +3,7 @@ public import PusherProtocol
 
 /// The ID of a user, compared by bytes.
 ///
-/// Swift compares a `String` by Unicode equivalence; JavaScript, and so clients, do not.
+/// Swift compares a `String` by Unicode equivalence; JavaScript, and therefore clients, do not.
 public struct UserID: Hashable, Sendable, CustomStringConvertible {
     /// The ID as text.
     public let text: String

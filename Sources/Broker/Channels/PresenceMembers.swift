@@ -42,13 +42,7 @@ public struct PresenceMembers: Sendable {
     /// Whether the channel has no members.
     public var isEmpty: Bool { members.isEmpty }
 
-    /// Adds a connection of a user.
-    ///
-    /// - Parameters:
-    ///   - connection: A connection that is not on the channel.
-    ///   - member: Its user; if the user is a member already, the info is ignored.
-    ///   - membersMax: The maximum number of members.
-    /// - Returns: The change.
+    /// Adds a connection that is not on the channel; if its user is a member already, the info is ignored.
     public mutating func add(
         _ connection: SocketID,
         as member: Member,

@@ -1,13 +1,9 @@
 public import PusherProtocol
 
 extension ServerMessage {
-    /// The acknowledgement of a subscription, with all members on a presence channel.
+    /// The acknowledgement of a subscription, with all members, including the new one, on a presence channel.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - members: The members, the new one included; none on a channel that has no members.
-    ///   - start: Where the subscription of a client that tracks its position begins.
-    /// - Returns: The message.
+    /// `start` is where the subscription of a client that tracks its position begins.
     public static func subscriptionSucceeded(
         channel: ChannelName,
         members: [Member],

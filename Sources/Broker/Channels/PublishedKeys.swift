@@ -1,15 +1,15 @@
 public import PusherProtocol
 
-/// The idempotency keys of the events that one home shard has published lately.
+/// The idempotency keys of the events that one home shard has published recently.
 ///
-/// A key is remembered for its app's `idempotencyAge`, or until newer ones of the app take its place. All times are
+/// A key is remembered for its app's `idempotencyAge`, or until newer ones of the app replace it. All times are
 /// milliseconds of one steady clock.
 public struct PublishedKeys: Sendable {
-    /// What a key says about an event.
+    /// The result of checking a key.
     public enum Verdict: Sendable, Equatable {
         /// The key is new: the event is to be published.
         case new
-        /// The same event was published under this key, at this position if it was numbered: it is not published again.
+        /// The same event was published under this key, at this position if it was numbered; it is not published again.
         case repeated(ChannelPosition?)
         /// Another event was published under this key: this one is refused.
         case conflicting
@@ -50,20 +50,13 @@ public struct PublishedKeys: Sendable {
     /// Whether there is no key, and ``expire(at:)`` has nothing to remove.
     public var isEmpty: Bool { stores.isEmpty }
 
-    /// The number of keys, expired ones included until ``expire(at:)``.
+    /// The number of keys, including expired ones until ``expire(at:)``.
     public var count: Int { stores.values.reduce(0) { $0 + $1.events.count } }
 
-    /// The number of an app's keys, expired ones included until ``expire(at:)``.
+    /// The number of an app's keys, including expired ones until ``expire(at:)``.
     func count(of app: AppID) -> Int { stores[app]?.events.count ?? 0 }
 
     /// Checks the key of an event that is to be published.
-    ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - digest: The event's digest.
-    ///   - address: The event's channel.
-    ///   - now: The time.
-    /// - Returns: The verdict.
     mutating func check(
         _ key: IdempotencyKey,
         digest: UInt64,
@@ -76,17 +69,10 @@ public struct PublishedKeys: Sendable {
         return known.digest == digest ? .repeated(known.position) : .conflicting
     }
 
-    /// Remembers the new key of an event that was published.
+    /// Remembers the new key of an event that was published, for `age` milliseconds.
     ///
-    /// - Parameters:
-    ///   - key: The key.
-    ///   - digest: The event's digest.
-    ///   - address: The event's channel.
-    ///   - position: The event's position, if it is numbered.
-    ///   - now: The time.
-    ///   - age: How long to remember the key, in milliseconds.
-    ///   - keysMax: The maximum number of keys of the app.
-    /// - Returns: Whether an older key was forgotten before its time, or this one is not remembered.
+    /// Returns whether an older key was forgotten before it expired because of `keysMax`, or this one is not
+    /// remembered. `position` is the event's position, if it is numbered.
     mutating func remember(
         _ key: IdempotencyKey,
         digest: UInt64,
@@ -106,10 +92,10 @@ public struct PublishedKeys: Sendable {
         return isFull
     }
 
-    /// The keys, by app in the order of their expiry.
+    /// The keys with their channels and positions, by app in the order of their expiry.
     ///
     /// - Parameter offset: The milliseconds to add for the time since 1970.
-    /// - Returns: The keys with their channels and positions.
+    /// - Returns: The keys.
     func spooled(calendarOffset offset: Int64) -> [SpooledKey] {
         stores.flatMap { app, store in
             store.line[store.lineStart...]
@@ -124,7 +110,7 @@ public struct PublishedKeys: Sendable {
         }
     }
 
-    /// Remembers a key of an earlier run; of an app's keys, the one that expires first comes first.
+    /// Restores a key of an earlier run; an app's keys are restored in the order of their expiry.
     mutating func restore(
         _ key: IdempotencyKey,
         digest: UInt64,
@@ -142,7 +128,8 @@ public struct PublishedKeys: Sendable {
 
     /// Removes expired keys.
     mutating func expire(at now: Int64) {
-        // A copy of the keys: the dictionary's own would share its storage, and the first change copy every store.
+        // A copy of the keys: the dictionary's own keys would share its storage, and the first change would copy every
+        // store.
         for app in Array(stores.keys) { expire(app, at: now) }
     }
 

@@ -3,14 +3,12 @@
 /// The channel's home counts them, and sends each event to the shards that have subscribers. The connections themselves
 /// belong to the shard that accepted them.
 public struct SubscriberCounts: Sendable {
-    /// Subscribed connections by shard, without the home itself and shards that have none.
+    /// Subscribed connections by shard, without the home itself and without shards that have none.
     private var elsewhere: [Int: Int] = [:]
     private var atHome = 0
     private let home: Int
 
-    /// Creates the counts of a channel without subscribers.
-    ///
-    /// - Parameter home: The number of the shard that counts.
+    /// Creates the counts of a channel without subscribers, on its home shard.
     public init(home: Int) { self.home = home }
 
     /// The number of subscribed connections on all shards.

@@ -2,19 +2,11 @@ public import PusherProtocol
 
 /// Streams that are numbered elsewhere: in a cluster, Redis assigns the IDs and serials of all nodes' messages.
 ///
-/// What is kept here is a copy of the end, so that most replays need no other source.
+/// This shard keeps a copy of the end, so that most replays need no other source.
 extension Streams {
-    /// Continues a channel's stream at a position.
+    /// Continues a channel's stream at the position of its last message, and returns its index.
     ///
-    /// What is kept of it stays if the position is the last one that is known here; otherwise it is dropped.
-    ///
-    /// - Parameters:
-    ///   - address: The channel.
-    ///   - position: The position of the last message.
-    ///   - settings: The settings of the app.
-    ///   - isVacant: Whether the channel has no subscribers.
-    ///   - now: The time.
-    /// - Returns: The index.
+    /// The kept messages stay if the position is the last one known here; otherwise they are dropped.
     mutating func follow(
         _ address: ChannelAddress,
         at position: ChannelPosition,
@@ -46,15 +38,7 @@ extension Streams {
 }
 
 extension HomeShardState {
-    /// Continues a channel's stream at a position that was assigned elsewhere; see ``Streams``.
-    ///
-    /// - Parameters:
-    ///   - address: The channel.
-    ///   - position: The position of the last message.
-    ///   - settings: The settings of the app.
-    ///   - isVacant: Whether the channel has no subscribers.
-    ///   - now: The time.
-    /// - Returns: The index.
+    /// Continues a channel's stream at a position that was assigned elsewhere, and returns its index; see ``Streams``.
     public mutating func follow(
         _ address: ChannelAddress,
         at position: ChannelPosition,
@@ -70,13 +54,10 @@ extension HomeShardState {
 }
 
 extension ChannelStream {
-    /// What a replay needs from where all messages are, because those kept here begin too late.
+    /// The messages that a replay needs from the store, because those kept here begin too late.
     ///
-    /// - Parameters:
-    ///   - request: The position of the subscription, in the stream's own ID; `nil` for a client that does not track the
-    ///     channel.
-    ///   - settings: The limits of a replay.
-    /// - Returns: The messages; `nil` if those kept here suffice, or if others would not help.
+    /// The request has the position in the stream's own ID; it is `nil` for a client that does not track the channel.
+    /// Returns `nil` if the messages kept here suffice, or others would not help.
     public func missingMessages(
         for request: PositionRequest?,
         _ settings: RecoverySettings
@@ -103,7 +84,7 @@ extension ChannelStream {
     }
 }
 
-/// Messages of a stream that a replay needs, and that are not kept here.
+/// Messages of a stream that a replay needs and that are not kept here.
 public struct MissingMessages: Hashable, Sendable {
     /// The serials.
     public var serials: ClosedRange<UInt64>

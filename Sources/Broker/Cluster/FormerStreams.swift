@@ -1,9 +1,9 @@
 public import PusherProtocol
 
-/// What a client has missed of streams that were sealed, and where the present stream of the channel follows them with
-/// nothing in between.
+/// The messages of sealed streams that a client has missed, and the point at which the present stream follows without a
+/// gap.
 ///
-/// In a cluster, behind a failover in which nothing was lost.
+/// In a cluster, streams are sealed after a failover in which nothing was lost.
 public struct FormerStreams: Sendable {
     /// The streams with messages that the client has missed, in their order.
     public var streams: [Stream]
@@ -18,9 +18,9 @@ public struct FormerStreams: Sendable {
 
     /// The end of one stream.
     public struct Stream: Sendable {
-        /// Where the client stands.
+        /// The client's position.
         public let position: ChannelPosition
-        /// The messages behind that, up to the last one.
+        /// The messages after that position, up to the last one.
         public var messages: [StoredMessage]
 
         /// Creates the end of a stream.
@@ -29,12 +29,9 @@ public struct FormerStreams: Sendable {
             self.messages = messages
         }
 
-        /// The replay of these messages.
+        /// The replay of these messages, without those that exclude one of the client's connections.
         ///
-        /// - Parameters:
-        ///   - issued: The position in the form for the client.
-        ///   - socketIDs: The client's connections: messages that exclude one are left out.
-        /// - Returns: The replay.
+        /// `issued` is the position in the form for the client.
         func replay(at issued: ChannelPosition, for socketIDs: [SocketID]) -> FormerReplay {
             let replayed = ArchivedMessages(messages)
                 .replayed(from: 0, before: .max, for: socketIDs)
@@ -44,9 +41,9 @@ public struct FormerStreams: Sendable {
     }
 }
 
-/// What a client gets of a stream that was sealed, ahead of the acknowledgement that names the present one.
+/// The messages of a sealed stream that a client gets before the acknowledgement that names the present stream.
 public struct FormerReplay: Sendable, Equatable {
-    /// Where the client stands in that stream.
+    /// The client's position in that stream.
     public let start: SubscriptionStart
     /// The rest of the stream.
     public let messages: [ReplayedMessage]

@@ -12,9 +12,7 @@ public struct SharedMembers: Sendable {
     /// Whether a user is a member.
     public func contains(_ user: UserID) -> Bool { indices[user] != nil }
 
-    /// Adds a member.
-    ///
-    /// - Returns: Whether the user was none before; if it was, its info stays.
+    /// Adds a member, and returns whether the user was not a member before; if it was, its info stays.
     @discardableResult
     public mutating func add(_ member: Member) -> Bool {
         guard indices[member.id] == nil else { return false }
@@ -23,9 +21,7 @@ public struct SharedMembers: Sendable {
         return true
     }
 
-    /// Removes a member.
-    ///
-    /// - Returns: Whether the user was one.
+    /// Removes a member, and returns whether the user was one.
     @discardableResult
     public mutating func remove(_ user: UserID) -> Bool {
         guard let index = indices.removeValue(forKey: user) else { return false }
@@ -38,10 +34,7 @@ public struct SharedMembers: Sendable {
         return true
     }
 
-    /// Replaces the list by one that was read later.
-    ///
-    /// - Parameter present: The members.
-    /// - Returns: Who has left, and who has come.
+    /// Replaces the list with one that was read later, and returns the users that have left and those that have joined.
     public mutating func replace(by present: [Member]) -> (left: [UserID], come: [Member]) {
         var next = SharedMembers()
         for member in present { next.add(member) }

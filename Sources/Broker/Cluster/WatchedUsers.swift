@@ -1,4 +1,5 @@
-/// The users of a cluster that connections of one node watch, as far as Redis has told whether they are online.
+/// The users of a cluster that connections of one node watch, and whether each is online as far as Redis has reported
+/// it.
 ///
 /// A value without I/O: each call returns the reports to send to the watchers.
 public struct WatchedUsers: Sendable {
@@ -16,13 +17,9 @@ public struct WatchedUsers: Sendable {
     /// The watched users, in no particular order.
     public var addresses: some Collection<UserAddress> { users.keys }
 
-    /// Adds a watcher of users.
+    /// Adds a watcher of users, and returns their known states.
     ///
-    /// - Parameters:
-    ///   - watched: The users.
-    ///   - app: Their app.
-    ///   - watcher: The connection.
-    /// - Returns: What is known of the users, and those that were not watched before: their states are to be read.
+    /// It also returns the users that were not watched before, whose states have to be read.
     public mutating func watch(
         _ watched: [UserID],
         of app: AppID,
@@ -43,13 +40,7 @@ public struct WatchedUsers: Sendable {
         return (report, added)
     }
 
-    /// Removes a watcher of users.
-    ///
-    /// - Parameters:
-    ///   - watched: The users.
-    ///   - app: Their app.
-    ///   - watcher: The connection.
-    /// - Returns: The users that are not watched any more.
+    /// Removes a watcher of users, and returns the users that are no longer watched.
     public mutating func unwatch(
         _ watched: [UserID],
         of app: AppID,
@@ -65,9 +56,7 @@ public struct WatchedUsers: Sendable {
         }
     }
 
-    /// Updates the state of a user.
-    ///
-    /// - Returns: The reports, if it is another one than was known.
+    /// Updates the state of a user, and returns the reports if the state has changed.
     public mutating func update(_ user: UserAddress, isOnline: Bool) -> [UserHome.Report] {
         guard let known = users[user], known.isOnline != isOnline else { return [] }
         users[user]?.isOnline = isOnline
@@ -81,7 +70,7 @@ public struct WatchedUsers: Sendable {
         }
     }
 
-    /// Forgets the states of users, since changes may be missed from now on; each is reported when it is read again.
+    /// Forgets the states of users, because changes may be missed from now on; each is reported when it is read again.
     public mutating func forgetStates(of addresses: some Sequence<UserAddress>) {
         for address in addresses { users[address]?.isOnline = nil }
     }

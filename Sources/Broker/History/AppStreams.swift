@@ -7,9 +7,9 @@ extension Streams {
         /// The index in ``Streams/apps``.
         private let index: Int
         var byteCount = 0
-        /// The channels without subscribers, in the order in which they became vacant; some have subscribers again.
+        /// The channels without subscribers, in the order in which they became vacant; some may have subscribers again.
         private var vacant = Queue<(stream: Int, since: Int64)>()
-        /// Those on which nothing was published: they are forgotten first, so that they evict no others.
+        /// Those on which nothing was published; they are forgotten first, so that they evict no others.
         private var blank = Queue<(stream: Int, since: Int64)>()
         var vacantCount = 0
         /// The number of opened streams, in all and by the address of the client.
@@ -43,18 +43,19 @@ extension Streams {
                 vacant.append((index, now))
             }
             vacantCount += 1
-            // A channel that is left again and again must not grow the list.
+            // A channel that repeatedly becomes vacant must not grow the list.
             guard vacant.count + blank.count > 2 * vacantCount + 64 else { return }
             vacant = vacant.filter { streams[$0.stream].vacantSince == $0.since }
             blank = blank.filter { streams[$0.stream].vacantSince == $0.since }
         }
 
-        /// The stream that became vacant first, unless it has subscribers again; of the blank ones or the others.
+        /// The stream that became vacant first, among the blank ones or the others, unless it has subscribers again.
         func firstVacant(isBlank: Bool) -> (stream: Int, since: Int64)? {
             isBlank ? blank.first : vacant.first
         }
 
-        /// The streams of vacant channels on which nothing was published, the last one first; some have changed since.
+        /// The streams of vacant channels on which nothing was published, the last one first; some may have changed
+        /// since.
         var blankStreams: some Sequence<(stream: Int, since: Int64)> { blank.elements.reversed() }
 
         mutating func dropFirstVacant(isBlank: Bool) {
@@ -69,12 +70,9 @@ extension Streams {
 // MARK: - Opened streams
 
 extension Streams.AppState {
-    /// Whether a client from an address may open another stream.
+    /// Whether a client from an address may open another stream; the digest is 0 if the address is not known.
     ///
-    /// - Parameters:
-    ///   - addressDigest: The address; 0 if it is not known.
-    ///   - countMax: The maximum number of opened streams, of which one address gets a quarter once half are taken.
-    /// - Returns: Whether it may.
+    /// Once half of `countMax` streams are open, one address may have at most a quarter.
     func mayOpen(from addressDigest: UInt32, atMost countMax: Int) -> Bool {
         guard openedCount < countMax else { return false }
         guard addressDigest != 0, openedCount >= countMax / 2 else { return true }
@@ -94,15 +92,13 @@ extension Streams.AppState {
 }
 
 extension Streams {
-    /// Whether a client may begin the stream of a channel, or be the first subscriber of one on which nothing was published.
+    /// Whether a client may begin the stream of a channel, or be the first subscriber of one on which nothing was
+    /// published.
     ///
-    /// Only public channels count, which need no signature: whoever knows the app's key can subscribe to any number of them.
+    /// Only public channels count, because they need no signature: anyone who knows the app's key can subscribe to any
+    /// number of them.
     ///
-    /// - Parameters:
-    ///   - address: The channel.
-    ///   - settings: The app's settings.
-    ///   - addressDigest: The client's address; see ``SessionClaim/addressDigest``.
-    /// - Returns: Whether it may; if not, ``Limit/openedStreams`` is reached.
+    /// Returns false if ``Limit/openedStreams`` is reached. For `addressDigest` see ``SessionClaim/addressDigest``.
     public func mayOpen(
         _ address: ChannelAddress,
         _ settings: RecoverySettings,
@@ -118,8 +114,8 @@ extension Streams {
         return apps[app].mayOpen(from: addressDigest, atMost: countMax)
     }
 
-    /// The stored streams without messages that a stop would lose, up to a number: those with subscribers first, then those
-    /// that were left last.
+    /// The stored streams without messages that a stop would lose, at most `countMax`: those with subscribers first,
+    /// then those that became vacant last.
     public func blankStored(upTo countMax: Int) -> [Int] {
         var found: [Int] = []
         for index in streams.indices where found.count < countMax && streams[index].isOpened {
@@ -142,7 +138,7 @@ extension Streams {
         apps[self[index].sharedRule.app].opened(from: addressDigest)
     }
 
-    /// Called when something is published on a stream, or its channel has no subscribers any more.
+    /// Called when something is published on a stream, or its channel has lost its last subscriber.
     mutating func endOpened(_ index: Int) {
         guard self[index].isOpened else { return }
         self[index].isOpened = false

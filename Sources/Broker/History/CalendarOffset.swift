@@ -1,10 +1,10 @@
-/// The difference between the calendar and a loop's clock, which gives a moment the same calendar time whenever it is
-/// asked for.
+/// The difference between the calendar and a loop's clock, kept constant so that a moment always has the same calendar
+/// time.
 ///
-/// The difference of two clocks that are read one after the other varies by a millisecond with each reading, and by a
-/// little more where NTP slews the calendar: a message's time would not find the message again.
+/// The difference of two clocks read one after the other varies by a millisecond with each reading, and slightly more
+/// while NTP slews the calendar. With such a difference, a search by a message's time would not find the message again.
 public struct CalendarOffset: Sendable {
-    /// How far the difference may move before the calendar counts as set, in milliseconds.
+    /// How far the difference may change before the calendar counts as set, in milliseconds.
     static let tolerance: Int64 = 1_000
 
     private var milliseconds: Int64?

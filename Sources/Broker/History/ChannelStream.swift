@@ -2,33 +2,33 @@ public import PusherProtocol
 
 /// The numbered sequence of a channel's messages, and the last of them.
 ///
-/// Serials are minted here: 1, 2, 3 … in the order that the channel's home gives. All times are milliseconds of one
+/// Serials are assigned here: 1, 2, 3 … in the order that the channel's home decides. All times are milliseconds of one
 /// steady clock.
 public struct ChannelStream: Sendable {
-    // The order saves padding: there may be a hundred thousand streams of channels that were left.
+    // The order saves padding: there may be a hundred thousand streams of vacant channels.
     /// The stream's ID.
     public private(set) var id: StreamID
     /// The channel.
     public let address: ChannelAddress
-    /// Whether the channel is forgotten: nothing refers to the stream any more.
+    /// Whether the channel is forgotten, so that nothing refers to the stream any more.
     private(set) var isRetired = false
-    /// Whether the archive has been told of the stream.
+    /// Whether the archive has a record of the stream.
     var isRowOpen = false
-    /// Whether the archive lacks messages, because it could not be written for a while.
+    /// Whether the archive lacks messages, because it could not be written for some time.
     var isVolatile = false
     /// Whether the stream counts towards ``RecoverySettings/openedStreamsMax``.
     var isOpened = false
-    /// The number of messages that have a serial, but are not released: they are not in the archive yet.
+    /// The number of messages that have a serial but are not released, because they are not in the archive yet.
     var unreleasedCount: UInt32 = 0
     /// The serial of the last message; 0 before the first.
     public private(set) var lastSerial: UInt64 = 0
-    /// The stream's number in the archive; 0 if it is in memory alone.
+    /// The stream's number in the archive; 0 if it is only in memory.
     public internal(set) var row: Int64 = 0
     /// When the channel lost its last subscriber; `nil` while it has any.
     var vacantSince: Int64?
     /// The second in which the last message was kept, for ``RetentionQueue``.
     var lastGrowth = Int32.min
-    /// The address of the client that has opened the stream, if it counts as opened; see ``SessionClaim/addressDigest``.
+    /// The address of the client that opened the stream, if it counts as opened; see ``SessionClaim/addressDigest``.
     var opener: UInt32 = 0
     /// What the channel keeps.
     var sharedRule: SharedRule
@@ -70,7 +70,7 @@ public struct ChannelStream: Sendable {
         self = ChannelStream(id, of: address, sharedRule, vacantSince: vacantSince)
     }
 
-    /// Drops everything: the channel is forgotten.
+    /// Drops everything, because the channel is forgotten.
     mutating func retire() {
         restart(as: id)
         vacantSince = nil
@@ -80,13 +80,13 @@ public struct ChannelStream: Sendable {
     /// The position of the last message.
     public var position: ChannelPosition { ChannelPosition(stream: id, serial: lastSerial) }
 
-    /// Whether nothing was published on the stream, and the archive does not know it.
+    /// Whether nothing was published on the stream, and the archive has no record of it.
     var isBlank: Bool { lastSerial == 0 && unreleasedCount == 0 && !isRowOpen }
 
     /// Whether messages are written to the archive before they are released.
     public var isStored: Bool { row != 0 }
 
-    /// The serial of the next message that is given one.
+    /// The serial of the next message to be numbered.
     public var nextSerial: UInt64 { lastSerial + UInt64(unreleasedCount) + 1 }
 
     /// The size of the kept messages, in bytes.
@@ -104,13 +104,9 @@ public struct ChannelStream: Sendable {
     /// The time of the oldest kept message; `nil` if there is none.
     var oldestTime: Int64? { ring.firstTime }
 
-    /// Numbers a message, and keeps it.
+    /// Numbers a message, and keeps it; `frame` is the frame with the serial after ``lastSerial``.
     ///
-    /// - Parameters:
-    ///   - frame: The frame with the serial behind ``lastSerial``.
-    ///   - except: The connection that does not get it.
-    ///   - now: The time.
-    /// - Returns: The number of messages that are dropped for this one, by each limit of the channel.
+    /// Returns the number of messages that are dropped for this one, by each limit of the channel.
     mutating func append(
         _ frame: [UInt8],
         except: SocketID?,
@@ -120,30 +116,30 @@ public struct ChannelStream: Sendable {
         if unreleasedCount > 0 { unreleasedCount -= 1 }
         let limits = sharedRule.ring
         guard keeps(at: now), frame.count <= limits.bytesMax, limits.messagesMax > 0 else {
-            // The stream counts on, so that an old position is never taken for a covered one.
+            // The serials continue, so that an old position never counts as covered.
             let dropped = ring.count + 1
             rings = []
             return (0, frame.count > rule.bytesMax ? dropped : 0)
         }
         let dropped = ring.append(frame, serial: lastSerial, except: except, at: now, limits)
-        // The archive still has what leaves the memory.
+        // The archive still has the messages that leave the memory.
         return isStored ? (0, 0) : dropped
     }
 
-    /// Whether no message was kept before within a second; called when one has been appended.
+    /// Whether no earlier message was kept within a second; called when one has been appended.
     mutating func isFirst(of second: Int32) -> Bool {
         guard lastGrowth != second, !rings.isEmpty else { return false }
         lastGrowth = second
         return true
     }
 
-    /// Continues behind the messages that an earlier run released.
+    /// Continues after the messages that an earlier run released.
     mutating func restore(lastSerial: UInt64) {
         self.lastSerial = lastSerial
         rings = []
     }
 
-    /// Continues under another ID, because the archive may lack what this one's numbers stand for.
+    /// Continues under another ID, because the archive may lack messages with serials under this one.
     mutating func rename(_ id: StreamID) { self.id = id }
 
     /// Removes the messages that are older than `time`.
@@ -153,20 +149,16 @@ public struct ChannelStream: Sendable {
         if rings[0].isEmpty { rings = [] }
     }
 
-    /// Whether messages are kept: for the window behind the last subscriber, or always.
+    /// Whether messages are kept: for the window after the last subscriber, or always.
     private func keeps(at now: Int64) -> Bool {
         guard let vacantSince, rule.keep == .whileNeeded else { return true }
         return now - vacantSince <= Int64(rule.ageMax) * 1_000
     }
 
-    /// The kept messages that a query asks for.
+    /// A page of the kept messages that a query requests.
     ///
-    /// - Parameters:
-    ///   - query: The query.
-    ///   - now: The time.
-    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
-    ///   - headerLength: The length of what precedes the message in a frame.
-    /// - Returns: A page.
+    /// `offset` are the milliseconds to add for the time since 1970 (``CalendarOffset``), and `headerLength` returns
+    /// the length of the bytes before the message in a frame.
     public func history(
         _ query: HistoryQuery,
         at now: Int64,
@@ -190,13 +182,9 @@ public struct ChannelStream: Sendable {
         )
     }
 
-    /// What is known of a message.
+    /// What the stream knows about a message; without a time if it is not in memory.
     ///
-    /// - Parameters:
-    ///   - serial: The message's number.
-    ///   - now: The time.
-    ///   - offset: The milliseconds to add for the time since 1970 (``CalendarOffset``).
-    /// - Returns: The message; without a time if it is not in memory.
+    /// `offset` are the milliseconds to add for the time since 1970 (``CalendarOffset``).
     public func trace(
         _ serial: UInt64,
         at now: Int64,
@@ -214,15 +202,10 @@ public struct ChannelStream: Sendable {
 
     // MARK: - Replays
 
-    /// Decides where a subscription begins, and what is replayed to it: all that was missed, or nothing.
+    /// Decides where a subscription begins, and what is replayed to it: everything that was missed, or nothing.
     ///
-    /// - Parameters:
-    ///   - request: The client's position; `nil` for a client that does not track the channel.
-    ///   - socketID: The client's connection.
-    ///   - settings: The limits of a replay.
-    ///   - archived: Messages of the archive that precede those in memory.
-    ///   - now: The time.
-    /// - Returns: The start of the subscription, and the messages behind it.
+    /// The request is `nil` for a client that does not track the channel; `archived` are messages of the archive that
+    /// precede those in memory.
     func replay(
         for request: PositionRequest?,
         of socketID: SocketID,
@@ -245,7 +228,7 @@ public struct ChannelStream: Sendable {
         guard known.stream == id else { return gap(.unknownStream) }
         guard known.serial <= lastSerial else { return gap(.ahead) }
         let missed = lastSerial - known.serial
-        // The archive is not asked for more.
+        // More messages were not requested from the archive.
         guard !isStored || missed <= UInt64(settings.replayMessagesMax) else {
             return gap(.tooMuch, missed: missed)
         }
@@ -279,11 +262,11 @@ public struct ChannelStream: Sendable {
         let oldest = oldestSerial(behind: archived, at: now)
         var isComplete = wanted >= oldest
         if let seconds {
-            // The archive was asked for these seconds only.
+            // Only these seconds were requested from the archive.
             let recent =
                 archived.messages.first?.serial
                 ?? ring.firstSerial(since: now - Int64(seconds) * 1_000)
-            // An older message is kept, so none of these seconds is missing.
+            // An older message is kept, so no message of these seconds is missing.
             isComplete = isComplete || recent > oldest
             wanted = max(wanted, recent)
         }
@@ -300,19 +283,19 @@ public struct ChannelStream: Sendable {
         return replay
     }
 
-    /// The serial of the oldest message that is kept and not too old.
+    /// The serial of the oldest kept message that has not expired.
     private func oldestSerial(at now: Int64) -> UInt64 {
         max(ring.firstSerial(since: keptSince(now)), 1)
     }
 
-    /// The time of the oldest messages that are not too old.
+    /// The time of the oldest messages that have not expired.
     func keptSince(_ now: Int64) -> Int64 { now - Int64(rule.ageMax) * 1_000 }
 
     private func oldestSerial(behind archived: ArchivedMessages, at now: Int64) -> UInt64 {
         archived.messages.first?.serial ?? oldestSerial(at: now)
     }
 
-    /// The serial, from `first` on, with which the longest allowed replay begins.
+    /// The serial, at least `first`, with which the longest allowed replay begins.
     private func firstAllowedSerial(
         from first: UInt64,
         behind archived: ArchivedMessages,
@@ -338,17 +321,17 @@ public struct ChannelStream: Sendable {
     }
 }
 
-/// Where a subscription begins in its channel's stream, and the messages that it gets ahead of live events.
+/// Where a subscription begins in its channel's stream, and the messages that it gets before live events.
 public struct Replay: Sendable, Equatable {
     /// Where the subscription begins.
     public var start: SubscriptionStart
-    /// The messages behind the start's position, in order and without gaps.
+    /// The messages after the start's position, in order and without gaps.
     public var messages: [ReplayedMessage]
-    /// What the client gets ahead of the start, of streams that were sealed.
+    /// The messages of sealed streams that the client gets before the start.
     public var former: [FormerReplay] = []
 
-    /// Whether a cache channel's last event precedes what follows: for a client that is new or has missed something,
-    /// or that did not get it the last time.
+    /// Whether a cache channel's last event precedes the replay: for a client that is new, has missed something, or did
+    /// not get the event the last time.
     func includesOpening(for request: PositionRequest?) -> Bool {
         if case .recovered = start.continuity { request?.wantsOpening ?? false } else { true }
     }

@@ -1,15 +1,15 @@
 import Primitives
 public import PusherProtocol
 
-/// The stream of a client that may have nothing from before it joined, as part of its positions: `ID.SERIAL.MAC`.
+/// The stream of a client that may get nothing from before it joined, as part of its positions: `ID.SERIAL.MAC`.
 ///
-/// The serial is that of the position which the client was given first. The MAC is the first eight bytes of HMAC-SHA256
-/// under the app's secret, over channel, stream and serial, in hexadecimal digits: a client can neither move the
-/// serial, nor use the ID of one channel on another, nor guess one.
+/// The serial is that of the first position given to the client. The MAC is the first eight bytes of HMAC-SHA256 under
+/// the app's secret, over channel, stream and serial, in hexadecimal digits. So a client cannot change the serial, use
+/// the ID of one channel on another, or guess an ID.
 public struct JoinedStream: Equatable, Sendable {
     /// The stream.
     public let stream: StreamID
-    /// The serial from which on the client may resume.
+    /// The lowest serial from which the client may resume.
     public let serial: UInt64
 
     /// Creates the stream of a client that joins at a position.
@@ -18,12 +18,7 @@ public struct JoinedStream: Equatable, Sendable {
         serial = position.serial
     }
 
-    /// Reads an ID, and verifies it.
-    ///
-    /// - Parameters:
-    ///   - id: The ID that a client has sent.
-    ///   - channel: The channel that the client subscribes to.
-    ///   - secret: The app's secret.
+    /// Reads an ID that a client has sent for this channel, and verifies its MAC.
     public init?(_ id: StreamID, on channel: ChannelName, secret: AppSecret) {
         let parts = id.text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count >= 3, let serial = UInt64(safe: Array(parts[parts.count - 2].utf8).span),
@@ -37,18 +32,18 @@ public struct JoinedStream: Equatable, Sendable {
     /// Returns the ID that a client is given.
     public func id(on channel: ChannelName, secret: AppSecret) -> StreamID {
         let mac = secret.shortSignature(of: signedText(on: channel))
-        // The broker's own IDs are short; a longer one would never be resumed from.
+        // The broker's own IDs are short; a longer one could never be resumed.
         return StreamID("\(stream).\(serial).\(mac)") ?? stream
     }
 
-    /// No other signature of an app is made of a text that begins like this.
+    /// No other signature of an app covers a text with this beginning.
     private func signedText(on channel: ChannelName) -> String {
         "position\n\(channel.text)\n\(stream)\n\(serial)"
     }
 }
 
 extension App {
-    /// The form of a position that clients and backends are given.
+    /// The form of a position that the broker gives to clients and backends.
     public func issuedPosition(
         _ position: ChannelPosition,
         on channel: ChannelName
@@ -58,12 +53,9 @@ extension App {
         return ChannelPosition(stream: id, serial: position.serial)
     }
 
-    /// The position that a client or a backend means.
+    /// The position that a client or backend has sent in the form of ``issuedPosition(_:on:)``.
     ///
-    /// - Parameters:
-    ///   - position: The position in the form of ``issuedPosition(_:on:)``.
-    ///   - channel: The channel.
-    /// - Returns: The position; one of no stream if the client cannot have been given it.
+    /// A position of no stream if the broker cannot have issued it to the client.
     public func position(
         issuedAs position: ChannelPosition,
         on channel: ChannelName

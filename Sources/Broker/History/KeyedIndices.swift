@@ -1,15 +1,15 @@
-/// Finds the elements of an array by their keys: a hash table of indices, to which the elements have the keys.
+/// Finds the elements of an array by their keys: a hash table of indices, while the elements hold the keys.
 ///
-/// A dictionary would have as much room again for elements to come, and perhaps a second copy of each key: more than all
-/// that is remembered of a channel that was left. Slots are probed one after the other, and none is marked as deleted
-/// (Knuth, "The Art of Computer Programming", section 6.4, algorithms L and R).
+/// A dictionary would reserve room for as many further elements, and perhaps hold a second copy of each key. That is
+/// more than everything else kept of a vacant channel. Slots are probed one after the other, and none is marked as
+/// deleted (Knuth, "The Art of Computer Programming", section 6.4, algorithms L and R).
 struct KeyedIndices<Key: Hashable & Sendable>: Sendable {
     /// Returns the key of the element at an index that is in the table.
     typealias Keys = (Int) -> Key?
 
     /// The index of an element, or -1.
     ///
-    /// Their number is a power of two, and at most half of them are taken.
+    /// The number of slots is a power of two, and at most half of them are occupied.
     private var slots: [Int32] = []
     /// The number of elements.
     private(set) var count = 0
@@ -24,7 +24,7 @@ struct KeyedIndices<Key: Hashable & Sendable>: Sendable {
         return index < 0 ? nil : Int(index)
     }
 
-    /// Adds the element at an index; no other has its key.
+    /// Adds the element at an index; no other element has its key.
     mutating func insert(_ index: Int, _ keys: Keys) {
         guard let key = keys(index) else { return }
         count += 1
@@ -39,14 +39,14 @@ struct KeyedIndices<Key: Hashable & Sendable>: Sendable {
         slots[slot(of: key, keys)] = Int32(index)
     }
 
-    /// Removes the element with a key, ahead of its removal from the array.
+    /// Removes the element with a key, before the element is removed from the array.
     mutating func remove(_ key: Key, _ keys: Keys) {
         guard !isEmpty else { return }
         var vacant = slot(of: key, keys)
         guard slots[vacant] >= 0 else { return }
         slots[vacant] = -1
         count -= 1
-        // What was displaced over the vacant slot moves up.
+        // Elements that were displaced past the vacant slot move up.
         var next = successor(vacant)
         while slots[next] >= 0, let key = keys(Int(slots[next])) {
             if distance(from: firstSlot(of: key), to: next) >= distance(from: vacant, to: next) {
@@ -57,7 +57,7 @@ struct KeyedIndices<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// The slot of the element with a key; the one to put it in if there is none.
+    /// The slot of the element with a key, or the slot to put it in if there is none.
     private func slot(of key: Key, _ keys: Keys) -> Int {
         var slot = firstSlot(of: key)
         while slots[slot] >= 0, keys(Int(slots[slot])) != key {

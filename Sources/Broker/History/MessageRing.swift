@@ -13,9 +13,9 @@ struct MessageRing: Sendable {
     private var entries: [Entry] = []
     /// The index of the oldest entry.
     private var head = 0
-    /// The messages that a connection did not get, in the order of their serials.
+    /// The connections that a message excludes, in the order of the serials.
     private var exclusions = Queue<(serial: UInt64, socketID: SocketID)>()
-    /// The serial behind that of the newest message.
+    /// The serial after that of the newest message.
     private var end: UInt64
     /// The size of the frames, in bytes.
     private(set) var byteCount = 0
@@ -32,7 +32,8 @@ struct MessageRing: Sendable {
     /// The time of the oldest message.
     var firstTime: Int64? { isEmpty ? nil : entries[head].time }
 
-    /// Appends the message with a serial, which follows that of the message before or leaves the ring with this one.
+    /// Appends the message with a serial, which follows that of the message before; otherwise the ring keeps only this
+    /// one.
     ///
     /// - Returns: The number of the oldest messages that are dropped for this one, by each limit.
     mutating func append(
@@ -100,12 +101,9 @@ struct MessageRing: Sendable {
         return firstSerial + UInt64(range.lowerBound - head)
     }
 
-    /// The messages from a serial on, as a client gets them.
+    /// The messages from a serial on, at least ``firstSerial``, as a client gets them, in order.
     ///
-    /// - Parameters:
-    ///   - serial: A serial from ``firstSerial`` on.
-    ///   - socketIDs: The client's connections, present and former: what excludes one of them is left out.
-    /// - Returns: The messages, in order.
+    /// Messages that exclude one of the client's present and former connections are left out.
     func messages(from serial: UInt64, for socketIDs: [SocketID]) -> [ReplayedMessage] {
         var messages = entries[index(of: serial)...].map { ReplayedMessage.frame($0.frame) }
         for exclusion in exclusions(from: serial) where socketIDs.contains(exclusion.socketID) {
@@ -114,12 +112,9 @@ struct MessageRing: Sendable {
         return messages
     }
 
-    /// The serial of the first of the last messages that together take at most `byteCountMax` bytes.
+    /// The serial of the first of the last messages that together take at most `byteCountMax` bytes; at least `first`.
     ///
-    /// - Parameters:
-    ///   - byteCountMax: The maximum, in bytes.
-    ///   - first: The first serial to look at.
-    /// - Returns: A serial from `first` on; that of the next message if the last one is longer than the maximum.
+    /// If the last one is longer, the serial of the next message.
     func firstSerial(within byteCountMax: Int, from first: UInt64) -> UInt64 {
         var (serial, byteCount) = (end, 0)
         for entry in entries[index(of: max(first, firstSerial))...].reversed() {
@@ -130,10 +125,7 @@ struct MessageRing: Sendable {
         return serial
     }
 
-    /// All messages.
-    ///
-    /// - Parameter offset: The milliseconds to add to the times.
-    /// - Returns: The messages, in order.
+    /// All messages, in order, with `offset` milliseconds added to their times.
     func all(timesPlus offset: Int64) -> [StoredMessage] {
         let excluded = Dictionary(exclusions.elements.map { ($0.serial, $0.socketID) }) { $1 }
         return entries[head...].enumerated()
@@ -148,13 +140,10 @@ struct MessageRing: Sendable {
             }
     }
 
-    /// The kept messages that a query asks for, in its order.
+    /// The kept messages of these times that a query requests, in its order, and whether there are more.
     ///
-    /// - Parameters:
-    ///   - query: The query; its times are not looked at.
-    ///   - times: The times to look for.
-    ///   - lengthMax: The maximum size of the frames together; at least one message is returned.
-    /// - Returns: The messages with their serials and times, and whether there are more.
+    /// The query's own times are ignored. `lengthMax` limits the size of the frames together; at least one message is
+    /// returned.
     func page(
         _ query: HistoryQuery,
         within times: ClosedRange<Int64>,

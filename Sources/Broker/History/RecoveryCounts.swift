@@ -1,8 +1,9 @@
 public import PusherProtocol
 
-/// What became of the subscriptions that track their positions or opened with earlier messages, and of kept messages.
+/// The results of subscriptions that track their positions or opened with earlier messages, and the counts of dropped
+/// messages.
 public struct RecoveryCounts: Sendable, Equatable {
-    /// Why kept messages were dropped before their time, or a stream forgotten.
+    /// Why kept messages were dropped before they expired, or a stream forgotten.
     public enum Eviction: String, CaseIterable, Sendable {
         /// A channel's `messages_max` or `bytes_max`.
         case channelMessages = "messages_max", channelBytes = "bytes_max"
@@ -14,7 +15,7 @@ public struct RecoveryCounts: Sendable, Equatable {
 
     /// The result of a subscription, in the names of the metrics.
     public enum Result: String, CaseIterable, Sendable {
-        /// Without position: live messages alone, all earlier ones that were due, or less because less is kept.
+        /// Without position: live messages only, all earlier ones that were due, or fewer because fewer are kept.
         case began, opened, openedInPart = "opened_in_part"
         /// From a position: nothing is missing.
         case recovered
@@ -23,7 +24,7 @@ public struct RecoveryCounts: Sendable, Equatable {
         case notKept = "not_kept", unknownSession = "unknown_session"
         case sharedSession = "shared_session"
 
-        /// The results that are a gap, which the client is notified of.
+        /// The results that are a gap, which is reported to the client.
         public static let gaps: [Result] = [
             .unknownStream, .truncated, .tooMuch, .ahead, .notKept, .unknownSession, .sharedSession,
         ]

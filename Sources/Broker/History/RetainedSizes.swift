@@ -1,14 +1,14 @@
-/// How much is kept for recovery, for checks of the limits: summed over the streams.
+/// The amount kept for recovery, summed over the streams, to check the limits.
 package struct RetainedSizes: Sendable {
     /// The size of all kept messages, in bytes, as counted for the budgets.
     package var countedByteCount = 0
     /// The size of all kept messages, in bytes.
     package var byteCount = 0
-    /// The most messages that a channel keeps.
+    /// The largest number of messages that any channel keeps.
     package var channelMessages = 0
-    /// The most bytes that a channel keeps.
+    /// The largest size of the messages that any channel keeps, in bytes.
     package var channelBytes = 0
-    /// The sessions of stock clients, parked ones included.
+    /// The sessions of stock clients, including parked ones.
     package var sessions = 0
 
     package init() {}
@@ -26,7 +26,7 @@ package struct RetainedSizes: Sendable {
 }
 
 extension Streams {
-    /// What the streams keep.
+    /// The amount that the streams keep.
     package var retainedSizes: RetainedSizes {
         var sizes = RetainedSizes()
         sizes.countedByteCount = byteCount

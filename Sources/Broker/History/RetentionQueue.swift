@@ -1,6 +1,7 @@
 import Primitives
 
-/// The streams of one app and one `ageMax` that kept messages, by second: the oldest messages of all are found at once.
+/// The streams of one app and one `ageMax` that kept messages, by second, so that the oldest messages are found at
+/// once.
 struct RetentionQueue: Sendable {
     /// The streams that kept a message within one second.
     struct Second: Sendable {
@@ -27,7 +28,7 @@ struct RetentionQueue: Sendable {
 }
 
 extension Streams {
-    /// The streams of one app whose messages are kept as long.
+    /// The streams of one app whose messages are kept for the same time.
     struct QueueKey: Hashable {
         let app: Int
         let ageMax: Int

@@ -1,6 +1,6 @@
-/// A rule that the streams of many channels refer to, and their app with it.
+/// A rule that the streams of many channels refer to, with their app.
 final class SharedRule: Sendable {
-    /// What a channel keeps in memory.
+    /// The limits of a channel's messages in memory.
     struct Ring {
         /// The maximum number of messages.
         let messagesMax: Int
@@ -11,7 +11,7 @@ final class SharedRule: Sendable {
     }
 
     let rule: RecoveryRule
-    /// What is kept in memory, whatever the archive keeps.
+    /// The limits in memory, whatever the archive keeps.
     let ring: Ring
     /// The index of the app in ``Streams/apps``.
     let app: Int

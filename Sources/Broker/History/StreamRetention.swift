@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// What is dropped because a budget is exceeded, and what with time.
+/// Dropping messages because a budget is exceeded or because they expire.
 extension Streams {
     // MARK: - Budgets
 
@@ -50,7 +50,8 @@ extension Streams {
         if queues[key]?.first == nil { queues[key] = nil }
     }
 
-    /// How long messages of an app are kept at present, in seconds: less than its rules say where a budget is short.
+    /// How long messages of an app are kept at present, in seconds; shorter than its rules allow when a budget is
+    /// exceeded.
     public func window(of app: AppID, at now: Int64) -> Int? {
         guard let state = appIndex(of: app).map({ apps[$0] }) else { return nil }
         let ageMax = ([state.settings.standard] + state.settings.rules).map(\.ageMax).max() ?? 0
@@ -67,13 +68,10 @@ extension Streams {
         apps[self[index].sharedRule.app].vacantCount -= 1
     }
 
-    /// Called when a channel has lost its last subscriber.
+    /// Called when a channel has lost its last subscriber; returns the limit that made the shard forget a stream, if
+    /// any.
     ///
-    /// - Parameters:
-    ///   - index: The index of its stream.
-    ///   - now: The time.
-    ///   - isNew: Whether the stream is made for a channel without subscribers: then it stays.
-    /// - Returns: The limit that forgot a stream.
+    /// A new stream, made for a channel without subscribers, is kept.
     @discardableResult
     mutating func becameVacant(_ index: Int, at now: Int64, isNew: Bool = false) -> Limit? {
         let app = self[index].sharedRule.app
@@ -95,10 +93,10 @@ extension Streams {
         return .recoveryPositions
     }
 
-    /// Called when a client has left a channel that has no other.
+    /// Called when the last client has left a channel.
     ///
-    /// - Returns: Whether the stream is forgotten, for instance because the channel's next one has the same ID; and the limit
-    ///   that forgot a stream.
+    /// - Returns: Whether the stream is forgotten, for example because the channel's next one has the same ID; and the
+    ///   limit that made the shard forget a stream.
     mutating func wasLeft(_ index: Int, at now: Int64) -> (isForgotten: Bool, Limit?) {
         guard self[index].isBlank, isDerived(index) else {
             let limit = becameVacant(index, at: now)
@@ -109,9 +107,10 @@ extension Streams {
         return (true, nil)
     }
 
-    /// Drops messages that are too old, and forgets channels that have been vacant for a day.
+    /// Drops expired messages, and forgets channels that have been vacant for a day.
     public mutating func removeExpired(at now: Int64) {
-        // A copy of the keys: the dictionary's own would share its storage, and the first change copy each queue.
+        // A copy of the keys: the dictionary's own keys would share its storage, and the first change would copy each
+        // queue.
         for key in Array(queues.keys) {
             while let first = queues[key]?.first,
                 (first.second + 1 + Int64(key.ageMax)) * 1_000 <= now
@@ -136,7 +135,7 @@ extension Streams {
         }
     }
 
-    /// Drops all kept messages, as if they were too old; the streams count on.
+    /// Drops all kept messages as if they had expired; the serials continue.
     public mutating func removeAllMessages() {
         for index in indices() {
             change(index) {
@@ -147,14 +146,15 @@ extension Streams {
         queues = [:]
     }
 
-    /// Queues the messages of a stream again whose age was changed meanwhile.
+    /// Queues the messages of a stream again if its maximum age was changed meanwhile.
     private mutating func keepTrack(of index: Int, after former: QueueKey) {
         let key = QueueKey(self[index].sharedRule)
         guard key != former, let time = self[index].oldestTime else { return }
         queues[key, default: RetentionQueue()].append(index, second: time / 1_000)
     }
 
-    /// The channel that has been vacant longest, of those with blank streams or of the others; entries of others are dropped.
+    /// The channel that has been vacant longest, among those with blank streams or the others; outdated entries are
+    /// dropped.
     private mutating func longestVacant(
         of app: Int,
         isBlank: Bool

@@ -3,11 +3,11 @@ public import PusherProtocol
 /// The streams of one home shard's channels, within the budgets of their apps and of the broker.
 ///
 /// A stream is made when a client first tracks its channel, or by a rule with ``RecoveryRule/Keep/always``. It outlives
-/// its subscribers: what is kept for the window, and the last serial for a day, so that a silent channel is recovered and
-/// not guessed. All times are milliseconds of one steady clock.
+/// its subscribers: messages are kept for the window, and the last serial for a day. So a position on a channel without
+/// new messages is recovered exactly. All times are milliseconds of one steady clock.
 ///
-/// It cannot be copied: the compiler would do so for a mere look at a shard's table, and the next change would copy all of
-/// its arrays.
+/// The table is not copyable. The compiler would copy it for a mere look at a shard's table, and the next change would
+/// then copy all of its arrays.
 public struct Streams: ~Copyable, Sendable {
     /// How long the last serial of a channel without subscribers is remembered, in milliseconds.
     public static let positionAge: Int64 = 86_400_000
@@ -26,25 +26,25 @@ public struct Streams: ~Copyable, Sendable {
     let shardCount: Int
     /// The maximum size of all kept messages of this shard, in bytes.
     let byteCountMax: Int
-    /// The maximum size of one replay, in bytes, whatever the app's settings say.
+    /// The maximum size of one replay, in bytes, whatever the app's settings allow.
     private let replayBytesMax: Int
 
     /// The numbers of streams in the archive; `nil` without an archive, where all rules keep in memory.
     var rows: RowNumbers?
-    /// What the IDs of channels that are stored always follow from; `nil` without an archive.
+    /// The seeds of the IDs of channels that are always stored; `nil` without an archive.
     var seeds: StreamSeeds?
-    /// The numbers of forgotten streams that the archive has not been told of.
+    /// The archive numbers of forgotten streams that the archive has not removed yet.
     var forgottenRows: [Int64] = []
 
-    /// Whether the streams are copies of those that a store has, which counts the channels that it forgets itself.
+    /// Whether the streams are copies of those in a store, which itself counts the channels that it forgets.
     var areCopies = false
 
-    /// The limit that forgot a stream for a new one; `nil` after it was taken.
+    /// The limit that made the shard forget a stream for a new one; `nil` after it was taken.
     private var insertionLimit: Limit?
 
     /// The size of all kept messages, in bytes.
     public private(set) var byteCount = 0
-    /// The results of subscriptions, and what was dropped before its time.
+    /// The results of subscriptions, and the counts of messages dropped before they expired.
     public internal(set) var counts = RecoveryCounts()
 
     /// Creates a table without streams.
@@ -66,8 +66,7 @@ public struct Streams: ~Copyable, Sendable {
         byteCountMax = retainedBytesMax / shardCount
     }
 
-    /// The size of an app's kept messages in bytes, the number of its channels without subscribers, and that of its opened
-    /// streams.
+    /// The size of an app's kept messages in bytes, the number of its vacant channels, and that of its opened streams.
     package func usage(of app: AppID) -> (byteCount: Int, vacantCount: Int, openedCount: Int) {
         guard let state = appIndices[app].map({ apps[$0] }) else { return (0, 0, 0) }
         return (state.byteCount, state.vacantCount, state.openedCount)
@@ -81,7 +80,7 @@ public struct Streams: ~Copyable, Sendable {
 
     /// The stream at an index.
     public internal(set) subscript(index: Int) -> ChannelStream {
-        // In its place: a copy would retain all that it refers to, for each published event.
+        // In place: a copy would retain everything that the stream refers to, for each published event.
         _read { yield streams[index] }
         _modify { yield &streams[index] }
     }
@@ -92,13 +91,6 @@ public struct Streams: ~Copyable, Sendable {
     }
 
     /// Returns the index of a channel's stream, and makes one if it has none.
-    ///
-    /// - Parameters:
-    ///   - address: The channel.
-    ///   - settings: The app's settings.
-    ///   - isVacant: Whether the channel has no subscribers.
-    ///   - now: The time.
-    /// - Returns: The index.
     public mutating func open(
         _ address: ChannelAddress,
         _ settings: RecoverySettings,
@@ -131,7 +123,7 @@ public struct Streams: ~Copyable, Sendable {
     /// The index of an app's state; `nil` if it has had no stream.
     func appIndex(of app: AppID) -> Int? { appIndices[app] }
 
-    /// The indices of an app's streams; of all without an app.
+    /// The indices of an app's streams; of all streams if `app` is `nil`.
     func indices(of app: Int? = nil) -> [Int] {
         streams.indices.filter { index in
             !self[index].isRetired && (app == nil || self[index].sharedRule.app == app)
@@ -148,7 +140,8 @@ public struct Streams: ~Copyable, Sendable {
         return index
     }
 
-    /// Removes and returns the limit that forgot a stream for a new one of a channel without subscribers.
+    /// Removes and returns the limit that made the shard forget a stream for a new one of a channel without
+    /// subscribers.
     mutating func takeInsertionLimit() -> Limit? { exchange(&insertionLimit, with: nil) }
 
     /// Replaces what the channels of an app keep, after its configuration has changed.
@@ -159,7 +152,7 @@ public struct Streams: ~Copyable, Sendable {
         }
     }
 
-    /// Drops the kept messages of a channel, which goes on in another stream.
+    /// Drops the kept messages of a channel, which continues in another stream.
     mutating func restart(_ index: Int) {
         endOpened(index)
         abandonID(index)
@@ -176,14 +169,9 @@ public struct Streams: ~Copyable, Sendable {
     /// The serial of the next message of the stream at an index.
     public func nextSerial(_ index: Int) -> UInt64 { streams[index].nextSerial }
 
-    /// Numbers a message, keeps it, and drops the oldest ones above a limit.
+    /// Numbers a message, keeps it, and drops the oldest messages above a limit; `frame` has ``nextSerial(_:)``.
     ///
-    /// - Parameters:
-    ///   - frame: The frame with ``nextSerial(_:)``.
-    ///   - except: The connection that does not get it.
-    ///   - index: The index of the stream.
-    ///   - now: The time.
-    /// - Returns: The limit that dropped messages before their time.
+    /// Returns the limit that dropped messages before they expired.
     public mutating func append(
         _ frame: [UInt8],
         except: SocketID?,
@@ -207,14 +195,8 @@ public struct Streams: ~Copyable, Sendable {
 
     /// Decides where a subscription begins, and what is replayed to it.
     ///
-    /// - Parameters:
-    ///   - index: The index of the stream.
-    ///   - request: The client's position; `nil` for a client that does not track the channel.
-    ///   - socketID: The client's connection.
-    ///   - settings: The app's settings.
-    ///   - archived: Messages of the archive that precede those in memory.
-    ///   - now: The time.
-    /// - Returns: The start of the subscription, and the messages behind it.
+    /// The request is `nil` for a client that does not track the channel; `archived` are messages of the archive that
+    /// precede those in memory.
     public mutating func replay(
         _ index: Int,
         for request: PositionRequest?,
@@ -236,7 +218,7 @@ public struct Streams: ~Copyable, Sendable {
         return replay
     }
 
-    /// Changes a stream, and the sizes with it.
+    /// Changes a stream, and updates the sizes.
     mutating func change<R>(_ index: Int, _ body: (inout ChannelStream) -> R) -> R {
         let before = self[index].retainedByteCount
         let result = body(&self[index])
@@ -246,7 +228,7 @@ public struct Streams: ~Copyable, Sendable {
         return result
     }
 
-    /// Forgets a stream: whoever comes back to its channel is told of a gap.
+    /// Forgets a stream; a client that returns to its channel is notified of a gap.
     mutating func forget(_ index: Int) {
         change(index) { $0.removeAll(olderThan: .max) }
         if !self[index].isBlank || !self[index].rule.isStoredAlways { abandonID(index) }

@@ -10,7 +10,7 @@ public enum BrokerEvent: Sendable {
     case disconnected(SocketID)
     /// A client has signed in as a user.
     case signedIn(SocketID, UserID)
-    /// A client or backend was refused something.
+    /// The broker refused a request of a client or backend.
     indirect case refused(Refusal)
     /// A frame was received or sent.
     indirect case frame(FrameTrace)
@@ -18,7 +18,7 @@ public enum BrokerEvent: Sendable {
     case channel(ChannelEvent, ChannelAddress)
     /// A connection was closed because it read too slowly; `byteCount` bytes of its queue were dropped.
     case deliveriesDropped(SocketID, byteCount: Int)
-    /// A client that tracks a channel was told that it has missed something.
+    /// The broker notified a client that tracks a channel of a gap.
     indirect case gapTold(SocketID, ChannelAddress, RecoveryGap)
     /// A limit was reached.
     ///
@@ -28,7 +28,7 @@ public enum BrokerEvent: Sendable {
 
 /// An event of a channel, reported by its home in order.
 ///
-/// Nothing is debounced: a departure is reported at once, even if the user returns in the next moment.
+/// Nothing is debounced: a departure is reported at once, even if the user returns a moment later.
 public enum ChannelEvent: Sendable, Equatable {
     /// The channel has its first subscriber; reported before the subscriber's `memberAdded`.
     case occupied
@@ -95,7 +95,7 @@ public struct BrokerEventKinds: OptionSet, Sendable, Hashable {
     public static let droppedDeliveries = BrokerEventKinds(rawValue: 1 << 8)
     /// Limits that were reached.
     public static let limits = BrokerEventKinds(rawValue: 1 << 9)
-    /// Gaps that clients were told of.
+    /// Gaps that were reported to clients.
     public static let gaps = BrokerEventKinds(rawValue: 1 << 10)
     /// The peers of admitted clients.
     public static let admissions = BrokerEventKinds(rawValue: 1 << 11)
@@ -108,6 +108,6 @@ public struct BrokerEventKinds: OptionSet, Sendable, Hashable {
     /// Events of backends to users, on the users' own channels; for observers of ``published`` alone.
     public static let userEvents = BrokerEventKinds(rawValue: 1 << 15)
 
-    /// The kinds as which events of a user's own channel are reported: nothing but events of backends.
+    /// The kinds as which events of a user's own channel are reported: only events of backends.
     var ofUserChannel: BrokerEventKinds { contains(.published) ? .userEvents : [] }
 }

@@ -2,19 +2,14 @@ internal import PusherProtocol
 
 /// An observer of the broker's events, such as webhooks and metrics.
 public protocol BrokerObserver: AnyObject, Sendable {
-    /// The kinds of events to observe; read at the start, and again when the apps are replaced.
-    ///
-    /// - Parameter app: The app, or `nil` for events that belong to no app.
-    /// - Returns: The kinds.
+    /// The kinds of events of an app to observe, or of no app (`nil`); read at the start, and again when the apps are
+    /// replaced.
     func observedKinds(of app: AppID?) -> BrokerEventKinds
 
     /// Called on the thread of the shard where the event happened, in order.
     ///
-    /// It must not block the loop.
-    ///
-    /// - Parameters:
-    ///   - event: An event of a kind in ``observedKinds(of:)``.
-    ///   - app: The app it belongs to, if any.
+    /// It must not block the loop. The event is of a kind in ``observedKinds(of:)``; `app` is the app it belongs to, if
+    /// any.
     func observe(_ event: BrokerEvent, of app: AppID?)
 }
 
@@ -42,9 +37,7 @@ public struct BrokerObservers {
         entries = observers.map { Entry(observer: $0) }
     }
 
-    /// Reads the requested kinds from the observers again.
-    ///
-    /// - Parameter apps: The apps that are served.
+    /// Reads the requested kinds from the observers again, for all apps that are served.
     public mutating func update(apps: some Sequence<AppID>) {
         kinds = []
         let apps = Array(apps)
@@ -62,12 +55,9 @@ public struct BrokerObservers {
         }
     }
 
-    /// Reports an event to the observers that request its kind.
+    /// Reports an event of an app, or of none, to the observers that request its kind.
     ///
-    /// - Parameters:
-    ///   - kind: The event's kind.
-    ///   - app: The app it belongs to, if any.
-    ///   - event: The event; evaluated only if any observer requests its kind.
+    /// The event is evaluated only if any observer requests its kind.
     public func notify(
         _ kind: BrokerEventKinds,
         of app: AppID?,
@@ -79,7 +69,9 @@ public struct BrokerObservers {
         }
     }
 
-    /// Reports an event of a channel; of users' own channels (`#server-to-user-…`) events of backends alone, as
+    /// Reports an event of a channel.
+    ///
+    /// Of users' own channels (`#server-to-user-…`), only events of backends are reported, as
     /// ``BrokerEventKinds/userEvents``.
     public func notify(
         _ kind: BrokerEventKinds,

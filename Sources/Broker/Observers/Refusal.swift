@@ -1,8 +1,8 @@
 public import PusherProtocol
 
-/// Something that a client or a backend was refused: who, what, why, and what to do about it.
+/// A refused request of a client or a backend: its origin, subject and reason, and advice.
 ///
-/// For observers; none of the texts contains a signature that would be valid.
+/// For observers. No text contains a signature that would be valid.
 public struct Refusal: Sendable, Equatable {
     /// What was refused.
     public enum Subject: String, Sendable, CaseIterable {
@@ -20,19 +20,19 @@ public struct Refusal: Sendable, Equatable {
 
     /// What was refused.
     public var subject: Subject
-    /// The reason, as the peer was told.
+    /// The reason, as sent to the peer.
     public var reason: String
-    /// What to do about it; `nil` where the reason says it.
+    /// Advice on how to fix it; `nil` if the reason says it.
     public var advice: String?
     /// The peer's address, or that of the client behind a trusted proxy.
     public var address: String?
     /// The client's connection.
     public var socketID: SocketID?
-    /// The channel or channels that it is about.
+    /// The channel or channels concerned.
     public var channel: String?
     /// The method and path of a request.
     public var request: String?
-    /// The key that a client has connected with, if no app has it; it may be anything, even a secret.
+    /// The key that a client has connected with, if no app has it; the text is arbitrary, and may even be a secret.
     public var unknownKey: String?
     /// The HTTP status, or the protocol's code.
     public var code: Int?
@@ -48,7 +48,7 @@ public struct Refusal: Sendable, Equatable {
 public struct ClientPeer: Sendable, Equatable {
     /// Its address, or that of the client behind a trusted proxy.
     public var address: String?
-    /// The name and version of its library; empty if it gives none.
+    /// The name and version of its library; empty if it sends none.
     public var library: String
     /// Whether it is connected over TLS.
     public var isSecure: Bool
@@ -61,12 +61,12 @@ public struct ClientPeer: Sendable, Equatable {
     }
 }
 
-/// A WebSocket frame on its way, as text.
+/// A WebSocket frame that is received or sent, as text.
 public enum FrameTrace: Sendable, Equatable {
     /// A client's message.
     case received(String, from: SocketID)
     /// A message to one client.
     case sent(String, to: SocketID)
-    /// A message to so many subscribers of a channel on one shard.
+    /// A message to this number of subscribers of a channel on one shard.
     case fannedOut(String, subscriberCount: Int, ChannelAddress)
 }

@@ -1,6 +1,6 @@
 public import PusherProtocol
 
-/// A connection and its subscriptions, for the question why a client did not get a message.
+/// A connection and its subscriptions, to find out why a client did not get a message.
 public struct ConnectionRecord: Sendable {
     /// How a connection has ended.
     public struct Ending: Sendable, Equatable {
@@ -19,18 +19,18 @@ public struct ConnectionRecord: Sendable {
         }
     }
 
-    /// The maximum number of subscriptions that are kept of one connection; the oldest that have ended go.
+    /// The maximum number of subscriptions that are kept of one connection; the oldest ended ones are dropped.
     static let subscriptionsMax = 64
 
     /// The connection.
     public let socketID: SocketID
     /// Its app.
     public let app: AppID
-    /// The name and version of the client's library, as it gives them.
+    /// The name and version of the client's library, as sent by the client.
     public let client: String
     /// When the record began, in milliseconds of a steady clock: with the first recorded subscription.
     public let began: Int64
-    /// The user that the client has signed in as, or is a member as.
+    /// The user that the client has signed in as, or that it is as a member.
     public internal(set) var user: UserID?
     /// How and when the connection has ended; `nil` while it is open.
     public internal(set) var ending: (Ending, time: Int64)?
@@ -56,7 +56,7 @@ public struct ConnectionRecord: Sendable {
         subscriptions.append(subscription)
     }
 
-    /// The index of the subscription to a channel that lasts; `nil` if there is none.
+    /// The index of the present subscription to a channel; `nil` if there is none.
     func lasting(_ channel: ChannelName) -> Int? {
         subscriptions.lastIndex { $0.channel == channel && $0.ended == nil }
     }

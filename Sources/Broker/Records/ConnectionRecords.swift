@@ -1,6 +1,6 @@
 public import PusherProtocol
 
-/// The records of one shard's connections: of the open ones, and of the last that have closed.
+/// The records of one shard's connections: all open ones, and the last closed ones.
 ///
 /// All times are milliseconds of one steady clock.
 public struct ConnectionRecords: Sendable {
@@ -16,22 +16,22 @@ public struct ConnectionRecords: Sendable {
     public let scope: Scope
     private let closedMax: Int
     private var open: [SocketID: ConnectionRecord] = [:]
-    /// A ring, once it is full.
+    /// A ring once it is full.
     private var closed: [ConnectionRecord] = []
     private var nextClosed = 0
     private var closedIndices: [SocketID: Int] = [:]
 
-    /// Creates records of no connection.
+    /// Creates empty records of this scope.
     ///
     /// - Parameters:
-    ///   - scope: Which connections are recorded.
-    ///   - closedMax: The maximum number of closed connections; one more forgets the oldest.
+    ///   - scope: The connections to record.
+    ///   - closedMax: The maximum number of closed connections; one more drops the oldest.
     public init(of scope: Scope = .tracked, closedMax: Int = 10_000) {
         self.scope = scope
         self.closedMax = closedMax
     }
 
-    /// Whether no connection is open that is recorded.
+    /// Whether no open connection is recorded.
     public var isEmpty: Bool { open.isEmpty }
 
     /// The number of open connections that are recorded.
@@ -50,12 +50,7 @@ public struct ConnectionRecords: Sendable {
 
     // MARK: - Events
 
-    /// Records a subscription that begins.
-    ///
-    /// - Parameters:
-    ///   - subscription: The subscription.
-    ///   - socketID: The connection.
-    ///   - make: Makes the record of the connection, if this is its first.
+    /// Records a subscription that begins; `make` makes the record of the connection if this is its first.
     public mutating func subscribed(
         _ subscription: SubscriptionRecord,
         _ socketID: SocketID,
@@ -69,13 +64,7 @@ public struct ConnectionRecords: Sendable {
         open[socketID]?.user = user
     }
 
-    /// Records the end of a subscription.
-    ///
-    /// - Parameters:
-    ///   - socketID: The connection.
-    ///   - channel: The channel.
-    ///   - serial: The last serial of the channel that the shard has sent.
-    ///   - now: The time.
+    /// Records the end of a subscription, after the last serial of the channel that the shard has sent.
     public mutating func unsubscribed(
         _ socketID: SocketID,
         from channel: ChannelName,
@@ -90,12 +79,8 @@ public struct ConnectionRecords: Sendable {
 
     /// Records the end of a connection.
     ///
-    /// - Parameters:
-    ///   - socketID: The connection.
-    ///   - ending: How it ends.
-    ///   - now: The time.
-    ///   - serials: Returns the last serial of a channel that the shard has sent, and the first one that is dropped with
-    ///     the connection's queue.
+    /// `serials` returns the last serial of a channel that the shard has sent, and the first one that is dropped with
+    /// the connection's queue.
     public mutating func closed(
         _ socketID: SocketID,
         _ ending: ConnectionRecord.Ending,
@@ -124,15 +109,9 @@ public struct ConnectionRecords: Sendable {
         nextClosed = (nextClosed + 1) % closedMax
     }
 
-    /// Records that a client has got everything up to a position.
+    /// Records that a client has got everything up to a position, in the stream's own ID, on this connection.
     ///
-    /// - Parameters:
-    ///   - position: The position, in the stream's own ID.
-    ///   - channel: The channel.
-    ///   - socketID: The connection on which it got that.
-    ///   - app: The app of the connection.
-    ///   - successor: The connection on which the client goes on, if it does.
-    ///   - now: The time.
+    /// The successor is the connection on which the client continues, if it does.
     public mutating func confirm(
         _ position: ChannelPosition,
         on channel: ChannelName,

@@ -1,6 +1,6 @@
 public import PusherProtocol
 
-/// A message that somebody asks about, as the channel's home knows it.
+/// A message that is being traced, as the channel's home knows it.
 public struct TracedMessage: Sendable, Equatable {
     /// The stream.
     public let stream: StreamID
@@ -10,7 +10,7 @@ public struct TracedMessage: Sendable, Equatable {
     public let last: UInt64
     /// When it was published, in milliseconds of a steady clock; `nil` if it is no longer kept.
     public let time: Int64?
-    /// The same in milliseconds since 1970, as the channel's history tells it.
+    /// The same in milliseconds since 1970, as in the channel's history.
     public let published: Int64?
     /// The connection that it excludes.
     public let except: SocketID?
@@ -31,19 +31,19 @@ public struct TracedMessage: Sendable, Equatable {
         self.except = except
     }
 
-    /// Whether it is kept, so that its time and exclusion are known.
+    /// Whether it is still kept, so that its time and exclusion are known.
     public var isKept: Bool { time != nil }
 
-    /// Whether the stream has reached the number.
+    /// Whether the stream has reached this serial.
     public var isPublished: Bool { serial > 0 && serial <= last }
 }
 
-/// What became of a message for one connection.
+/// The outcome of a message for one connection.
 public enum DeliveryVerdict: String, CaseIterable, Sendable {
-    // In the order of how much they say: of several subscriptions the first of these counts.
-    /// The client has said that it got the message, or its number.
+    // The strongest evidence first: of several subscriptions, the first of these counts.
+    /// The client has confirmed the message or its serial.
     case confirmed
-    /// It was sent behind a cut, as part of a replay.
+    /// It was sent after a disconnect, as part of a replay.
     case replayed
     /// It was sent.
     case sent
@@ -51,24 +51,24 @@ public enum DeliveryVerdict: String, CaseIterable, Sendable {
     case leftOut = "left_out"
     /// It was dropped with the queue of a client that read too slowly.
     case dropped
-    /// The client was told of a gap.
+    /// The client was notified of a gap.
     case gapTold = "gap_told"
-    /// It came behind the end of the subscription.
+    /// It was published after the end of the subscription.
     case afterLeaving = "after_leaving"
-    /// It came ahead of the subscription.
+    /// It was published before the subscription.
     case beforeJoining = "before_joining"
-    /// The subscription covers it, but it is no longer kept: whether it excluded the connection is not known.
+    /// The subscription covers it, but it is no longer kept, so whether it excluded the connection is not known.
     case notKept = "not_kept"
     /// The connection has not subscribed to the channel.
     case notSubscribed = "not_subscribed"
-    /// The stream has not reached the number.
+    /// The stream has not reached this serial.
     case neverPublished = "never_published"
     /// No record of the connection is kept.
     case unknownConnection = "unknown_connection"
 }
 
 extension SubscriptionRecord {
-    /// What became of a message for this subscription; `nil` if it is of another stream.
+    /// The outcome of a message for this subscription; `nil` if it is of another stream.
     func verdict(of message: TracedMessage, to socketID: SocketID) -> DeliveryVerdict? {
         let isExcluded = [socketID, predecessor].contains(message.except) && message.except != nil
         guard let stream else { return verdict(byTimeOf: message, isExcluded: isExcluded) }
@@ -85,7 +85,7 @@ extension SubscriptionRecord {
         return message.isKept ? .sent : .notKept
     }
 
-    /// The same for a subscription that does not track its position.
+    /// The outcome for a subscription that does not track its position, by time.
     private func verdict(byTimeOf message: TracedMessage, isExcluded: Bool) -> DeliveryVerdict {
         guard let time = message.time else { return .notKept }
         if time < began { return .beforeJoining }
@@ -97,7 +97,7 @@ extension SubscriptionRecord {
 }
 
 extension ConnectionRecord {
-    /// What became of a message for this connection, and the subscription that proves it.
+    /// The outcome of a message for this connection, and the subscription that proves it.
     public func verdict(
         of message: TracedMessage,
         on channel: ChannelName
@@ -116,6 +116,6 @@ extension ConnectionRecord {
 }
 
 extension DeliveryVerdict {
-    /// The place among the verdicts, by how much they say.
+    /// The rank among the verdicts, by strength of evidence.
     public var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

@@ -1,6 +1,6 @@
 public import PusherProtocol
 
-/// What a subscription has got of a channel's stream, as serials; no data.
+/// The messages of a channel's stream that a subscription has got, as serials; no data.
 ///
 /// All times are milliseconds of one steady clock.
 public struct SubscriptionRecord: Sendable {
@@ -8,19 +8,19 @@ public struct SubscriptionRecord: Sendable {
     public let channel: ChannelName
     /// The stream; `nil` for a subscription that does not track its position.
     public let stream: StreamID?
-    /// The serial behind which live messages begin.
+    /// The serial after which live messages begin.
     public let live: UInt64
-    /// The serial behind which the replay begins; ``live`` without one.
+    /// The serial after which the replay begins; ``live`` without a replay.
     public let start: UInt64
     /// When the subscription began.
     public let began: Int64
     /// At most one element: an empty array allocates nothing.
     private var interruptions: [Interruption] = []
-    /// The serial up to which the client has confirmed what it got, and when.
+    /// The serial up to which the client has confirmed messages, and when.
     public private(set) var confirmed: (serial: UInt64, time: Int64)?
     private var ending: (serial: UInt64, time: Int64)?
 
-    /// What only subscriptions of clients have that were cut off, before it or at its end.
+    /// The values of a subscription whose client was disconnected, before it or at its end.
     private struct Interruption {
         var resumed: UInt64?
         var gap: RecoveryGap.Reason?
@@ -31,9 +31,9 @@ public struct SubscriptionRecord: Sendable {
 
     /// The serial that the client has resumed from; `nil` for a new subscription, and for a position of another stream.
     public var resumed: UInt64? { interruptions.first?.resumed }
-    /// Why the client was told of a gap.
+    /// The reason of the gap that was reported to the client.
     public var gap: RecoveryGap.Reason? { interruptions.first?.gap }
-    /// Earlier connections of the client: what excludes them is left out of the replay.
+    /// An earlier connection of the client; messages that exclude it are left out of the replay.
     public var predecessor: SocketID? { interruptions.first?.predecessor }
     /// The last serial that was handed to the connection; `nil` while the subscription lasts.
     public var end: UInt64? { ending?.serial }
@@ -41,16 +41,13 @@ public struct SubscriptionRecord: Sendable {
     public var ended: Int64? { ending?.time }
     /// The serial of the first message that was dropped with the connection's queue.
     public var droppedFrom: UInt64? { interruptions.first?.droppedFrom }
-    /// The connection on which the client went on.
+    /// The connection on which the client continued.
     public var successor: SocketID? { interruptions.first?.successor }
 
     /// Creates the record of a subscription that begins.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - start: Where it begins, in the stream's own ID; `nil` if the client does not track its position.
-    ///   - predecessor: The client's former connection, if it names one.
-    ///   - now: The time.
+    /// `start` is in the stream's own ID, and `nil` if the client does not track its position. The predecessor is the
+    /// client's former connection, if it names one.
     public init(
         _ channel: ChannelName,
         _ start: SubscriptionStart?,
@@ -82,10 +79,8 @@ public struct SubscriptionRecord: Sendable {
 
     /// Ends the subscription.
     ///
-    /// - Parameters:
-    ///   - serial: The last serial of the channel that this shard has sent.
-    ///   - droppedFrom: The first serial that was dropped with the connection's queue.
-    ///   - now: The time.
+    /// `serial` is the last serial of the channel that this shard has sent, and `droppedFrom` the first one that was
+    /// dropped with the connection's queue.
     mutating func end(at serial: UInt64, droppedFrom: UInt64? = nil, _ now: Int64) {
         guard ended == nil else { return }
         ending = (max(serial, live), now)
@@ -93,7 +88,7 @@ public struct SubscriptionRecord: Sendable {
         interrupt { $0.droppedFrom = droppedFrom }
     }
 
-    /// Records that the client has got everything up to a serial, and where it goes on.
+    /// Records that the client has got everything up to a serial, and the connection on which it continues.
     mutating func confirm(_ serial: UInt64, successor: SocketID?, at now: Int64) {
         if serial >= confirmed?.serial ?? 0 { confirmed = (serial, now) }
         if let successor { interrupt { $0.successor = successor } }

@@ -7,24 +7,24 @@ struct AppSessions: Sendable {
     /// The size of the cursors of parked sessions, and of those of each address.
     private(set) var byteCount = 0
     private var uses: [UInt32: Use] = [:]
-    /// The maximum of ``byteCount``, of which one address gets a quarter once half are taken.
+    /// The maximum of ``byteCount``; once half is used, one address may have at most a quarter.
     var byteCountMax = Int.max
 
-    /// What the clients of one address have.
+    /// The number and size of what the clients of one address have.
     private struct Use {
         var sessionCount = 0
         var byteCount = 0
     }
 
-    /// When a session was last forgotten before its time.
+    /// When a session was last forgotten before it expired.
     private(set) var lastEviction: Int64?
-    /// The sessions that were forgotten after their time, and when.
+    /// The expired sessions, and when each was forgotten.
     private(set) var forgotten: [SessionKey: Int64] = [:]
-    /// The parked sessions in the order in which they were parked; some are no longer, or again.
+    /// The parked sessions in the order in which they were parked; some entries are outdated.
     private var parkings = Queue<(key: SessionKey, time: Int64)>()
     private var forgettings = Queue<(key: SessionKey, time: Int64)>()
 
-    /// Whether nothing is known of any session, nor has to be.
+    /// Whether no session is known, and no forgotten one has to be remembered.
     var isEmpty: Bool { sessions.isEmpty && forgotten.isEmpty && lastEviction == nil }
 
     /// The session with a key; `nil` if there is none.
@@ -47,12 +47,9 @@ struct AppSessions: Sendable {
         uses[session.addressDigest] = use.sessionCount == 0 ? nil : use
     }
 
-    /// Whether the cursors of a session may be kept while it has no connection.
+    /// Whether the cursors of a session, of a size in bytes, may be kept while it has no connection.
     ///
-    /// - Parameters:
-    ///   - size: The size of the cursors, in bytes.
-    ///   - addressDigest: The address of the client; 0 if it is not known.
-    /// - Returns: Whether they may.
+    /// The digest is 0 if the client's address is not known.
     func mayPark(_ size: Int, of addressDigest: UInt32) -> Bool {
         guard size <= byteCountMax - byteCount else { return false }
         guard addressDigest != 0, byteCount + size > byteCountMax / 2 else { return true }
@@ -77,14 +74,15 @@ struct AppSessions: Sendable {
         return nil
     }
 
-    /// Forgets a session so that a client of an address can have one, and returns its key; `nil` if none may be forgotten.
+    /// Forgets a session so that a client of an address can have one, and returns its key; `nil` if none may be
+    /// forgotten.
     ///
-    /// An address that has a quarter of all sessions forgets none of another one.
+    /// If an address has a quarter of all sessions, no session of another address is forgotten for it.
     mutating func evict(for addressDigest: UInt32, sessionsMax: Int) -> SessionKey? {
         guard let count = uses[addressDigest]?.sessionCount, count >= max(1, sessionsMax / 4) else {
             return evictLongestParked()
         }
-        // Its own are near the head unless others are away, too.
+        // The address's own sessions are near the head, unless other clients are offline, too.
         let own = parkings.elements.prefix(64)
             .first { key, time in
                 self[key]?.addressDigest == addressDigest && self[key]?.parkedSince == time
@@ -93,18 +91,16 @@ struct AppSessions: Sendable {
         return own?.key
     }
 
-    /// Called when a session is forgotten before its time.
+    /// Called when a session is forgotten before it expired.
     mutating func evicted(at time: Int64) { lastEviction = max(lastEviction ?? time, time) }
 
-    /// Remembers that a session was forgotten after its time.
+    /// Remembers that a session has expired.
     mutating func forget(_ key: SessionKey, at now: Int64) {
         forgotten[key] = now
         forgettings.append((key, now))
     }
 
-    /// Forgets the sessions that have been parked for `ageMax` milliseconds.
-    ///
-    /// - Returns: The keys of the sessions.
+    /// Forgets the sessions that have been parked for `ageMax` milliseconds, and returns their keys.
     mutating func removeExpired(at moment: SessionHome.Moment, ageMax: Int64) -> [SessionKey] {
         var keys: [SessionKey] = []
         while let (key, since) = parkings.first, moment.now - since >= ageMax {
@@ -114,14 +110,14 @@ struct AppSessions: Sendable {
             forget(key, at: moment.now)
             keys.append(key)
         }
-        // By then the age of a token alone says as much.
+        // After that time the age of a token is sufficient evidence.
         if let last = lastEviction, moment.now - last > SessionHome.clockTolerance + ageMax {
             lastEviction = nil
         }
         return keys
     }
 
-    /// Removes what is remembered of sessions that were forgotten up to a time.
+    /// Removes the record of sessions that were forgotten up to a time.
     ///
     /// - Returns: When the last of them was forgotten; `nil` for none.
     mutating func removeForgotten(before end: Int64) -> Int64? {
@@ -155,7 +151,7 @@ extension SessionHome {
             case owned(Owner)
             /// The cursors of the former owner are awaited.
             indirect case yielding(from: SocketID, to: Owner)
-            /// Two living clients use it: it resumes nothing.
+            /// Two connected clients use it, so it resumes nothing.
             case shared(since: Int64)
         }
 
@@ -166,7 +162,7 @@ extension SessionHome {
         /// Whether the client has answered a `pusher:ping`.
         var answersPings = false
 
-        /// The address of the last client that owned it, in a digest; 0 if it is not known.
+        /// A digest of the address of its last owner; 0 if it is not known.
         private(set) var addressDigest: UInt32 = 0
 
         private var earlierSocketIDs: [SocketID] = []
@@ -195,7 +191,7 @@ extension SessionHome {
             state = .owned(Owner(claim))
         }
 
-        /// Takes what an owner hands over besides its cursors.
+        /// Stores what an owner hands over besides its cursors.
         mutating func take(_ handover: SessionHandover) {
             mayLackCursors = handover.mayLackCursors
             answersPings = handover.answersPings

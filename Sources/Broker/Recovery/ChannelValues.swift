@@ -2,7 +2,7 @@ import PusherProtocol
 
 /// A value for each of a client's channels.
 ///
-/// The first is stored inline: most clients have only one, and it should not cost a table.
+/// The first is stored inline: most clients have only one, and it should not need a table.
 struct ChannelValues<Value: Sendable>: Sendable {
     private var first: (channel: ChannelName, value: Value)?
     private var others: [ChannelName: Value] = [:]
@@ -23,9 +23,7 @@ struct ChannelValues<Value: Sendable>: Sendable {
     }
 
     // swift-format-ignore: NeverForceUnwrap
-    /// Changes the value of a channel in its place.
-    ///
-    /// - Returns: What `body` returns; `nil` if the channel has no value.
+    /// Changes the value of a channel in place, and returns what `body` returns; `nil` if the channel has no value.
     @discardableResult
     mutating func change<Result>(
         _ channel: ChannelName,
@@ -37,7 +35,7 @@ struct ChannelValues<Value: Sendable>: Sendable {
     }
 
     // swift-format-ignore: NeverForceUnwrap
-    /// Changes the value of each channel in its place, in no particular order.
+    /// Changes the value of each channel in place, in no particular order.
     mutating func changeAll(_ body: (ChannelName, inout Value) -> Void) {
         if first != nil { body(first!.channel, &first!.value) }
         for index in others.indices { body(others.keys[index], &others.values[index]) }
@@ -49,7 +47,7 @@ struct ChannelValues<Value: Sendable>: Sendable {
         return self[channel]
     }
 
-    /// Returns what `transform` makes of each channel and its value, in no particular order.
+    /// Returns the result of `transform` for each channel and its value, in no particular order.
     func map<Result>(_ transform: (ChannelName, Value) -> Result) -> [Result] {
         (first.map { [transform($0.channel, $0.value)] } ?? [])
             + others.map { transform($0.key, $0.value) }

@@ -1,13 +1,13 @@
-/// When a connection is asked to confirm what it has got, and what counts as its answer.
+/// Decides when a connection is asked to confirm what it has got, and what counts as its answer.
 ///
-/// A `pusher:pong` proves that the client's handlers have run: official clients process messages in order. A pong frame
-/// comes from the network layer, which also answers for a page that never gets to process what precedes the ping, since a
-/// closing WebSocket drops what waits: it counts only when the connection outlives it by two seconds. All times are
-/// milliseconds of one steady clock.
+/// A `pusher:pong` proves that the client's handlers have run, because official clients process messages in order. A
+/// pong frame comes from the network layer. That layer also answers for a page that never processes the messages before
+/// the ping, because a closing WebSocket drops waiting messages. So a pong frame counts only if the connection stays
+/// open for two more seconds. All times are milliseconds of one steady clock.
 ///
-/// One ping is outstanding at a time, except within a long replay, where one follows each part: a client that cannot
-/// process all of it over one connection goes on behind the last part that it has processed, and not from the beginning
-/// again. A part is at least half as long as what is unanswered ahead of it, so a few pings divide any replay.
+/// One ping is outstanding at a time, except within a long replay, where a ping follows each part. A client that cannot
+/// process the whole replay over one connection then continues after the last part that it has processed, not from the
+/// beginning. A part is at least half as long as the unanswered replay before it, so a few pings divide any replay.
 public struct ConfirmationPings: Sendable {
     /// What to write.
     public struct Request: Sendable, Equatable {
@@ -17,13 +17,13 @@ public struct ConfirmationPings: Sendable {
         public let frame: UInt16?
     }
 
-    /// What a ping would be written behind.
+    /// What a ping is written after.
     public enum Occasion: Sendable {
-        /// Messages that the client got since the last one.
+        /// Messages that the client has got since the last ping.
         case messages
         /// The last grant of a turn.
         case grants
-        /// A part of a replay whose rest follows.
+        /// A part of a replay that has further parts.
         case replayPart
         /// The last message of a connection that is about to be closed.
         case end
@@ -31,17 +31,18 @@ public struct ConfirmationPings: Sendable {
 
     /// The time between two pings of a client that answers `pusher:ping`.
     static let messageInterval: Int64 = 1_000
-    /// The time from a pong frame to the next ping frame, for which a connection has to outlive the pong frame.
+    /// The time from a pong frame to the next ping frame; a connection must outlive the pong frame by this time.
     static let frameInterval: Int64 = 2_000
-    /// How long a client that answers ping frames may take to answer the first `pusher:ping`, before it is taken for one
-    /// that ignores it.
+    /// How long a client that answers ping frames may take to answer the first `pusher:ping`.
+    ///
+    /// After this time the broker assumes that the client ignores `pusher:ping`.
     static let decisionTime: Int64 = 5_000
-    /// The time after which a ping frame without an answer is repeated: another ping frame may have replaced it (RFC 6455
-    /// §5.5.3).
+    /// The time after which an unanswered ping frame is repeated, because another ping frame may have replaced it (RFC
+    /// 6455 §5.5.3).
     static let repetitionTime: Int64 = 30_000
     /// The length of the shortest part of a replay that a ping follows, in bytes.
     public static let partLengthMin = 128 << 10
-    /// The length of a replayed message besides its frame: handling it takes time, however short it is.
+    /// The length that a replayed message counts for besides its frame: handling it takes time, however short it is.
     public static let messageLength = 256
     /// The maximum number of outstanding pings: enough to divide 73 MiB of replays that are all unanswered.
     static let outstandingMax = 16
@@ -66,14 +67,12 @@ public struct ConfirmationPings: Sendable {
     private(set) var number: UInt32 = 0
     /// The number of `pusher:ping` messages that the client has not answered.
     private var pongsDue: UInt32 = 0
-    /// The number of those up to the last check for life; 0 if none is under way.
+    /// The number of those up to the last liveness check; 0 if none is in progress.
     private var pongsDueForCheck: UInt32 = 0
-    /// The length of what was replayed behind the last ping.
+    /// The length of what was replayed after the last ping.
     private var replayLength = 0
 
-    /// Creates a connection's pings.
-    ///
-    /// - Parameter partLengthMin: The length of the shortest part of a replay that a ping follows, in bytes.
+    /// Creates a connection's pings, of which one follows each part of a replay of at least `partLengthMin` bytes.
     init(partLengthMin: Int = Self.partLengthMin) { self.partLengthMin = partLengthMin }
 
     /// Whether the client has answered a `pusher:ping`, now or over an earlier connection of its session.
@@ -101,9 +100,8 @@ public struct ConfirmationPings: Sendable {
         return max(partLengthMin, unanswered / 2) - replayLength
     }
 
-    /// Notes that messages of a replay were sent.
-    ///
-    /// - Parameter length: The length of their frames, and of as many ``messageLength``s, in bytes.
+    /// Records that messages of a replay were sent: the length of their frames and a ``messageLength`` for each, in
+    /// bytes.
     mutating func noteReplayed(_ length: Int) { replayLength += length }
 
     /// Whether a ping may be written now.
@@ -119,12 +117,7 @@ public struct ConfirmationPings: Sendable {
         }
     }
 
-    /// Begins a round, if a ping may be written now.
-    ///
-    /// - Parameters:
-    ///   - occasion: What it would be written behind.
-    ///   - now: The time.
-    /// - Returns: What to write; `nil` for nothing.
+    /// Begins a round, if a ping may be written now after this, and returns what to write; `nil` for nothing.
     mutating func ask(behind occasion: Occasion, at now: Int64) -> Request? {
         guard canAsk(behind: occasion, at: now) else { return nil }
         let request = nextRequest()
@@ -152,20 +145,21 @@ public struct ConfirmationPings: Sendable {
 
     // MARK: - Answers
 
-    /// Handles a `pusher:pong`.
+    /// Handles a `pusher:pong`, and returns the number of the ping that it answers.
     ///
-    /// - Returns: The number of the ping that it answers; `nil` if what precedes that ping cannot be confirmed by it.
+    /// `nil` if the pong cannot confirm what precedes that ping.
     mutating func receivePong() -> UInt32? {
         guard pongsDue > 0 else { return nil }
         pongsDue -= 1
         guard method != .frame else {
-            // A late answer to the first ping: the client answers these after all, so no pong frame counts.
+            // A late answer to the first ping: the client does answer these, so no pong frame counts.
             method = .message
             outstanding = []
             return nil
         }
         method = .message
-        // With more due than outstanding, it answers a ping from before the client was taken for another kind.
+        // More answers are due than pings outstanding, so it answers a ping from before the client was assumed to be of
+        // another kind.
         guard pongsDue < outstanding.count else { return nil }
         let answered = outstanding.removeFirst().number
         // An empty array would keep its memory for as long as the connection lasts.
@@ -173,7 +167,7 @@ public struct ConfirmationPings: Sendable {
         return answered
     }
 
-    /// Handles a pong frame: it answers the ping of its number, and those before it (RFC 6455 §5.5.3).
+    /// Handles a pong frame, which answers the ping with its number and those before it (RFC 6455 §5.5.3).
     mutating func receivePongFrame(_ frame: UInt16, at now: Int64) {
         let index = outstanding.lastIndex { UInt16(truncatingIfNeeded: $0.number) == frame }
         guard method != .message, let index else { return }
@@ -184,7 +178,7 @@ public struct ConfirmationPings: Sendable {
         }
     }
 
-    /// Takes pong frames for the client's answers, if it has not answered the first `pusher:ping` in time.
+    /// Counts pong frames as the client's answers, if it has not answered the first `pusher:ping` in time.
     mutating func decide(at now: Int64) {
         guard method == .undecided, let first = outstanding.first, first.answeredAt != nil,
             now - first.askedAt >= Self.decisionTime
@@ -192,9 +186,8 @@ public struct ConfirmationPings: Sendable {
         method = .frame
     }
 
-    /// Removes the pings whose pong frames the connection has outlived.
-    ///
-    /// - Returns: The number of the last of them; `nil` if there are none.
+    /// Removes the pings whose pong frames the connection has outlived, and returns the number of the last; `nil` if
+    /// none.
     mutating func removeOutlived(at end: Int64) -> UInt32? {
         guard method == .frame else { return nil }
         let outlived = outstanding.prefix {
@@ -208,7 +201,7 @@ public struct ConfirmationPings: Sendable {
 
     // MARK: - Checks for life
 
-    /// Begins to check whether the client of a superseded connection lives.
+    /// Begins a liveness check of the client of a superseded connection.
     mutating func beginCheck() -> Request {
         outstanding = []
         let request = nextRequest()
@@ -216,10 +209,9 @@ public struct ConfirmationPings: Sendable {
         return request
     }
 
-    /// Handles the answer to a check for life.
+    /// Handles the answer to a liveness check, and returns whether the client is alive.
     ///
-    /// - Parameter frame: The number of a pong frame; `nil` for a `pusher:pong`.
-    /// - Returns: Whether the client lives.
+    /// `frame` is the number of a pong frame; `nil` for a `pusher:pong`.
     mutating func passesCheck(_ frame: UInt16?) -> Bool {
         guard let frame else {
             if pongsDue > 0 { pongsDue -= 1 }

@@ -1,7 +1,7 @@
 /// The calendar as a home of sessions has seen it, which may be set while the broker runs.
 ///
-/// A token has the time of a device, which agrees with the calendar before or after it was set: nobody knows with which. A
-/// former calendar counts for a day.
+/// A token has the time of a device. That time may agree with the calendar before or after it was set; the broker
+/// cannot know which. A former calendar counts for a day.
 struct SessionCalendar: Sendable {
     /// How far the calendar may move before it counts as set, in milliseconds.
     private static let tolerance: Int64 = 1_000

@@ -4,14 +4,14 @@ public import PusherProtocol
 public struct SessionCursor: Sendable, Equatable {
     /// The channel.
     public let channel: ChannelName
-    /// Whether the client has not confirmed the cached event of a cache channel: it is sent again.
+    /// Whether the client has not confirmed the cached event of a cache channel, so that the event is sent again.
     public var owesOpening: Bool
     /// The last confirmed position.
     public var position: ChannelPosition
     /// At most one element: few cursors have any, and an empty array allocates nothing.
     private var owedGaps: [RecoveryGap] = []
 
-    /// A gap that the client has been told and has not confirmed: it is told again.
+    /// A gap that was reported to the client and is not confirmed, so that it is reported again.
     public var owedGap: RecoveryGap? {
         get { owedGaps.first }
         set { owedGaps = newValue.map { [$0] } ?? [] }
@@ -30,7 +30,7 @@ public struct SessionCursor: Sendable, Equatable {
         self.owedGap = owedGap
     }
 
-    /// The memory that the cursor takes, in bytes, about.
+    /// The approximate memory that the cursor takes, in bytes.
     var byteCount: Int { 128 + channel.text.utf8.count }
 }
 
@@ -79,15 +79,15 @@ public struct SessionClaim: Sendable {
 }
 
 extension SessionClaim {
-    /// Whether a session that is not known has certainly never been, because its token was created later.
+    /// Whether an unknown session is certainly new, because its token was created after the last session was forgotten.
     ///
     /// - Parameters:
-    ///   - forgottenUntil: When a session was last forgotten or lost before its time, in milliseconds since 1970; `nil` for
-    ///     never.
-    ///   - sessionAge: For how long sessions are kept, in seconds; at least ``SessionHome/clockTolerance`` longer they are not
-    ///     taken for new ones.
+    ///   - forgottenUntil: When a session was last forgotten or lost before it expired, in milliseconds since 1970;
+    ///     `nil` for never.
+    ///   - sessionAge: How long sessions are kept, in seconds. For at least ``SessionHome/clockTolerance`` longer,
+    ///     expired sessions do not count as new ones.
     ///   - now: The time, in milliseconds since 1970.
-    /// - Returns: Whether it has.
+    /// - Returns: Whether it is new.
     public func isNew(behind forgottenUntil: Int64?, sessionAge: Int, at now: Int64) -> Bool {
         if let forgottenUntil, createdAt <= forgottenUntil + SessionHome.clockTolerance {
             return false
@@ -103,10 +103,11 @@ public enum SessionAnswer: Sendable {
     case owned(SessionResumption)
     /// A later connection owns the session.
     case superseded
-    /// Two living connections use the token: it resumes nothing any more.
+    /// Two open connections use the token, so it resumes nothing any more.
     case shared
-    /// The app has the maximum number of sessions, and all are in use: the connection has no recovery. Its session may
-    /// have been forgotten; see ``SessionResumption/mayLackCursors``.
+    /// The app has the maximum number of sessions, and all are in use, so the connection has no recovery.
+    ///
+    /// Its session may have been forgotten; see ``SessionResumption/mayLackCursors``.
     case full(sessionsMax: Int, mayLackCursors: Bool)
 }
 
@@ -116,8 +117,10 @@ public struct SessionResumption: Sendable, Equatable {
     public var cursors: [SessionCursor]
     /// The last socket IDs of the client.
     public var formerSocketIDs: [SocketID]
-    /// Whether cursors may have been forgotten: the first subscription to a channel without one is told
-    /// ``RecoveryGap/Reason/unknownSession``, for as long as the session lives.
+    /// Whether cursors may have been forgotten.
+    ///
+    /// Then the first subscription to a channel without a cursor gets ``RecoveryGap/Reason/unknownSession``, as long as
+    /// the session lives.
     public var mayLackCursors: Bool
     /// Whether the client has answered a `pusher:ping`, so that its pong frames prove nothing.
     public var answersPings: Bool

@@ -1,21 +1,22 @@
 public import PusherProtocol
 
-/// The sessions of stock clients whose home is one shard: who owns each, and how far it was confirmed when its owner's
-/// connection ended.
+/// The sessions of stock clients whose home is one shard: the owner of each, and how far it was confirmed when the
+/// owner's connection ended.
 ///
-/// A value without I/O, as ``ChannelHome``. All times are milliseconds of one steady clock, except where they are said to
-/// be of the calendar.
+/// A value without I/O, like ``ChannelHome``. All times are milliseconds of one steady clock, except calendar times
+/// where stated.
 public struct SessionHome: Sendable {
     /// An effect that the caller has to perform.
     public enum Effect: Sendable {
-        /// Send the answer to the shard of the connection that claims.
+        /// Send the answer to the shard of the claiming connection.
         case answer(SessionAnswer, SessionAddress, to: SocketID)
-        /// Ask this connection for its cursors; ``receive(_:at:)`` follows. Its confirmations count as they were when
-        /// another one was opened, in nanoseconds.
+        /// Request the cursors of this connection; ``receive(_:at:)`` follows.
+        ///
+        /// Its confirmations count as they were when another connection was opened, in nanoseconds.
         case requestYield(SessionAddress, from: SocketID, openedAt: Int64)
-        /// Tell this connection that another one uses its token.
+        /// Notify this connection that another one uses its token.
         case tellShared(SessionAddress, SocketID)
-        /// Count that a limit was met.
+        /// Count that a limit was reached.
         case limitMet(Limit, of: AppID)
     }
 
@@ -40,13 +41,12 @@ public struct SessionHome: Sendable {
 
     var apps: [AppID: AppSessions] = [:]
     let shardCount: Int
-    /// The time before which sessions may have existed that are not known here, by the calendar as first read; `nil` for
-    /// none.
+    /// The time before which unknown sessions may have existed, by the calendar as first read; `nil` for none.
     var unknownBefore: Int64?
     var calendar = SessionCalendar()
-    /// When the last session was forgotten of those that are no longer remembered as such.
+    /// When the last session was forgotten among the sessions that left no record.
     private var lastForgotten: Int64?
-    /// The sessions that have changed while they have no connection; `nil` if nobody asks.
+    /// The sessions that have changed while they have no connection; `nil` if changes are not recorded.
     var changed: Set<SessionAddress>?
 
     /// Creates a home without sessions.
@@ -59,13 +59,13 @@ public struct SessionHome: Sendable {
         unknownBefore = start
     }
 
-    /// Reads the calendar, so that it is known when it is set.
+    /// Reads the calendar, to notice when it is set.
     public mutating func readCalendar(at moment: Moment) { calendar.update(moment) }
 
-    /// The number of sessions, parked ones included.
+    /// The number of sessions, including parked ones.
     public var count: Int { apps.values.reduce(0) { $0 + $1.sessions.count } }
 
-    /// The number of an app's sessions, parked ones included.
+    /// The number of an app's sessions, including parked ones.
     package func count(of app: AppID) -> Int { apps[app]?.sessions.count ?? 0 }
 
     /// The size of the positions of an app's parked sessions, in bytes.
@@ -76,13 +76,9 @@ public struct SessionHome: Sendable {
 
     // MARK: - Ownership
 
-    /// Makes a connection the owner of its session.
+    /// Makes a connection the owner of its session, and returns the effects to perform.
     ///
-    /// - Parameters:
-    ///   - claim: The claim.
-    ///   - settings: The app's settings.
-    ///   - moment: The time.
-    /// - Returns: The effects to perform. The answer follows the cursors of a living owner.
+    /// The answer is returned only after the cursors of a connected former owner have arrived.
     public mutating func claim(
         _ claim: SessionClaim,
         _ settings: RecoverySettings,
@@ -128,9 +124,9 @@ public struct SessionHome: Sendable {
         return effects
     }
 
-    /// Takes the cursors of a connection that has ended, or that another one has superseded.
+    /// Stores the cursors of a connection that has ended, or that another one has superseded.
     ///
-    /// Those of a connection that is not the owner any more are out of date.
+    /// Those of a connection that is no longer the owner are out of date.
     public mutating func receive(_ handover: SessionHandover, at now: Int64) -> [Effect] {
         let (app, key) = (handover.address.app, handover.address.key)
         guard var session = apps[app]?[key] else { return [] }
@@ -158,7 +154,7 @@ public struct SessionHome: Sendable {
         return effects
     }
 
-    /// Called when a connection that another one has superseded has answered a ping: two living clients use the token.
+    /// Called when a superseded connection has answered a ping, so that two connected clients use the token.
     public mutating func isAlive(
         _ socketID: SocketID,
         _ address: SessionAddress,
@@ -210,9 +206,11 @@ public struct SessionHome: Sendable {
         return effects + [.answer(answer, claim.address, to: claim.socketID)]
     }
 
-    /// Whether a session that is not known has certainly never been: its token was created behind everything that this
-    /// home may have forgotten, by each calendar; or just now by one, and nothing was forgotten for so long that the
-    /// calendars do not matter.
+    /// Whether an unknown session is certainly new.
+    ///
+    /// It is if its token was created after everything that this home may have forgotten, by each calendar. It is also
+    /// if the token was just created by one calendar, and nothing was forgotten for so long that the calendars do not
+    /// matter.
     private func isNew(
         _ claim: SessionClaim,
         _ sessions: AppSessions,
@@ -238,14 +236,12 @@ public struct SessionHome: Sendable {
             }
     }
 
-    /// Forgets the sessions that have been parked for longer than the app's limit.
+    /// Forgets the sessions that have been parked for longer than the app's limit, in seconds.
     ///
-    /// - Parameters:
-    ///   - moment: The time.
-    ///   - ageMax: The limit of an app, in seconds; `nil` for an app that is no longer served.
+    /// `ageMax` returns `nil` for an app that is no longer served.
     public mutating func removeExpired(at moment: Moment, ageMax: (AppID) -> Int?) {
         calendar.update(moment)
-        // As long as a token of such a session could be taken for a new one.
+        // As long as a token of such a session could count as a new one.
         let memory =
             Self.clockTolerance + (calendar.spread == 0 ? 0 : calendar.spread + Self.clockTolerance)
         for app in Array(apps.keys) {

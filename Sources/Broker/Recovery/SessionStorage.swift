@@ -1,30 +1,31 @@
 import PusherProtocol
 
-/// Sessions that outlive the broker: what is written of them, and what another run begins with.
+/// Storage of sessions that outlive the broker.
 extension SessionHome {
     // MARK: - Changes
 
-    /// The number of noted changes above which forgotten sessions are not noted.
+    /// The number of recorded changes above which forgotten sessions are not recorded.
     private static var forgottenNotesMax: Int { 1 << 17 }
 
-    /// Begins to note which sessions change while they have no connection, for ``takeChanges(upTo:at:)``.
+    /// Begins to record which sessions change while they have no connection, for ``takeChanges(upTo:at:)``.
     public mutating func noteChanges() { changed = changed ?? [] }
 
-    /// The number of noted sessions.
+    /// The number of recorded sessions.
     public var changeCount: Int { changed?.count ?? 0 }
 
-    /// Notes that a session is parked, shared or forgotten.
+    /// Records that a session is parked, shared or forgotten.
     mutating func note(_ address: SessionAddress) { changed?.insert(address) }
 
-    /// Notes that sessions are forgotten.
+    /// Records that sessions are forgotten.
     ///
-    /// While nothing can be written, not every one is: what is left of it in the file goes with the next start.
+    /// Not every one is recorded while nothing can be written; the next start removes the rest from the file.
     mutating func noteForgotten(_ keys: [SessionKey], of app: AppID) {
         guard let noted = changed?.count, noted < Self.forgottenNotesMax else { return }
         for key in keys { changed?.insert(SessionAddress(app: app, key: key)) }
     }
 
-    /// Removes noted sessions and returns their changes; those of sessions with a connection are the connection's.
+    /// Removes recorded sessions and returns their changes, except those of sessions with a connection, which the
+    /// connection reports.
     public mutating func takeChanges(upTo countMax: Int, at moment: Moment) -> [SessionChange] {
         var changes: [SessionChange] = []
         for _ in 0..<countMax {
@@ -40,9 +41,9 @@ extension SessionHome {
 
     // MARK: - The end and the beginning of a run
 
-    /// All sessions, and what tells forgotten ones from new ones.
+    /// All sessions, and the data that distinguishes forgotten sessions from new ones.
     ///
-    /// They are complete once every client is disconnected and the messages between shards are read.
+    /// Complete only once every client is disconnected and the messages between shards are read.
     public func stored(at moment: Moment) -> StoredSessions {
         let offset = moment.calendarOffset
         let unknown = unknownBefore.map { $0 - (calendar.first ?? offset) + offset }
@@ -69,11 +70,8 @@ extension SessionHome {
 
     /// Adds sessions of an earlier run, before any connection claims one.
     ///
-    /// - Parameters:
-    ///   - stored: The sessions; those whose home is another shard are ignored.
-    ///   - shard: The number of this shard.
-    ///   - moment: The time. A session that had a connection counts as parked from now on.
-    ///   - sessionsMax: The limit of an app; `nil` for an app that is no longer served.
+    /// Sessions whose home is another shard are ignored, and one that had a connection counts as parked from now on.
+    /// `sessionsMax` returns `nil` for an app that is no longer served.
     public mutating func restore(
         _ stored: StoredSessions,
         on shard: Int,
@@ -107,13 +105,13 @@ extension SessionHome {
     private mutating func restore(_ stored: StoredSession, isComplete: Bool, at moment: Moment) {
         let (app, key) = (stored.address.app, stored.address.key)
         let parkedAt = stored.parkedAt ?? moment.calendar
-        // A calendar that was set back does not keep a session for longer.
+        // Setting the calendar back does not keep a session for longer.
         let since = min(moment.now, parkedAt - moment.calendarOffset)
         guard stored.state != .forgotten else {
             apps[app, default: AppSessions()].forget(key, at: since)
             return
         }
-        // Of before a crash, channels may be missing.
+        // After a crash, channels may be missing.
         var session = Session(mayLackCursors: stored.mayLackCursors || !isComplete)
         session.socketIDs = stored.socketIDs
         session.answersPings = stored.answersPings
@@ -125,7 +123,7 @@ extension SessionHome {
 }
 
 extension SessionHome.Session {
-    /// The session as it is stored; `nil` while it has an owner, whose connection knows more.
+    /// The session as it is stored; `nil` while it has an owner, whose connection has newer data.
     func stored(_ address: SessionAddress, at moment: SessionHome.Moment) -> StoredSession? {
         let (since, cursors, state): (Int64, [SessionCursor], StoredSession.State)
         switch self.state {

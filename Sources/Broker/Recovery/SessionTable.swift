@@ -45,7 +45,7 @@ struct SessionTable: Sendable {
         indices.remove(key) { entries[$0]?.key }
         entries[index] = nil
         freeIndices.append(Int32(index))
-        // Behind a peak nothing is kept.
+        // Releases the memory after a peak.
         if isEmpty { self = SessionTable() }
     }
 }

@@ -1,17 +1,17 @@
 import PusherProtocol
 
-/// How far a client with a session token has confirmed each of its channels: the bookkeeping of one connection.
+/// How far a client with a session token has confirmed each of its channels, for one connection.
 ///
-/// The broker writes a ping behind what it has handed over, notes the marks, and takes the pong for their confirmation.
-/// All times are milliseconds of one steady clock.
+/// After messages are handed over, the broker writes a ping and records how far each channel was handed over. The pong
+/// confirms that. All times are milliseconds of one steady clock.
 struct TokenCursors: Sendable {
     /// The subscription to one channel.
     private struct Cursor {
         let stream: StreamID
         var confirmed: UInt64
-        /// The serial up to which messages were handed over, as last seen.
+        /// The serial up to which messages were handed over, as last read.
         var handed: UInt64
-        /// The number of the last ping ahead of the subscription.
+        /// The number of the last ping before the subscription.
         let firstPing: UInt32
         var flags: Flags = []
         /// At most one element: few cursors have any, and an empty array allocates nothing.
@@ -24,9 +24,8 @@ struct TokenCursors: Sendable {
             origins.first ?? ChannelPosition(stream: stream, serial: confirmed)
         }
 
-        /// Notes how far messages were handed over.
-        ///
-        /// - Returns: Whether the channel has to be added to ``TokenCursors/unasked``.
+        /// Records how far messages were handed over, and returns whether the channel has to be added to
+        /// ``TokenCursors/unasked``.
         mutating func handOver(_ serial: UInt64) -> Bool {
             guard serial > handed else { return false }
             handed = serial
@@ -34,7 +33,7 @@ struct TokenCursors: Sendable {
         }
 
         mutating func confirm(_ mark: Mark) {
-            // A ping ahead of the subscription follows one of a former subscription.
+            // A ping before the subscription belongs to a former subscription.
             guard mark.ping > firstPing else { return }
             owedGaps = []
             flags.remove(.owesOpening)
@@ -54,7 +53,7 @@ struct TokenCursors: Sendable {
         static let owesOpening = Flags(rawValue: 2)
     }
 
-    /// How far a channel's messages were handed over ahead of a ping.
+    /// How far a channel's messages were handed over before a ping.
     private struct Mark {
         let channel: ChannelName
         let ping: UInt32
@@ -62,18 +61,16 @@ struct TokenCursors: Sendable {
     }
 
     private var cursors = ChannelValues<Cursor>()
-    /// The channels of which something was handed over behind the last ping.
+    /// The channels of which messages were handed over after the last ping.
     private var unasked: [ChannelName] = []
     /// The marks of the pings whose answers do not count yet, in their order.
     private var marks: [Mark] = []
     private var pings: ConfirmationPings
 
-    /// Creates the cursors of a connection.
-    ///
-    /// - Parameter pings: The pings that the client is asked by.
+    /// Creates the cursors of a connection with the pings that the client is asked by.
     init(_ pings: ConfirmationPings = ConfirmationPings()) { self.pings = pings }
 
-    /// Whether something was handed over that no ping follows.
+    /// Whether messages were handed over that no ping follows.
     var hasUnasked: Bool { !unasked.isEmpty }
 
     /// Whether a ping is outstanding, so that the client is not asked again.
@@ -93,7 +90,7 @@ struct TokenCursors: Sendable {
         set { pings.answersPings = newValue }
     }
 
-    /// Whether something is not confirmed that the client was not asked about, or has not answered yet.
+    /// Whether something is unconfirmed: the client was not asked about it, or has not answered yet.
     var hasUnconfirmed: Bool { !unasked.isEmpty || !marks.isEmpty && pings.isOutstanding }
 
     /// Whether the channel has a cursor.
@@ -101,13 +98,10 @@ struct TokenCursors: Sendable {
 
     // MARK: - Channels
 
-    /// Begins a cursor with its grant; a replay counts as it is handed over.
+    /// Begins a cursor with its grant; a replay counts when it is handed over.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - start: Where the subscription begins.
-    ///   - gap: The gap that the client is told with it.
-    ///   - origin: The last confirmed position, in a stream that the present one follows.
+    /// The client is notified of the gap with the grant. The origin is the last confirmed position, in a stream that
+    /// precedes the present one.
     mutating func begin(
         _ channel: ChannelName,
         _ start: SubscriptionStart,
@@ -142,7 +136,7 @@ struct TokenCursors: Sendable {
 
     /// Continues a cursor in another stream, with nothing missing between the two.
     ///
-    /// What was not confirmed of the former stream comes again from there.
+    /// Unconfirmed messages of the former stream are redelivered from that stream.
     mutating func goOn(_ channel: ChannelName, at start: SubscriptionStart) {
         guard let former = cursors[channel] else { return }
         var start = start
@@ -160,11 +154,11 @@ struct TokenCursors: Sendable {
     /// Removes a cursor, with the end of the subscription.
     mutating func remove(_ channel: ChannelName) {
         guard let flags = cursors.remove(channel)?.flags else { return }
-        // A client that subscribes again and again, and answers no ping, must not grow the list.
+        // A client that subscribes repeatedly, and answers no ping, must not grow the list.
         if flags.contains(.isUnasked) { unasked.removeAll { $0 == channel } }
     }
 
-    /// The number of entries about what is not confirmed.
+    /// The number of entries for unconfirmed messages.
     var unconfirmedCount: Int { unasked.count + marks.count }
 
     /// Removes all cursors.
@@ -174,9 +168,9 @@ struct TokenCursors: Sendable {
         marks = []
     }
 
-    /// Notes how far a channel's messages were handed over.
+    /// Records how far a channel's messages were handed over.
     ///
-    /// - Returns: How far they are by now: with the grant it may have been further. `nil` for a channel without a cursor.
+    /// - Returns: The highest serial handed over, which may come from the grant; `nil` for a channel without a cursor.
     mutating func handOver(_ serial: UInt64, of channel: ChannelName) -> UInt64? {
         let result = cursors.change(channel) { ($0.handOver(serial), $0.handed) }
         guard let (isUnasked, handed) = result else { return nil }
@@ -184,18 +178,15 @@ struct TokenCursors: Sendable {
         return handed
     }
 
-    /// Notes that messages of a replay were handed over.
+    /// Records that messages of a replay were handed over, up to the last serial.
     ///
-    /// - Parameters:
-    ///   - serial: The serial of the last of them.
-    ///   - channel: The channel.
-    ///   - length: Their length; see ``ConfirmationPings/noteReplayed(_:)``.
+    /// For the length see ``ConfirmationPings/noteReplayed(_:)``.
     mutating func replay(upTo serial: UInt64, of channel: ChannelName, length: Int) {
         guard handOver(serial, of: channel) != nil else { return }
         pings.noteReplayed(length)
     }
 
-    /// Notes how far the messages of each channel were handed over.
+    /// Records how far the messages of each channel were handed over.
     mutating func handOver(upTo mark: (ChannelName) -> UInt64?) {
         var found: [ChannelName] = []
         cursors.changeAll { channel, cursor in
@@ -206,12 +197,7 @@ struct TokenCursors: Sendable {
 
     // MARK: - Confirmation
 
-    /// The pings to write behind what was handed over, unless it is too early or one is outstanding.
-    ///
-    /// - Parameters:
-    ///   - now: The time.
-    ///   - occasion: What they would be written behind.
-    /// - Returns: What to write; `nil` for nothing.
+    /// The pings to write after what was handed over; `nil` if it is too early or one is outstanding.
     mutating func ask(
         at now: Int64,
         behind occasion: ConfirmationPings.Occasion = .messages
@@ -233,7 +219,7 @@ struct TokenCursors: Sendable {
         return request
     }
 
-    /// Has the client asked again about what precedes pings that cannot be answered any more.
+    /// Makes the client be asked again about what precedes pings that cannot be answered any more.
     private mutating func takeBackMarks() {
         while let mark = marks.last, !pings.mayConfirm(mark.ping) {
             marks.removeLast()
@@ -244,9 +230,9 @@ struct TokenCursors: Sendable {
         }
     }
 
-    /// Handles a `pusher:pong`: the client has processed everything ahead of the ping.
+    /// Handles a `pusher:pong`: the client has processed everything before the ping.
     ///
-    /// - Returns: The channels of which something is confirmed with it.
+    /// - Returns: The channels of which something is confirmed by it.
     mutating func receivePong() -> [ChannelName] {
         guard let answered = pings.receivePong() else {
             takeBackMarks()
@@ -268,16 +254,14 @@ struct TokenCursors: Sendable {
         cursors[channel]?.position
     }
 
-    /// Counts the pong frames that the connection has outlived, if the client answers by these.
+    /// Counts the pong frames that the connection has outlived, if the client answers with these.
     @discardableResult
     private mutating func confirmOutlived(to end: Int64) -> [ChannelName] {
         pings.decide(at: end)
         return pings.removeOutlived(at: end).map { confirm(upTo: $0) } ?? []
     }
 
-    /// Confirms what precedes a ping.
-    ///
-    /// - Returns: The channels.
+    /// Confirms what precedes a ping, and returns the channels.
     private mutating func confirm(upTo ping: UInt32) -> [ChannelName] {
         let confirmed = marks.prefix { $0.ping <= ping }
         for mark in confirmed { cursors.change(mark.channel) { $0.confirm(mark) } }
@@ -286,10 +270,10 @@ struct TokenCursors: Sendable {
         return confirmed.map(\.channel)
     }
 
-    /// The pings by which a superseded connection shows whether its client lives.
+    /// The pings that check whether the client of a superseded connection is alive.
     mutating func beginCheck() -> ConfirmationPings.Request { pings.beginCheck() }
 
-    /// Handles the answer to a check for life: the number of a pong frame, or `nil` for a `pusher:pong`.
+    /// Handles the answer to a liveness check: the number of a pong frame, or `nil` for a `pusher:pong`.
     mutating func passesCheck(_ frame: UInt16?) -> Bool { pings.passesCheck(frame) }
 
     /// The cursors at the end of the connection, or at the opening of its successor.
@@ -298,7 +282,7 @@ struct TokenCursors: Sendable {
         return confirmed
     }
 
-    /// The cursors as they are certainly confirmed by now.
+    /// The cursors as certainly confirmed by now.
     var confirmed: [SessionCursor] {
         cursors.map { channel, cursor in
             SessionCursor(

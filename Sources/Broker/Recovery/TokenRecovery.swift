@@ -11,13 +11,13 @@ struct TokenRecovery: Sendable {
 
     /// The relation of the connection to its session.
     enum State: Sendable {
-        /// It has subscribed to nothing yet.
+        /// It has not subscribed to any channel yet.
         case unclaimed
         case claiming
         case owner
         /// A later connection owns the session.
         case superseded
-        /// Two living clients use the token.
+        /// Two connected clients use the token.
         case shared
         /// The broker has too many sessions.
         case withoutRecovery
@@ -32,7 +32,7 @@ struct TokenRecovery: Sendable {
     var waiting: [WaitingJoin] = []
     /// The cursors of channels to which the connection has not subscribed.
     private(set) var dormant: [ChannelName: SessionCursor] = [:] {
-        // Emptied one by one, a table would keep its memory for as long as the connection lasts.
+        // If it were emptied element by element, a table would keep its memory for as long as the connection lasts.
         didSet { if dormant.isEmpty { dormant = [:] } }
     }
     private var formerSocketIDs: [SocketID] = []
@@ -55,7 +55,7 @@ struct TokenRecovery: Sendable {
         self.openedAt = openedAt
     }
 
-    /// Whether subscriptions are about to be granted, whose replays one ping can ask about.
+    /// Whether grants are still awaited, so that one ping can ask about all their replays.
     var awaitsGrants: Bool { !requested.isEmpty }
 
     var isOwner: Bool { if case .owner = state { true } else { false } }
@@ -89,18 +89,16 @@ struct TokenRecovery: Sendable {
         requested[channel] = .some(cursor)
         var request = PositionRequest(cursor?.position)
         request.wantsOpening = cursor?.owesOpening ?? false
-        // What the client had published by its backend since it was connected, with its new socket ID, too.
+        // Events that the client's backend published since it connected exclude its new socket ID, too.
         if cursor != nil { request.formerSocketIDs = formerSocketIDs + [socketID] }
         return request
     }
 
-    /// The gap that the client is told with a grant, if the channel is one that is resumed or begun for it.
+    /// The gap reported to the client with a grant; `nil` if the grant does not resume or begin a kept
+    /// channel.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - start: Where the subscription begins.
-    ///   - former: Where it begins in the first of the sealed streams of which the client gets the rest ahead of that.
-    /// - Returns: `nil` if the channel is not.
+    /// `former` is where the subscription begins in the first of the sealed streams whose rest the client gets before
+    /// `start`.
     mutating func begin(
         _ channel: ChannelName,
         _ start: SubscriptionStart,
@@ -124,9 +122,8 @@ struct TokenRecovery: Sendable {
         return TokenStart(isResumed: cursor != nil, gap: gap)
     }
 
-    /// Drops the cursor of a channel that the client has unsubscribed from.
-    ///
-    /// - Returns: Whether the home knows of the subscription.
+    /// Drops the cursor of a channel that the client has unsubscribed from, and returns whether the home knows of the
+    /// subscription.
     mutating func unsubscribe(_ channel: ChannelName) -> Bool {
         dormant[channel] = nil
         requested[channel] = nil
@@ -136,19 +133,15 @@ struct TokenRecovery: Sendable {
         return false
     }
 
-    /// Forgets a pending request that was refused, or granted without a stream; the cursor stays.
+    /// Removes a pending request that was refused, or granted without a stream; the cursor stays.
     mutating func endRequest(_ channel: ChannelName) { requested[channel] = nil }
 
     // MARK: - The end
 
-    /// Hands the cursors over; the connection is not the owner any more.
+    /// Hands the cursors over; the connection is no longer the owner.
     ///
-    /// - Parameters:
-    ///   - socketID: The connection.
-    ///   - state: The state from now on.
-    ///   - end: The end of the connection, or the opening of its successor.
-    ///   - cursorsMax: The most cursors; of channels that the client did not subscribe to fewer are kept.
-    /// - Returns: The handover; `nil` if the connection is not the owner.
+    /// `end` is the end of the connection, or the opening of its successor. `cursorsMax` reduces the cursors of
+    /// channels that the client did not subscribe to. Returns `nil` if the connection is not the owner.
     mutating func handOver(
         from socketID: SocketID,
         as state: State,
@@ -171,12 +164,7 @@ struct TokenRecovery: Sendable {
         )
     }
 
-    /// The session as it would be resumed if the broker ended now, by a crash.
-    ///
-    /// - Parameters:
-    ///   - socketID: The connection.
-    ///   - cursorsMax: The most cursors.
-    /// - Returns: The session; `nil` if the connection is not the owner.
+    /// The session as it would be resumed after a crash at this moment; `nil` if the connection is not the owner.
     func stored(as socketID: SocketID, cursorsMax: Int) -> StoredSession? {
         guard isOwner else { return nil }
         let (all, mayLackCursors) = adding(cursors.confirmed, cursorsMax: cursorsMax)
@@ -200,16 +188,16 @@ struct TokenRecovery: Sendable {
     }
 }
 
-/// What the client of a token is told with a grant.
+/// The part of a grant that is specific to a client with a token.
 public struct TokenStart: Sendable, Equatable {
-    /// Whether its session has known the channel.
+    /// Whether its session knew the channel before.
     public let isResumed: Bool
-    /// The gap to tell.
+    /// The gap to report to the client.
     public let gap: RecoveryGap?
 }
 
 extension RecoveryGap {
-    /// Both gaps in one: this one, and one before it that the client may not have been told.
+    /// Joins this gap with an earlier one that may not have been reported to the client.
     fileprivate func following(_ earlier: RecoveryGap?) -> RecoveryGap {
         guard let earlier else { return self }
         guard let missed, let before = earlier.missed else { return RecoveryGap(reason) }

@@ -2,17 +2,10 @@ import PusherProtocol
 
 /// Authorizes subscriptions by the backend's signature.
 enum Admission {
-    /// Checks whether a connection may subscribe to a channel.
+    /// Returns the connection's member on a presence channel, if the connection may subscribe to the channel.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - socketID: The connection, which the signature must name.
-    ///   - auth: The app's key and the backend's signature; public channels need none.
-    ///   - channelData: The signed `channel_data`.
-    ///   - user: The user that the connection is signed in as; `nil` for none.
-    ///   - app: The app of the connection.
-    /// - Returns: The member that the connection belongs to, on a presence channel.
-    /// - Throws: The reason of the refusal.
+    /// The signature in `auth` must name the connection; public channels need none. The user is the one that the
+    /// connection is signed in as. Throws the reason of the refusal.
     static func member(
         joining channel: ChannelName,
         socketID: SocketID,

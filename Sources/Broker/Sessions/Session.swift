@@ -12,7 +12,7 @@ public struct Session {
         /// Request a subscription from the channel's home, on a presence channel as a member. The answer carries
         /// `request`.
         case join(ChannelName, as: Member?, request: UInt32)
-        /// The same, of a client that tracks its position in the channel's stream.
+        /// The same for a client that tracks its position in the channel's stream.
         indirect case joinFrom(PositionRequest, ChannelName, as: Member?, request: UInt32)
         /// Claim the session of the client's token at its home; the answer precedes the subscriptions.
         indirect case claimSession(SessionClaim)
@@ -28,7 +28,7 @@ public struct Session {
         case unwatch([UserID])
         /// Count the connection towards the app's quota, if a place is free: it is authorized.
         case claimQuota
-        /// Read no more messages for ``signatureDelay``: the client has sent too many signatures that do not hold.
+        /// Read no more messages for ``signatureDelay``, because the client has sent too many invalid signatures.
         case slowDown
         /// Count that a limit was reached. The error to the client is another effect.
         case limitMet(Limit)
@@ -66,12 +66,9 @@ public struct Session {
     /// Replaces the app's configuration; existing subscriptions stay.
     public mutating func replaceApp(_ app: App) { self.app = app }
 
-    /// Handles a message of the client.
+    /// Handles a message of the client, and returns the effects to perform.
     ///
-    /// - Parameters:
-    ///   - message: The message.
-    ///   - now: Nanoseconds of a steady clock, for rates.
-    /// - Returns: The effects to perform.
+    /// `now` is in nanoseconds of a steady clock, for rates.
     public mutating func receive(_ message: ClientMessage, now: Int64) -> Effects {
         switch message {
         case .ping:
@@ -105,14 +102,11 @@ public struct Session {
         return limitMet(fault.limit) + refuse(fault.description, now: now)
     }
 
-    /// Handles the home's grant of a subscription.
+    /// Handles the home's grant of a subscription, and returns whether the client still awaits this request.
     ///
-    /// - Parameters:
-    ///   - channel: The channel; this copy of its name replaces the client's own.
-    ///   - request: The number of the request.
-    ///   - isTracked: Whether the grant says where the subscription begins in the channel's stream.
-    /// - Returns: Whether the client still awaits this request. If not, it has unsubscribed meanwhile, and the home has
-    ///   received that already.
+    /// If not, the client has unsubscribed meanwhile, and the home has already received that. This copy of the
+    /// channel's name replaces the client's own. `isTracked` is whether the grant says where the subscription begins in
+    /// the channel's stream.
     public mutating func granted(
         _ channel: ChannelName,
         request: UInt32,
@@ -128,13 +122,8 @@ public struct Session {
         if case .active(isTracked: true) = subscriptions[channel] { true } else { false }
     }
 
-    /// Handles the home's refusal of a subscription.
+    /// Handles the home's refusal of a subscription, at a time in nanoseconds of a steady clock.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - request: The number of the request.
-    ///   - refusal: The reason.
-    ///   - now: Nanoseconds of a steady clock, for rates.
     /// - Returns: The error to the client, unless it has unsubscribed meanwhile.
     public mutating func refused(
         _ channel: ChannelName,
@@ -148,9 +137,8 @@ public struct Session {
         return refuseSubscription(channel.text, refusal, now: now)
     }
 
-    /// Ends the session: removes subscriptions, user and watchlist.
+    /// Ends the session at a time in milliseconds of a steady clock: removes subscriptions, user and watchlist.
     ///
-    /// - Parameter now: Milliseconds of a steady clock.
     /// - Returns: The removed registrations, for the homes of channels and users.
     public mutating func end(at now: Int64 = 0) -> Registrations {
         removeWaitingJoins()
@@ -232,7 +220,7 @@ public struct Session {
             let name = try? ChannelName(text, limits: app.limits.texts),
             subscriptions.remove(name)
         else {
-            // No fault: a page may leave a channel whose subscription was refused, or not sent yet.
+            // Not a fault: a page may leave a channel whose subscription was refused, or not sent yet.
             let message = "No current subscription to channel \(text), or subscription in progress"
             var effects = Effects(.send(.error(code: nil, message: message)))
             effects.refusal = .message
@@ -268,8 +256,8 @@ public struct Session {
 
     /// Answers with an error; slows the connection after too many refused signatures within a minute.
     ///
-    /// They are no faulty messages: a client that has reconnected may still send signatures of its former socket ID, and
-    /// a close would only give it another one.
+    /// They do not count as faulty messages. A client that has reconnected may still send signatures of its former
+    /// socket ID, and a close would only give it another one.
     mutating func refuseSignature(
         _ message: String,
         code: PusherCode? = nil,
@@ -303,7 +291,7 @@ public struct Session {
 
 /// The numbers of faulty messages and of refused signatures in the current minute, in eight bytes.
 struct FaultCount {
-    /// The maximum of ``signatures``, which goes no further.
+    /// The maximum of ``signatures``, where counting stops.
     static var signaturesMax: Int { Int(UInt16.max) }
 
     private var messages: UInt32 = 0

@@ -42,7 +42,7 @@ struct SessionExtras {
 
     /// The recovery of a client with a session token; only if ``hasRecovery``.
     ///
-    /// In its place, and not optional: a copy would retain all that it refers to, for each ping and pong.
+    /// In place and not optional: a copy would retain everything that it refers to, for each ping and pong.
     var recovery: TokenRecovery {
         _read { yield contents[0].recovery[0] }
         _modify { yield &contents[0].recovery[0] }

@@ -9,10 +9,8 @@ extension Session {
 
     /// Begins to keep positions for a client with a session token.
     ///
-    /// - Parameters:
-    ///   - token: The token.
-    ///   - now: Nanoseconds of the broker's steady clock, the same for all shards.
-    ///   - partLengthMin: The length of the shortest part of a replay that the client has to confirm, in bytes.
+    /// `now` is in nanoseconds of the broker's steady clock, the same for all shards. The client has to confirm parts
+    /// of a replay of at least `partLengthMin` bytes.
     public mutating func use(
         _ token: SessionToken,
         at now: Int64,
@@ -83,21 +81,18 @@ extension Session {
         )
     }
 
-    /// Removes the subscriptions of which the homes of the channels do not know.
+    /// Removes the subscriptions that the homes of the channels do not know of.
     mutating func removeWaitingJoins() {
         for waiting in takeWaitingJoins() { _ = subscriptions.remove(waiting.channel) }
     }
 
     // MARK: - Grants
 
-    /// Called with the grant of a subscription, before it is acknowledged.
+    /// Called with the grant of a subscription, before it is acknowledged; returns the data for the client.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - start: Where the subscription begins in the channel's stream; `nil` if it has none.
-    ///   - former: Where it begins in the first of the sealed streams that are replayed ahead of it; see
-    ///     ``goOn(_:at:)``.
-    /// - Returns: What the client is told; `nil` for a client whose positions are not kept by the broker.
+    /// `start` is `nil` if the channel has no stream. `former` is where the subscription begins in the first of the
+    /// sealed streams that are replayed before it; see ``goOn(_:at:)``. Returns `nil` for a client whose positions are
+    /// not kept by the broker.
     public mutating func begin(
         _ channel: ChannelName,
         at start: SubscriptionStart?,
@@ -118,12 +113,9 @@ extension Session {
         return extras.recovery.begin(channel, start, behind: former)
     }
 
-    /// Notes that messages of a replay were handed over.
+    /// Records that messages of a replay were handed over, up to the last serial.
     ///
-    /// - Parameters:
-    ///   - serial: The serial of the last of them.
-    ///   - channel: The channel.
-    ///   - length: The length of their frames, in bytes, and ``ConfirmationPings/messageLength`` for each.
+    /// The length is that of their frames, in bytes, and ``ConfirmationPings/messageLength`` for each.
     public mutating func replay(upTo serial: UInt64, of channel: ChannelName, length: Int) {
         if hasToken { extras.recovery.cursors.replay(upTo: serial, of: channel, length: length) }
     }
@@ -133,17 +125,14 @@ extension Session {
         hasToken ? extras.recovery.cursors.replayLengthLeft : .max
     }
 
-    /// Continues the position in a channel that goes on in another stream, with nothing missing between the two.
+    /// Continues the position in a channel that continues in another stream, with nothing missing between the two.
     public mutating func goOn(_ channel: ChannelName, at start: SubscriptionStart) {
         if hasToken { extras.recovery.cursors.goOn(channel, at: start) }
     }
 
-    /// Called when a channel whose position is kept goes on in another stream.
+    /// Called when a channel whose position is kept continues in another stream, at the client's position there.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - start: Where the client stands in that stream.
-    /// - Returns: The gap to tell, which is owed until it is confirmed; `nil` if nothing is missing.
+    /// - Returns: The gap to report to the client until it is confirmed; `nil` if nothing is missing.
     public mutating func restart(
         _ channel: ChannelName,
         at start: SubscriptionStart
@@ -164,17 +153,17 @@ extension Session {
 
     // MARK: - Confirmation
 
-    /// Whether something was handed over that no ping follows.
+    /// Whether messages were handed over that no ping follows.
     public var hasUnasked: Bool { hasToken && extras.recovery.cursors.hasUnasked }
 
     /// Whether the client has not confirmed something that it got.
     public var hasUnconfirmed: Bool { hasToken && extras.recovery.cursors.hasUnconfirmed }
 
-    /// Whether a ping that asks for a confirmation may be written behind a grant.
+    /// Whether a ping that asks for a confirmation may be written after a grant, at a time in milliseconds of a steady
+    /// clock.
     ///
-    /// - Parameter now: Milliseconds of a steady clock.
-    /// - Returns: Whether no other grant is awaited, and the replay was long, or no ping is outstanding and it is not too
-    ///   early for one.
+    /// True if no other grant is awaited, and a ping is due: either the replay was long, or no ping is outstanding and
+    /// enough time has passed.
     public func canBeAskedBehindGrant(at now: Int64) -> Bool {
         hasToken && !extras.recovery.awaitsGrants
             && extras.recovery.cursors.canBeAsked(behind: .grants, at: now)
@@ -183,26 +172,21 @@ extension Session {
     /// Whether a ping is outstanding that asks for a confirmation.
     public var awaitsPong: Bool { hasToken && extras.recovery.cursors.awaitsPong }
 
-    /// Notes that a channel's messages up to `serial` were handed over.
+    /// Records that a channel's messages up to `serial` were handed over.
     ///
-    /// - Returns: The serial up to which they were by now; `nil` for a channel whose position is not kept.
+    /// - Returns: The highest serial handed over by now; `nil` for a channel whose position is not kept.
     public mutating func handOver(_ serial: UInt64, of channel: ChannelName) -> UInt64? {
         hasToken ? extras.recovery.cursors.handOver(serial, of: channel) : nil
     }
 
-    /// Notes how far the messages of each channel were handed over.
-    ///
-    /// - Parameter mark: The serial of a channel; `nil` for a channel of which it is not known.
+    /// Records how far the messages of each channel were handed over; `mark` returns `nil` if that is not known.
     public mutating func handOver(upTo mark: (ChannelName) -> UInt64?) {
         if hasToken { extras.recovery.cursors.handOver(upTo: mark) }
     }
 
-    /// The pings to write behind what was handed over; `nil` if there is nothing to confirm, or it is too early.
+    /// The pings to write after what was handed over, at a time in milliseconds of a steady clock.
     ///
-    /// - Parameters:
-    ///   - now: Milliseconds of a steady clock.
-    ///   - occasion: What they would be written behind.
-    /// - Returns: What to write; `nil` for nothing.
+    /// `nil` if there is nothing to confirm, or it is too early.
     public mutating func ask(
         at now: Int64,
         behind occasion: ConfirmationPings.Occasion = .messages
@@ -210,12 +194,8 @@ extension Session {
         hasToken ? extras.recovery.cursors.ask(at: now, behind: occasion) : nil
     }
 
-    /// Handles a `pusher:pong`, or a pong frame with a number.
-    ///
-    /// - Parameters:
-    ///   - frame: The number of the pong frame; `nil` for a `pusher:pong`.
-    ///   - now: Milliseconds of a steady clock.
-    /// - Returns: What it shows.
+    /// Handles a `pusher:pong` (`frame` is `nil`), or a pong frame with a number, at a time in milliseconds of a steady
+    /// clock.
     public mutating func receivePong(frame: UInt16?, at now: Int64) -> PongOutcome {
         switch recoveryState {
         case .superseded:
@@ -233,11 +213,11 @@ extension Session {
         }
     }
 
-    /// What the answer to a ping shows.
+    /// The meaning of the answer to a ping.
     public enum PongOutcome: Sendable, Equatable {
         /// Nothing.
         case nothing
-        /// A connection that another one has superseded in its session lives.
+        /// The client of a superseded connection of this session is alive.
         case isAlive(SessionAddress)
         /// Something of these channels is confirmed; see ``Session/confirmedPosition(in:)``.
         case confirmed([ChannelName])
@@ -250,7 +230,7 @@ extension Session {
 
     // MARK: - Storage
 
-    /// The session of the client's token, to be kept over a crash; `nil` if this connection does not own one.
+    /// The session of the client's token, to be stored for a crash; `nil` if this connection does not own one.
     public var stored: StoredSession? {
         guard hasToken else { return nil }
         return extras.recovery.stored(as: socketID, cursorsMax: app.limits.subscriptionsMax)
@@ -258,9 +238,8 @@ extension Session {
 
     // MARK: - Other connections of the token
 
-    /// Hands the session over to a later connection.
+    /// Hands the session over to a later connection, opened at a time in milliseconds of a steady clock.
     ///
-    /// - Parameter openedAt: When that connection was opened, in milliseconds of a steady clock.
     /// - Returns: The confirmed positions; `nil` if this connection does not own its session.
     public mutating func yield(openedAt: Int64) -> SessionHandover? {
         guard hasToken else { return nil }
@@ -272,15 +251,15 @@ extension Session {
         )
     }
 
-    /// The pings by which a superseded connection shows whether its client lives; `nil` for any other.
+    /// The pings that check whether the client of a superseded connection is alive; `nil` for any other.
     public mutating func check() -> ConfirmationPings.Request? {
         guard case .superseded = recoveryState else { return nil }
         return extras.recovery.cursors.beginCheck()
     }
 
-    /// Tells the client that another one uses its token.
+    /// Notifies the client that another one uses its token.
     public mutating func share() -> Effects {
-        // A superseded client answers two pings, and the home hears of both: the client is told once.
+        // A superseded client answers two pings, and the home receives both answers: the client is notified once.
         guard let state = recoveryState, state != .shared else { return [] }
         _ = yield(openedAt: 0)
         extras.recovery.state = .shared

@@ -8,12 +8,9 @@ extension Session {
     /// The users that the connection watches.
     var watchedUsers: [UserID] { extras.watchlist.users }
 
-    /// Updates which of the watched users are online.
+    /// Updates which of the watched users are online, and returns the message to the client.
     ///
-    /// - Parameters:
-    ///   - online: Users that are online.
-    ///   - offline: Users that are offline.
-    /// - Returns: The message to the client: at first all users together, then each change; `nil` for none.
+    /// The first message contains all users together, later ones a change each; `nil` for none.
     public mutating func updatePresence(online: [UserID], offline: [UserID]) -> ServerMessage? {
         // A home that has not processed an `unwatch` yet may still report.
         guard !extras.watchlist.isEmpty else { return nil }

@@ -14,7 +14,7 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
     case signature(SignatureError)
     /// The `channel_data` of a presence channel is missing, and the connection is not signed in.
     case noChannelData(ChannelName)
-    /// The channel is that of a user, and the connection is not signed in as them.
+    /// The channel is that of a user, and the connection is not signed in as this user.
     case notTheUser(ChannelName)
     /// The `channel_data` is invalid.
     case member(MemberError)
@@ -22,8 +22,8 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
     case invalidPosition(PositionError)
     /// The presence channel has the maximum number of members.
     case full(ChannelName, membersMax: Int)
-    /// The clients of the app, or those of the address, have opened the maximum number of channels with recovery on which
-    /// nothing was published.
+    /// The clients of the app, or of the address, have opened the maximum number of channels with recovery and without
+    /// messages.
     case tooManyOpened(ChannelName, limit: Int)
 
     /// The `type` of `pusher:subscription_error`.
@@ -37,7 +37,7 @@ public enum SubscriptionRefusal: Error, Equatable, Sendable {
         }
     }
 
-    /// Whether the signature is missing or does not hold, as one that names another socket ID.
+    /// Whether the signature is missing or invalid, for example because it names another socket ID.
     var isOfSignature: Bool {
         switch self {
         case .unsigned, .signature: true

@@ -10,12 +10,12 @@ enum Subscription {
 
 /// A client's subscriptions, by channel.
 ///
-/// The first is stored inline: most clients have only one, and an idle client should not cost a table.
+/// The first is stored inline: most clients have only one, and an idle client should not need a table.
 public struct Subscriptions {
     private var first: (channel: ChannelName, state: Subscription)?
     private var others: [ChannelName: Subscription] = [:]
 
-    /// The number of subscriptions, requested ones included.
+    /// The number of subscriptions, including requested ones.
     public var count: Int { others.count + (first == nil ? 0 : 1) }
 
     /// Calls `body` with each channel, in no particular order.

@@ -84,7 +84,7 @@ public struct SignedInUser: Equatable, Sendable {
         var seen: Set<UserID> = []
         var count = 0
         while let element = try? scanner.nextElement(in: text) {
-            // A longer one is no user's. In UTF-8 a character has at most four bytes.
+            // A longer ID belongs to no user. In UTF-8 a character has at most four bytes.
             guard element.kind == .string,
                 element.decodedLength <= 4 * limits.texts.userIDLengthMax
             else { throw .invalidWatchlist }
@@ -101,9 +101,9 @@ public struct SignedInUser: Equatable, Sendable {
 public enum UserDataError: Error, Equatable, Sendable {
     /// It is not the JSON text of an object.
     case malformed(JSONError)
-    /// It has no `id`, or one that is empty or no string.
+    /// It has no `id`, or one that is empty or not a string.
     case noID
-    /// The `id` has a character that ids must not have, or more than `lengthMax` of them.
+    /// The `id` has a forbidden character, or more than `lengthMax` characters.
     case invalidID(lengthMax: Int)
     /// The `user_info` has more than `lengthMax` bytes.
     case infoTooLong(length: Int, lengthMax: Int)

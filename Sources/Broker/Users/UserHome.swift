@@ -20,10 +20,10 @@ public struct UserAddress: Hashable, Sendable {
 /// The users of one home shard: which of them are online, and which connections watch them (Pusher documentation,
 /// "Watchlist events").
 ///
-/// A user is online while a connection is signed in as them, and for ``absenceMax`` after the last one, so that
-/// reloading a page is no absence. All times are milliseconds of one steady clock.
+/// A user is online while a connection is signed in as them, and for ``absenceMax`` after the last one. So reloading a
+/// page is not an absence. All times are milliseconds of one steady clock.
 ///
-/// A value without I/O: each call returns the reports to send to the watchers. A report contains states, not changes:
+/// A value without I/O: each call returns the reports to send to the watchers. A report contains states, not changes;
 /// it may repeat a known state.
 public struct UserHome: Sendable {
     /// A connection that watches users.
@@ -51,7 +51,7 @@ public struct UserHome: Sendable {
         /// The connections to report to.
         public let watchers: [SocketID]
 
-        /// Whether it says anything.
+        /// Whether it contains any state.
         public var isEmpty: Bool { online.isEmpty && offline.isEmpty }
     }
 
@@ -102,7 +102,7 @@ public struct UserHome: Sendable {
         leaving.append((user, leavesAt))
     }
 
-    /// Reports the users that are offline by now.
+    /// Reports the users that have gone offline by now.
     public mutating func removeDeparted(at now: Int64) -> [Report] {
         let end = leaving.firstIndex { $0.at > now } ?? leaving.endIndex
         let due = leaving[..<end]
@@ -119,9 +119,7 @@ public struct UserHome: Sendable {
     /// When ``removeDeparted(at:)`` may have something to report next; `nil` while no user is leaving.
     public var nextDeparture: Int64? { leaving.first?.at }
 
-    /// Adds a watcher of users.
-    ///
-    /// - Returns: Which of the users are online.
+    /// Adds a watcher of users, and returns which of the users are online.
     public mutating func watch(
         _ watched: [UserID],
         of app: AppID,

@@ -2,7 +2,7 @@ import PusherProtocol
 
 /// The users that one connection watches, and the state of each that the connection knows.
 ///
-/// The home of each user answers on its own. The connection receives one message when all have answered, and then one
+/// The home of each user answers separately. The connection receives one message when all have answered, and then one
 /// for each change. Repeated states, and states of users that are no longer watched, are ignored.
 struct Watchlist {
     private enum Presence: Equatable {
@@ -23,9 +23,8 @@ struct Watchlist {
     /// The users.
     var users: [UserID] { entries.map(\.user) }
 
-    /// Replaces the users; known states are kept.
+    /// Replaces the users, each given once, and keeps known states.
     ///
-    /// - Parameter users: The users, each once.
     /// - Returns: The users to watch, and those to unwatch.
     mutating func replace(with users: [UserID]) -> (added: [UserID], removed: [UserID]) {
         let old = Dictionary(entries.map { ($0.user, $0.presence) }) { first, _ in first }
@@ -37,9 +36,9 @@ struct Watchlist {
         )
     }
 
-    /// Updates the states of users, as reported by their home.
+    /// Updates the states of users, as reported by their home, and returns the message to the connection.
     ///
-    /// - Returns: The message to the connection; `nil` for none, or none yet.
+    /// `nil` for none, or none yet.
     mutating func update(online: [UserID], offline: [UserID]) -> ServerMessage? {
         var (arrived, left): ([String], [String]) = ([], [])
         for (users, isOnline) in [(online, true), (offline, false)] {

@@ -5,33 +5,34 @@ import PusherProtocol
 import RESP
 import Redis
 
-// Behind a loss of the connection: what was published meanwhile is read, or its subscribers are told.
+// After a loss of the connection: what was published meanwhile is read, or its subscribers are notified.
 extension ClusterHome {
-    /// How many channels find out at a time what they have missed; one with many members, which are read, counts for several.
+    /// How many channels catch up at a time; one with many members, which are read, counts as several.
     private static var catchingUpCostMax: Int { 256 }
-    /// The most channels that begin with that in one turn.
+    /// The maximum number of channels that begin to catch up in one turn.
     static var catchUpsPerTurn: Int { 6 }
-    /// The number of members that count for one channel more.
+    /// The number of members that count as one more channel.
     private static var membersPerCost: Int { 64 }
 
-    /// Called when the connection is lost: nothing is received any more.
+    /// Called when the connection is lost, so that nothing is received any more.
     func fallBehind(in store: ClusterStore) {
         for index in store.partitions { loseChannels(of: index) }
         store.attachmentQueue = Queue()
         (store.behind, store.unvisited, store.refused, store.catchingUpCost) = ([], [], [], 0)
     }
 
-    /// Attaches the node to all its channels of a store again.
+    /// Attaches the node again to all its channels of a store.
     ///
     /// - Parameters:
     ///   - store: The store.
-    ///   - partition: The index of the partition that has come there; `nil` for all.
+    ///   - partition: The index of the partition that has moved there; `nil` for all.
     func catchUpAll(in store: ClusterStore, partition: Int? = nil) {
         store.unvisited += partition.map { [$0] } ?? store.partitions
         catchUpNext(in: store)
     }
 
-    /// Finds the channels of a store's next partition to which the node is not attached, or for which subscriptions wait.
+    /// Finds the channels of a store's next partition to which the node is not attached, or for which subscriptions
+    /// wait.
     ///
     /// - Returns: Whether there was a partition left.
     private func visitNextPartition(in store: ClusterStore) -> Bool {
@@ -52,7 +53,7 @@ extension ClusterHome {
         return true
     }
 
-    /// Sends the next calls for channels that have to find out what they have missed, each for as many as possible.
+    /// Sends the next calls for channels that have to catch up, each for as many as possible.
     func catchUpNext(in store: ClusterStore) {
         while store.catchUpsLeft > 0, mayCatchUp(in: store) {
             let channels = nextBehind(in: store)
@@ -67,12 +68,12 @@ extension ClusterHome {
             && store.catchingUpCost <= Self.catchingUpCostMax - ClusterScripts.messageCountMax
     }
 
-    /// Whether the next turn can send calls for channels that have to find out what they have missed.
+    /// Whether the next turn can send calls for channels that have to catch up.
     func hasCatchUps(in store: ClusterStore) -> Bool {
         mayCatchUp(in: store) && !(store.behind.isEmpty && store.unvisited.isEmpty)
     }
 
-    /// Removes and returns the next channels that one call can have; none if there are no more.
+    /// Removes and returns the next channels that one call can include; none if there are no more.
     private func nextBehind(
         in store: ClusterStore
     ) -> [(remote: RemoteChannel, interests: PartitionCalls.Interests)] {
@@ -100,7 +101,7 @@ extension ClusterHome {
         return channels
     }
 
-    /// Returns what a channel has to read that may have missed something.
+    /// Returns what a channel that may have missed messages has to read.
     private func beginCatchingUp(
         _ remote: RemoteChannel,
         in store: ClusterStore
@@ -116,20 +117,20 @@ extension ClusterHome {
         return interests
     }
 
-    /// Called when a channel has found out what it has missed.
+    /// Called when a channel has caught up.
     func caughtUp(_ remote: RemoteChannel) {
         let store = store(of: remote)
         store.catchingUpCost -= exchange(&remote.catchingUpCost, with: 0)
         catchUpNext(in: store)
     }
 
-    /// Finds out what was missed on a channel whose next message is not the one that follows the last.
+    /// Catches up on a channel whose next message does not follow the last one.
     func lookForMissed(on remote: RemoteChannel) {
         counts.divergences += 1
         attachAgain(remote)
     }
 
-    /// Attaches the node to a channel again, and finds out what it has missed.
+    /// Attaches the node to a channel again, and catches up.
     func attachAgain(_ remote: RemoteChannel) {
         remote.fellBehind(at: partitions[remote.partition].counter)
         guard remote.attaching == nil else { return }
@@ -147,8 +148,9 @@ extension ClusterHome {
             let isSame = remote.position?.stream == attachment.newest?.stream
             return lose(remote, at: attachment.newest, isSame ? .truncated : .unknownStream)
         }
-        // The node was subscribed before the counter was read: what was published meanwhile is counted, if not received.
-        // The counter of another epoch says nothing: the former primary may have counted what its replica lacks.
+        // The node was subscribed before the counter was read, so everything published meanwhile is counted, even if
+        // not received. The counter of another epoch proves nothing: the former primary may have counted what its
+        // replica lacks.
         let isComplete = attachment.counter == remote.counter && since == remote.since
         switch (remote.position, attachment.newest) {
         case (nil, nil):
@@ -161,7 +163,7 @@ extension ClusterHome {
             readMissed(on: remote, upTo: newest)
         case (_?, nil): lose(remote, at: nil)
         case (let last?, let newest?):
-            // Behind a sealed stream its successor follows.
+            // A sealed stream is followed by its successor.
             let isBehind =
                 newest.stream == last.stream
                 ? newest.serial >= last.serial : newest.stream > last.stream
@@ -186,11 +188,11 @@ extension ClusterHome {
         readMessages(of: remote, from: "(\(last)", to: "+") { .catchUp(remote, countMax: $0) }
     }
 
-    /// Delivers what was missed; behind the last message everything that is published is received.
+    /// Delivers the missed messages; everything published after the last of them is received.
     func readMissed(_ reply: borrowing RESPView, _ remote: RemoteChannel, countMax: Int) {
         guard remotes[remote.address] === remote, remote.isReading else { return }
         guard RedisError(reply) == nil, let known = remote.position else {
-            // Refused for lack of something; the next connection tries again.
+            // Refused for lack of resources; the next connection tries again.
             store(of: remote).connection?.close()
             return
         }
@@ -207,7 +209,7 @@ extension ClusterHome {
             }
             hasGap = !deliver(entry, step, at: continuation.position, on: remote)
         }
-        // What follows the last entry may be gone.
+        // Messages after the last entry may be lost.
         let last = continuation.position
         let isLastPart = reply.count < countMax
         if isLastPart, let newest = remote.newest,
@@ -216,7 +218,7 @@ extension ClusterHome {
             hasGap = true
         }
         if hasGap {
-            // Behind this reply more may have been published.
+            // More may have been published after this reply.
             (remote.hasGap, remote.isReading) = (true, false)
             return sendAttach(
                 remote,
@@ -226,20 +228,13 @@ extension ClusterHome {
         guard isLastPart else { return readNext(on: remote, behind: last) }
         continueLive(remote)
         if remote.countedSubscriptions == 0, subscriptionCount(of: remote) > 0 {
-            // Meanwhile another node has taken this one for dead.
+            // Meanwhile another node has declared this one dead.
             return attachAgain(remote)
         }
         grantWaiting(on: remote, remote.position == nil ? [] : .stream)
     }
 
-    /// Delivers an entry that was missed.
-    ///
-    /// - Parameters:
-    ///   - entry: The entry.
-    ///   - step: What it is.
-    ///   - position: Its position.
-    ///   - remote: The channel.
-    /// - Returns: Whether nothing is missing ahead of it.
+    /// Delivers a missed entry, and returns whether nothing is missing before it.
     private func deliver(
         _ entry: borrowing RESPView,
         _ step: StreamContinuation.Step,
@@ -266,8 +261,9 @@ extension ClusterHome {
         return true
     }
 
-    /// Continues a channel of which something is missing, or nobody can know: who tracks it is told, all others are closed
-    /// and reconnect.
+    /// Continues a channel that lacks messages, or may lack some.
+    ///
+    /// Clients that track it are notified of a gap; all others are closed and reconnect.
     private func lose(
         _ remote: RemoteChannel,
         at newest: StreamPosition?,
@@ -280,11 +276,11 @@ extension ClusterHome {
         continueLive(remote)
     }
 
-    /// Tells the subscribers of a channel that messages are missing.
+    /// Notifies the subscribers of a channel that messages are missing.
     ///
     /// - Parameters:
     ///   - remote: The channel.
-    ///   - start: Where those that track it go on; `nil` to close all.
+    ///   - start: Where those that track it continue; `nil` to close all.
     func endSubscriptions(to remote: RemoteChannel, _ start: SubscriptionStart?) {
         let address = remote.address
         guard let channel = channels.table[address] else { return }

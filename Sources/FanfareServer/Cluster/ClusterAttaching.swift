@@ -14,7 +14,7 @@ struct AttachRequest {
     let count: Int
 }
 
-// Attaching the node to a channel, and what Redis knows of the channel then.
+// Attaching the node to a channel, and the state of the channel in Redis at that time.
 extension ClusterHome {
     /// The rules of a channel, for the scripts.
     func rules(of remote: RemoteChannel) -> ChannelRules { rules(of: remote.address) }
@@ -30,24 +30,26 @@ extension ClusterHome {
         )
     }
 
-    /// The number of subscriptions of the node's connections, the waiting ones included.
+    /// The number of subscriptions of the node's connections, including the waiting ones.
     func subscriptionCount(of remote: RemoteChannel) -> Int {
         (channels.table[remote.address]?.home.subscribers.total ?? 0)
             + remote.waiting.count + remote.joining.count + remote.replaying.count
     }
 
-    /// Attaches the node to a channel whose subscriptions wait, unless a call is on its way that serves them too.
+    /// Attaches the node to a channel whose subscriptions wait, unless a sent call will serve them too.
     func attach(_ remote: RemoteChannel) {
-        // A channel that is behind finds out first what it has missed.
+        // A channel that is behind catches up first.
         guard store(of: remote).isOpen, !remote.isBehind, remote.attaching == nil,
             !remote.isInGrants
         else { return }
         changeAttachment(of: remote)
     }
 
-    /// Attaches the node to a channel, or detaches it: now, or in a later turn if Redis has as many such calls as it may.
+    /// Attaches the node to a channel, or detaches it: now, or in a later turn if Redis has the maximum number of such
+    /// calls.
     ///
-    /// A client may subscribe to thousands of channels at once, and leave them: events of others do not wait for all of them.
+    /// A client may subscribe to thousands of channels at once, and leave them. Events of others must not wait for all
+    /// of these calls.
     func changeAttachment(of remote: RemoteChannel) {
         let store = store(of: remote)
         guard store.attachmentQueue.isEmpty, store.mayChangeAttachment else {
@@ -70,7 +72,7 @@ extension ClusterHome {
         }
     }
 
-    /// Attaches the node to a channel, or detaches it, as its subscriptions are by now.
+    /// Attaches the node to a channel, or detaches it, according to its present subscriptions.
     private func sendAttachmentChange(of remote: RemoteChannel) {
         if subscriptionCount(of: remote) == 0 {
             endAttachment(to: remote)
@@ -79,7 +81,7 @@ extension ClusterHome {
         }
     }
 
-    /// What the subscriptions that are granted next need to know of their channel.
+    /// What the next granted subscriptions need to know about their channel.
     func interestsOfWaiting(on remote: RemoteChannel) -> PartitionCalls.Interests {
         remote.waiting.first(Self.grantedMax)
             .reduce(into: []) { $0.formUnion(interests(of: $1, on: remote)) }
@@ -90,7 +92,7 @@ extension ClusterHome {
 
     /// Attaches the node to the channels of a store for which Redis has refused it, or a subscription to them.
     func attachRefused(in store: ClusterStore) {
-        // Otherwise some have not had their turn yet.
+        // Otherwise some have not been visited yet.
         guard store.behind.isEmpty, store.unvisited.isEmpty else { return }
         store.unvisited = exchange(&store.refused, with: []).sorted()
         catchUpNext(in: store)
@@ -135,7 +137,7 @@ extension ClusterHome {
             return refused(requests, error, by: store)
         }
         for (request, attachment) in zip(requests, attachments) {
-            // What one channel has missed may end the connection, or take the partition from it.
+            // What one channel has missed may end the connection, or move the partition away from it.
             guard store.isOpen, self.store(of: request.remote) === store else { return }
             attached(attachment, request)
         }
@@ -175,10 +177,10 @@ extension ClusterHome {
             interests.contains(.stream) || hasStream(remote)
         {
             if newest.serial == 0, !hasStream(remote) {
-                // The call has begun it.
+                // The call has begun the stream.
                 begin(newest.stream, .epoch, on: remote)
             } else {
-                // Everything that is published ahead of the reply was received.
+                // Everything published before the reply was received.
                 counts.divergences += 1
                 remote.fellBehind(at: partitions[remote.partition].counter)
             }
@@ -187,7 +189,7 @@ extension ClusterHome {
             if remote.address.name.kind.isPresence {
                 guard remote.hasJoinedAgain, interests.contains(.members) else {
                     joinAgain(remote)
-                    // Read behind their arrival.
+                    // Read after their arrival.
                     return sendAttach(remote, interests.union(.members))
                 }
                 replaceMembers(remote, by: attachment)

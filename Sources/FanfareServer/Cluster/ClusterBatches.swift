@@ -6,17 +6,15 @@ import Redis
 
 // Publishing: the messages of a turn, in batches; in a Redis Cluster each of one partition.
 extension ClusterStore {
-    /// The size of what waits to be sent, and of what is not answered, in bytes.
+    /// The size of the waiting and the unanswered messages, in bytes.
     var waitingByteCount: Int { outbox.byteCount + unansweredByteCount }
 
     private var unansweredByteCount: Int { connection?.unansweredBytes ?? 0 }
 
-    /// The size of messages that do not wait for the answer to others, in bytes: Redis reads as much at a time.
+    /// The size of messages that do not wait for the answer to others, in bytes; Redis reads this much at a time.
     private static var fullLength: Int { 16_384 }
 
-    /// Sends the messages of a turn.
-    ///
-    /// - Returns: Whether there were any.
+    /// Sends the messages of a turn, and returns whether there were any.
     @discardableResult
     func sendMessages() -> Bool {
         guard isOpen, !outbox.isEmpty else { return false }
@@ -48,11 +46,11 @@ extension ClusterStore {
         return send(call, to: parts.count == 1 ? parts[0].partition : nil, as: .publish(batch))
     }
 
-    /// Publishes messages of which nothing is kept: without a script, which costs Redis three times as much.
+    /// Publishes messages that are not kept, without a script, which costs Redis three times as much.
     ///
-    /// Whoever has missed one finds another number in its partition's counter than before. Redis may execute calls of other
-    /// nodes between those of a batch, so the counters change ahead of the messages and behind them. A demoted server still
-    /// publishes, but refuses to change a counter, so the last call proves that it is the primary.
+    /// A node that has missed one finds another number in its partition's counter than before. Redis may execute calls
+    /// of other nodes between those of a batch, so the counters change before and after the messages. A demoted server
+    /// still publishes, but refuses to change a counter, so the last call proves that it is the primary.
     private func sendPlainly(_ messages: [OutgoingMessage]) -> Bool {
         let batch = PlainBatch(messages)
         let partitions = messages.parts.map(\.partition)
@@ -79,9 +77,9 @@ extension ClusterStore {
 
     /// Sets the counters of partitions to a number that they have not had.
     ///
-    /// One command for all, where each would have to be incremented by its own.
+    /// One command sets all of them; incrementing would take a command for each.
     private func changeCounters(of partitions: [Int], as purpose: ClusterHome.Call) -> Bool {
-        // Scripts increment it, whose numbers are exact up to 2⁵³.
+        // Scripts increment it, and their numbers are exact up to 2⁵³.
         let number = Int(random() >> 12)
         let partition = partitions.count == 1 ? partitions[0] : nil
         return send(to: partition, as: purpose) { connection throws(RedisCallError) in
@@ -100,13 +98,14 @@ extension ClusterStore {
         send(["PING"], to: nil, as: purpose)
     }
 
-    /// Called when the connection ends between the parts of a batch, of which some may be on their way.
+    /// Called when the connection ends between the parts of a batch, some of which may have been sent.
     private func giveUp(_ messages: [OutgoingMessage]) -> Bool {
         for message in messages { home.refuse(message, .unanswered) }
         return true
     }
 
-    /// Called when a channel goes on in another stream: what is published from now on stays behind what Redis may refuse for it.
+    /// Called when a channel continues in another stream: later messages stay after those that Redis may refuse because
+    /// of it.
     func streamChanged(of address: ChannelAddress) {
         guard outbox.contains(address) || isUnanswered(address) else { return }
         outbox.hold(address)
@@ -122,9 +121,7 @@ extension ClusterStore {
 }
 
 extension ClusterHome {
-    /// Sends the messages of a turn.
-    ///
-    /// - Returns: Whether there were any.
+    /// Sends the messages of a turn, and returns whether there were any.
     @discardableResult
     func sendMessages() -> Bool {
         var wereAny = false

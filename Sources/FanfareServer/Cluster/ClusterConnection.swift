@@ -54,7 +54,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         startTimer(.heartbeat, after: .zero)
     }
 
-    /// Why the node cannot start with a server; `nil` if it can, or has started.
+    /// The reason why the node cannot start with a server; `nil` if it can, or has started.
     private func fault(of server: RedisServer) -> String? {
         if home.slots == nil, let fault = settings.mode.fault(of: server) { return fault }
         guard server.isPrimary else { return "\(RedisFault.replica)" }
@@ -75,7 +75,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         self.connection = nil
         let wasOpen = isOpen
         isOpen = false
-        // A server that accepts connections and refuses the rest is out of reach since the first of them.
+        // A server that accepts connections and refuses the rest counts as unreachable since the first of them.
         if wasOpen, downSince == nil { downSince = context.reactor.now }
         unregistered = []
         var unanswered = takeUnanswered()
@@ -118,8 +118,8 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
     // MARK: - Sentinels
 
     func sentinels(_ watch: SentinelWatch, name primary: SentinelPrimary?) {
-        // Without a majority the server may have been replaced, and its data be given up. One that was named again behind a
-        // failover has been.
+        // Without a majority the server may have been replaced, and its data discarded. A server that is named again
+        // after a failover has been replaced.
         if primary != self.primary { connection?.close() }
         if primary != nil { connect() }
     }

@@ -4,7 +4,7 @@ import PusherProtocol
 import RESP
 import Redis
 
-/// What a subscription has missed of streams that were sealed, as far as it is read.
+/// The missed messages of sealed streams for one subscription, as far as they are read.
 struct FormerReading {
     /// The last position that is read.
     var continuation: StreamContinuation
@@ -12,11 +12,11 @@ struct FormerReading {
     let end: StreamPosition
     /// The messages of each stream.
     var streams: FormerStreams
-    /// How many they are, and their size in bytes.
+    /// Their number, and their size in bytes.
     var (count, byteCount) = (0, 0)
     /// Whether the present stream is reached, with nothing missing.
     var isComplete: Bool { continuation.position == end }
-    /// Whether something is missing, or too much: the client is told of a gap.
+    /// Whether messages are missing or too many, so that the client is notified of a gap.
     var hasGap = false
 
     init?(behind known: StreamPosition, upTo end: StreamPosition) {
@@ -28,7 +28,7 @@ struct FormerReading {
         streams = FormerStreams([FormerStreams.Stream(behind: position)], ahead: start)
     }
 
-    /// The streams of which something was missed; `nil` if nobody can know what.
+    /// The streams with missed messages; `nil` if that cannot be determined.
     var missed: FormerStreams? {
         guard isComplete, !hasGap else { return nil }
         var missed = streams
@@ -37,11 +37,13 @@ struct FormerReading {
     }
 }
 
-// Positions in streams that a failover of Redis has sealed: if nothing was lost, the rest of them precedes the present stream.
+// Positions in streams that a failover of Redis has sealed: if nothing was lost, the present stream follows the rest of
+// them.
 extension ClusterHome {
-    /// Reads what a subscription has missed of streams that were sealed.
+    /// Reads the messages of sealed streams that a subscription has missed.
     ///
-    /// - Returns: Whether its position is in another stream than the present one, and the subscription goes on later.
+    /// - Returns: Whether its position is in another stream than the present one, so that the subscription continues
+    ///   later.
     func readFormer(
         _ subscription: PendingSubscription,
         on remote: RemoteChannel,
@@ -81,7 +83,7 @@ extension ClusterHome {
         wait(subscription, on: remote, for: isSent ? lastReplay : nil)
     }
 
-    /// Goes on with a subscription for which sealed streams were read.
+    /// Continues a subscription for which sealed streams were read.
     func readFormer(
         _ reply: borrowing RESPView,
         _ reading: FormerReading,

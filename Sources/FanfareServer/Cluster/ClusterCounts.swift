@@ -1,25 +1,26 @@
 import Primitives
 import Redis
 
-/// What a shard counts of its cluster.
+/// The counts of a shard about its cluster.
 struct ClusterCounts: Sendable {
     /// The ends of connections, by reason.
     var faults: [String: Int] = [:]
-    /// Messages that were read behind a loss of the connection.
+    /// Messages that were read after a loss of the connection.
     var caughtUp = 0
-    /// Channels whose subscribers were told of a gap, or closed.
+    /// Channels whose subscribers were notified of a gap, or closed.
     var gaps = 0
-    /// Nodes in one partition each whose remains this shard has removed, and members that were gone with them.
+    /// Ended nodes, one count per partition, whose data this shard has removed, and members that were removed with
+    /// them.
     var (reapedNodes, reapedMembers) = (0, 0)
-    /// Channels whose position was not that of Redis though nothing was missed; must stay 0.
+    /// Channels whose position was not that of Redis although nothing was missed; must stay 0.
     var divergences = 0
     /// Partitions that have moved to another server of a Redis Cluster.
     var movedPartitions = 0
-    /// Webhooks that were dropped from the queues of partitions that this shard leads, since they were full.
+    /// Webhooks that were dropped from full queues of partitions that this shard leads.
     var droppedWebhooks = 0
-    /// Replies and messages of Redis that were refused: of another form, or with a number outside its range.
+    /// Replies and messages of Redis that were refused, because of their form or a number outside its range.
     var refusals = 0
-    /// Positions of channels without subscribers that Redis has forgotten for the limit.
+    /// Positions of channels without subscribers that Redis has dropped because of the limit.
     var forgottenPositions = 0
 
     private static var numbers: [WritableKeyPath<ClusterCounts, Int>] {
@@ -29,14 +30,14 @@ struct ClusterCounts: Sendable {
         ]
     }
 
-    /// Adds a number that Redis names; the count ends at 2^53 − 1.
+    /// Adds a number that Redis has reported; the count is capped at 2^53 − 1.
     mutating func add(_ number: Int, to count: WritableKeyPath<ClusterCounts, Int>) {
         self[keyPath: count] = min(self[keyPath: count] + number, Int(SafeInteger.max))
     }
 
     /// Replaces each count by a later one.
     ///
-    /// Concurrent readers may overtake each other: no count decreases.
+    /// Concurrent readers may overtake each other, so no count decreases.
     mutating func advance(to later: ClusterCounts) {
         faults.merge(later.faults) { max($0, $1) }
         for count in Self.numbers {

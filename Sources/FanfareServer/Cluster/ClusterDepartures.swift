@@ -11,7 +11,8 @@ extension ClusterHome {
     private static var countInterval: Duration { .seconds(1) }
     /// The time for which a channel without subscribers is followed.
     private static var vacancyTime: Duration { .seconds(10) }
-    /// The most channels that are counted, or left, in one turn: events wait at Redis for the calls of no more.
+    /// The maximum number of channels that are counted, or left, in one turn, so that events do not wait at Redis for
+    /// more calls.
     static var departuresMax: Int { 8 }
 
     /// Called when a subscription was granted, or refused.
@@ -20,7 +21,7 @@ extension ClusterHome {
         countChanged(at: address)
     }
 
-    /// Tells the subscribers of this node how many there are on all nodes, unless they know.
+    /// Notifies this node's subscribers of the number on all nodes, unless they have it already.
     func tellTotal(_ remote: RemoteChannel) {
         guard let total = remote.totalSubscriptions, total != remote.toldTotal,
             announcesTotal(of: remote)
@@ -84,7 +85,7 @@ extension ClusterHome {
         send(call, to: remote.partition, as: .detach(remote))
     }
 
-    /// Detaches the node when the user has left who was a member still; its call to join had been on its way.
+    /// Detaches the node when the user that was still a member has left; its call to join was still unanswered.
     func detachIfRefused(_ remote: RemoteChannel) {
         guard remote.isDetachRefused, subscriptionCount(of: remote) == 0 else { return }
         remote.isDetachRefused = false
@@ -93,13 +94,13 @@ extension ClusterHome {
 
     func detached(_ reply: borrowing RESPView, _ remote: RemoteChannel) {
         remote.isDetachRefused = RedisError(reply)?.code == .members
-        // A node that is not registered has nothing to be detached from.
+        // A node that is not registered cannot be detached.
         guard let detachment = ChannelDetachment(reply), detachment.becameVacant else { return }
         forgotPositions(Int(detachment.forgottenCount))
         context.notify(.occupancy, on: remote.address, .vacated)
     }
 
-    /// Stops following channels whose last subscriber has not come back.
+    /// Stops following channels that have had no subscriber for ``vacancyTime``.
     func leaveVacantTopics() {
         let now = context.reactor.now
         var left: [RemoteChannel] = []
@@ -112,7 +113,8 @@ extension ClusterHome {
             guard remote.attaching == nil, !remote.isQueued,
                 subscriptionCount(of: remote) == 0
             else {
-                // A subscription waits for Redis, and may be given up; or Redis is to be told of the end of the last.
+                // A subscription waits for Redis and may be abandoned, or Redis has to be notified of the end of the
+                // last one.
                 remote.vacantSince = now
                 vacant.append((remote, now))
                 continue

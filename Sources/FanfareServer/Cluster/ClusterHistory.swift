@@ -7,13 +7,10 @@ import Redis
 
 // Queries for kept messages: any node answers for all, from the channel's stream in Redis.
 extension ClusterHome {
-    /// Reads messages of a stream.
+    /// Reads messages of a stream whose newest message has this position.
     ///
-    /// - Parameters:
-    ///   - query: What is asked for.
-    ///   - newest: The position of the newest message.
-    ///   - known: What is read, in the order of the query: the last serial, and the number of messages of the last call; `nil`
-    ///     for nothing.
+    /// `known` is the progress, in the order of the query: the last serial, and the number of messages of the last
+    /// call; `nil` before the first.
     func readMessages(
         _ query: ClusterQuery,
         in newest: StreamPosition,
@@ -23,7 +20,7 @@ extension ClusterHome {
         var first: UInt64
         var last: UInt64
         var isReversed = false
-        // A page is short, so long messages are read in small portions; the portions grow while it is not full.
+        // A page is short, so long messages are read in small portions, which grow while the page is not full.
         let portionMax = countMax(of: address)
         var countMax = min(portionMax, known.map { $0.count * 2 } ?? max(1, portionMax / 16))
         switch query.query {
@@ -33,11 +30,11 @@ extension ClusterHome {
             last = min(newest.serial, page.before.map { $0 - 1 } ?? .max)
             isReversed = page.isNewestFirst
             if let known {
-                // A reply that does not go on would be asked for again and again.
+                // A reply without progress would be requested again and again.
                 guard known.serial > 0, first...max(first, last) ~= known.serial else { return }
                 if isReversed { last = known.serial - 1 } else { first = known.serial + 1 }
             }
-            // Times are not in the order of the index: any number of messages may be outside of them.
+            // Times are not indexed, so any number of messages may be outside of them.
             if page.since == nil, page.until == nil {
                 countMax = min(countMax, page.limit + 1 - query.messages.count)
             }
@@ -87,15 +84,15 @@ extension ClusterHome {
         }
     }
 
-    /// The time of the oldest messages of a channel that are not too old, in milliseconds since 1970.
+    /// The time of the oldest messages of a channel that have not expired, in milliseconds since 1970.
     ///
-    /// Redis removes them later.
+    /// Redis removes expired messages later.
     func keptSince(at address: ChannelAddress) -> Int64 {
         let rule = rule(of: address, context.registry.apps[address.app])
         return rule.map { context.reactor.unixMilliseconds - Int64($0.ageMax) * 1_000 } ?? .min
     }
 
-    /// Reads the oldest entry of a stream, or of the half in which the oldest one is that is not too old.
+    /// Reads the oldest entry of a stream, or of the half that contains the oldest entry that has not expired.
     func readOldest(_ reply: borrowing RESPView, for query: ClusterQuery) {
         guard let address = query.query.address else { return }
         let entry = reply.count > 0 ? StreamPosition(reply[0][0]) : nil
@@ -119,9 +116,9 @@ extension ClusterHome {
         }
     }
 
-    /// Looks for the oldest message that is not too old, where Redis has not removed all others yet.
+    /// Searches for the oldest message that has not expired, if Redis has not removed all others yet.
     ///
-    /// Times grow with serials, so each read leaves half of them.
+    /// Times grow with serials, so this is a binary search.
     func searchOldest(_ query: ClusterQuery) {
         guard let address = query.query.address, var range = query.oldestRange,
             let newest = query.counts.first?.position.flatMap({ StreamPosition($0) })
@@ -150,7 +147,7 @@ extension ClusterHome {
 
     /// The serial of the oldest message of a stream that is kept.
     private func oldestSerial(_ oldest: StreamPosition, at position: ChannelPosition) -> UInt64 {
-        // Something of a stream before it is kept, so nothing of this one is gone.
+        // An earlier stream still has kept messages, so nothing of this one is gone.
         "\(oldest.stream)" == position.stream.text ? max(1, oldest.serial) : 1
     }
 

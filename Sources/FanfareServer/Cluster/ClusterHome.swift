@@ -6,56 +6,58 @@ import RESP
 import Redis
 import Synchronization
 
-/// The channels of one home shard in a cluster: Redis orders their messages, counts their subscriptions and keeps their
-/// streams; this shard passes on what its clients and backends send, and what Redis announces.
+/// The channels of one home shard in a cluster.
 ///
-/// Each partition is in one store, whose connection carries calls, replies and announcements in the order in which Redis has
-/// executed them. So a message that is read before the reply to a call was published before the call was executed, and one
-/// that is read behind it, after. Confined to its loop's thread.
+/// Redis orders their messages, counts their subscriptions and keeps their streams. This shard forwards what its
+/// clients and backends send, and what Redis announces.
+///
+/// Each partition is in one store, whose connection carries calls, replies and announcements in the order in which
+/// Redis has executed them. So a message that is read before the reply to a call was published before the call was
+/// executed. One that is read after the reply was published after the call. Confined to its loop's thread.
 final class ClusterHome: SharedHome {
     /// A partition whose channels have their home on this shard.
     struct Partition {
         var calls: PartitionCalls
-        /// Where it is.
+        /// The store that has it.
         var store: ClusterStore
-        /// Its channels that are followed, in no particular order.
+        /// The channels of it that the node follows, in no particular order.
         var channels: [RemoteChannel] = []
         /// The pub/sub channels of its users with connections or watchers on this node.
         var users: Set<String> = []
-        /// The newest stream that a channel has been in.
+        /// The newest stream of any of its channels.
         var newestStream: UInt64 = 0
         /// The epoch of the last registration; `nil` before the first.
         var epoch: Epoch?
         /// The server process of that registration.
         var run: String?
-        /// From which epoch on each was followed by the next without a loss.
+        /// The first epoch since which each was followed by the next without a loss.
         var base: UInt64 = .max
         /// The number of the counter, as of the last heartbeat.
         var counter: Int64 = -1
         /// Redis's time of the last heartbeat, in milliseconds since 1970.
         var lastTime: Int64 = 0
-        /// What this node does as the leader; `nil` if it does not lead.
+        /// The state of this node's leadership; `nil` if it does not lead.
         var leadership: Leadership?
-        /// Webhooks that are done with, and still in the queue, and whether each was delivered.
+        /// Webhooks that are completed but still in the queue, and whether each was delivered.
         var settled: [StreamPosition: Bool] = [:]
-        /// Since when no store is known to have it; `nil` while one has it.
+        /// Since when no store is known to have the partition; `nil` while one has it.
         var downSince: MonotonicTime?
-        /// What it keeps in a Redis Cluster, as last read; of the app `nil`, what it keeps of all.
+        /// What the partition keeps in a Redis Cluster, as last read; for the app `nil`, what it keeps of all apps.
         var uses: [AppID?: KeptUse] = [:]
-        /// The next app of those whose uses are read.
+        /// The next app whose use is read.
         var usesPlace = 0
     }
 
-    /// What the reply to a call is for.
+    /// The purpose of a call, for its reply.
     enum Call {
         case register(partition: Int)
         case heartbeat(partition: Int)
         case claimNumber
-        /// What nobody waits for.
+        /// A call whose reply is not awaited.
         case unawaited
-        /// What Redis has of this node.
+        /// The items that Redis has of this node.
         case items(partition: Int)
-        /// Who is a member of a channel on this node, as far as Redis knows.
+        /// The members of a channel on this node, as far as Redis knows.
         case members(ChannelAddress, ClusterChannel)
         case publish([OutgoingMessage])
         case plainPart(PlainBatch)
@@ -69,12 +71,12 @@ final class ClusterHome: SharedHome {
         case reap(EndedNode, NodeItem)
         case query(ClusterQuery, ClusterQuery.Part, attempt: Int)
         case list(ClusterListing, attempt: Int)
-        /// What a channel has missed; fewer messages than `countMax` are the last ones.
+        /// The messages that a channel has missed; fewer than `countMax` are the last ones.
         case catchUp(RemoteChannel, countMax: Int)
-        /// What a subscription has missed; fewer messages than `countMax` are the last ones.
+        /// The messages that a subscription has missed; fewer than `countMax` are the last ones.
         case replay(number: UInt64, countMax: Int)
         case timers(partition: Int)
-        /// What is due in a partition.
+        /// The due work of a partition.
         case due
         case settle(partition: Int, [StreamPosition])
         case watch([UserAddress])
@@ -94,7 +96,8 @@ final class ClusterHome: SharedHome {
             }
         }
 
-        /// Whether there may be thousands of its kind at once, of which Redis has only some at a time.
+        /// Whether thousands of its kind may be pending at once, of which only a limited number is sent to Redis at a
+        /// time.
         var isPaced: Bool {
             switch self {
             case .attach, .detach, .due: true
@@ -111,40 +114,42 @@ final class ClusterHome: SharedHome {
     var partitions: [Partition] = []
     /// The stores that have them.
     var stores: [ClusterStore] = []
-    /// The channels with subscribers on this node, and those that have had some until a moment ago.
+    /// The channels with subscribers on this node, and those that had some until recently.
     var remotes = SegmentedDictionary<ChannelAddress, RemoteChannel>()
     /// The same by the names of their pub/sub channels.
     var topics = SegmentedDictionary<String, RemoteChannel>()
     /// The number of channels to which the node is attached.
     var attachedCount = 0
-    /// The channels without subscribers, in the order in which they have lost the last one; some have one again.
+    /// The channels without subscribers, in the order in which they have lost the last one; some may have subscribers
+    /// again.
     var vacant = Queue<(remote: RemoteChannel, since: MonotonicTime)>()
     /// The channels whose waiting subscriptions are granted in portions, without another answer of Redis.
     var granting = Queue<RemoteChannel>()
-    /// The partitions in which something is due that is not executed.
+    /// The partitions with due work that is not executed.
     var duePartitions = Queue<Int>()
-    /// What is compared with what Redis has of this node.
+    /// The comparison with what Redis has of this node.
     var reconciliation = Reconciliation()
     /// The channel and the connection of each read of messages that are no longer in memory, by its number.
     var replays: [UInt64: (RemoteChannel, SocketID)] = [:]
     var lastReplay: UInt64 = 0
-    /// The channels whose number of subscriptions is to be counted.
+    /// The channels whose number of subscriptions is to be sent to Redis.
     var uncounted: Set<ChannelAddress> = []
     /// The queries of backends that Redis has not answered.
     var queries: [ObjectIdentifier: ClusterQuery] = [:]
-    /// The lists that are not complete; Redis is asked for the first one.
+    /// The lists that are not complete; the first one is being read from Redis.
     var lists: [ClusterListing] = []
     /// The users with connections or watchers on this node, by the names of their pub/sub channels.
     var users: [String: FollowedUser] = [:]
-    /// The partitions of whose users Redis is to be told again, each with the time of ``follow(_:behind:)``.
+    /// The partitions whose users have to be registered with Redis again, each with the time of ``follow(_:behind:)``.
     var unfollowed: [Int: Int64] = [:]
     /// The users with watchers on this node.
     var watched = WatchedUsers()
-    /// Those whose state Redis has refused to tell.
+    /// Those whose state Redis has refused to report.
     var unreadUsers: Set<UserAddress> = []
     /// Reports the states of users to their watchers.
     var reportUsers: ([UserHome.Report]) -> Void = { _ in }
-    /// What this node uses of the apps' limits, as last told, and its requests of the last seconds; on the first shard.
+    /// What this node uses of the apps' limits, as last reported, and its requests of the last seconds; on the first
+    /// shard.
     var usage: [AppID: AppUsage] = [:]
     var demands: [AppID: [DemandWindow]] = [:]
     /// What all partitions of a Redis Cluster keep, as last read.
@@ -153,17 +158,17 @@ final class ClusterHome: SharedHome {
     var sessions = ClusterSessions()
     /// Closes the connections of a user on this node.
     var terminateHere: (UserAddress) -> Void = { _ in }
-    /// The nodes whose remains are being removed, and how many calls of that are unanswered.
+    /// The ended nodes whose data is being removed, and the number of unanswered calls for that.
     var reapings: [EndedNode: Int] = [:]
-    /// The portion of the partitions that executes next what is due.
+    /// The portion of the partitions whose due work is executed next.
     var timerPortion = 0
-    /// Whether this node stops.
+    /// Whether this node is stopping.
     var isLeaving = false
-    /// When the leaderships are given up, since the broker is about to stop; `nil` before that.
+    /// When the leaderships are given up before the broker stops; `nil` before that.
     var resignation: MonotonicTime?
-    /// Follows which server has which partition; `nil` without a Redis Cluster.
+    /// Tracks which server has which partition; `nil` without a Redis Cluster.
     var slots: RedisClusterWatch?
-    /// Whether all partitions were registered once.
+    /// Whether all partitions have been registered once.
     var isReady = false
     var counts = ClusterCounts()
     private var areTimersRunning: Set<Alarm> = []
@@ -213,14 +218,14 @@ final class ClusterHome: SharedHome {
 
     /// Sends a call on a partition.
     ///
-    /// - Returns: Whether it was sent. If not, there is no connection, or it has ended, and its end is about to be reported:
-    ///   then everything starts again.
+    /// - Returns: Whether it was sent. If not, there is no connection, or its end is about to be reported; then
+    ///   everything starts again.
     @discardableResult
     func send(_ call: ScriptCall, to partition: Int, as purpose: Call) -> Bool {
         partitions[partition].store.send(call, to: partition, as: purpose)
     }
 
-    /// Sends a call on a partition; without a purpose only an error would be a reply.
+    /// Sends a call on a partition; without a purpose, the only possible reply is an error.
     @discardableResult
     func send(
         to partition: Int,
@@ -230,15 +235,15 @@ final class ClusterHome: SharedHome {
         partitions[partition].store.send(to: partition, as: purpose, send)
     }
 
-    /// Sends a command that is sent seldom on a partition; hot ones are written without strings.
+    /// Sends a command that is rarely sent on a partition; frequent ones are written without strings.
     @discardableResult
     func send(_ command: [String], to partition: Int, as purpose: Call) -> Bool {
         partitions[partition].store.send(command, to: partition, as: purpose)
     }
 
-    /// Reads something of a partition, of any length, as soon as the connection can take the answer.
+    /// Reads data of a partition, of any length, as soon as the connection can take the answer.
     ///
-    /// - Returns: Whether there is a connection. When it ends before the reply, the purpose is given up.
+    /// - Returns: Whether there is a connection. When it ends before the reply, the purpose is abandoned.
     func read(_ command: [String], in partition: Int, as purpose: Call) -> Bool {
         partitions[partition].store
             .read(ClusterRead(partition: partition, command: command, purpose: purpose))
@@ -256,7 +261,7 @@ final class ClusterHome: SharedHome {
 
     /// Ends the connections, with the shard.
     func shutDown() {
-        // What waits is withdrawn by the connections, which end afterwards.
+        // The connections, which end afterwards, withdraw what waits.
         slots?.stop()
         slots = nil
         for store in stores { store.shutDown() }
@@ -267,7 +272,7 @@ final class ClusterHome: SharedHome {
 
     // MARK: - Stores
 
-    /// Called when calls on a store's partitions are possible: everything that waits for it goes on.
+    /// Called when calls on a store's partitions are possible: everything that waits for them continues.
     func opened(_ store: ClusterStore) {
         goOn(in: store)
         continueMoves()
@@ -277,7 +282,7 @@ final class ClusterHome: SharedHome {
     ///
     /// - Parameters:
     ///   - store: The store, whose connection is open.
-    ///   - index: The index of the partition that has come there; `nil` for all.
+    ///   - index: The index of the partition that has moved there; `nil` for all.
     func goOn(in store: ClusterStore, partition index: Int? = nil) {
         catchUpAll(in: store, partition: index)
         store.sendMessages()
@@ -288,11 +293,8 @@ final class ClusterHome: SharedHome {
         if let listing = lists.first, listing.isWaiting { ask(listing) }
     }
 
-    /// Called when the connection to a store is lost.
-    ///
-    /// - Parameters:
-    ///   - store: The store.
-    ///   - unanswered: The calls that Redis may have executed or not, in their order.
+    /// Called when the connection to a store is lost; Redis may have executed the unanswered calls, given in their
+    /// order.
     func lost(_ store: ClusterStore, _ unanswered: [Call]) {
         cutOff(store)
         store.outbox.lost(unanswered.map { own($0, of: store) }) { refuse($0, .unanswered) }
@@ -301,7 +303,8 @@ final class ClusterHome: SharedHome {
         connectionEnded(of: store)
     }
 
-    /// Called when nothing of a store's partitions is received any more, and other nodes may take over what this one did.
+    /// Called when nothing of a store's partitions is received any more, and other nodes may take over this node's
+    /// tasks.
     func cutOff(_ store: ClusterStore) {
         fallBehind(in: store)
         loseLeaderships(in: store)
@@ -310,7 +313,7 @@ final class ClusterHome: SharedHome {
         reapings = reapings.filter { partitions[$0.key.partition].store !== store }
     }
 
-    /// Called with a call that is not repeated as it was: what it was for goes on when there is a connection.
+    /// Called with a call that is not repeated unchanged; its purpose continues when there is a connection.
     func giveUp(_ call: Call) {
         switch call {
         case .replay(let number, _):
@@ -374,7 +377,7 @@ final class ClusterHome: SharedHome {
         }
         guard let announcement = message.withBytes({ ChannelAnnouncement($0) }) else {
             refused(topic, by: store(of: remote))
-            // It may have been an event: Redis has it, or the subscribers are told of a gap.
+            // It may have been an event: it is read from Redis, or the subscribers are notified of a gap.
             if remote.isCurrent { attachAgain(remote) }
             return
         }
@@ -419,7 +422,7 @@ extension ClusterHome {
     var reading: ClusterReading {
         let roundTrip = stores.compactMap { $0.connection?.lastRoundTrip }.max() ?? .zero
         var (leaderships, waitingWebhooks) = (0, 0)
-        // In place: to copy 256 partitions takes longer than all the rest.
+        // In place: copying 256 partitions takes longer than everything else.
         for index in partitions.indices where partitions[index].leadership != nil {
             leaderships += 1
             waitingWebhooks += partitions[index].leadership?.waitingCount ?? 0

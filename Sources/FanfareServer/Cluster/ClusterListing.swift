@@ -4,13 +4,13 @@ import PusherProtocol
 import RESP
 import Redis
 
-/// A portion of an app's occupied channels whose home is this shard, which Redis has for all nodes.
+/// A portion of an app's occupied channels on all nodes whose home is this shard, as read from Redis.
 final class ClusterListing {
     let range: ChannelRange
     /// The limits of names.
     private let limits: ProtocolLimits
     let finish: (ChannelPortion) -> Void
-    /// Of the names that are read, the first ones up to ``end``, sorted: a page at most.
+    /// The first of the names that are read, up to ``end``, sorted: at most a page.
     private(set) var names: [ChannelName] = []
     /// The number of names that are read.
     private(set) var readCount = 0
@@ -20,9 +20,9 @@ final class ClusterListing {
     fileprivate var nextPartition = 0
     /// The number of unanswered calls.
     fileprivate(set) var unansweredCount = 0
-    /// The number of times that Redis was asked; replies to earlier ones do not count.
+    /// The number of attempts; replies to earlier attempts are ignored.
     private(set) var attempt = 0
-    /// Whether it is to be asked again, when there is a connection.
+    /// Whether it is to be requested again when there is a connection.
     var isWaiting = false
     /// The channels whose counts are read.
     fileprivate var entries: [ChannelPortion.Entry] = []
@@ -42,12 +42,10 @@ final class ClusterListing {
         attempt += 1
     }
 
-    /// The number of names to ask a partition for.
+    /// The number of names to request from each of `count` partitions.
     ///
-    /// Names are spread evenly: with twice the mean, some hundred partitions together have a page.
-    ///
-    /// - Parameter count: The number of partitions.
-    /// - Returns: From 8 on, but no more than the whole page.
+    /// Names are spread evenly: with twice the mean, some hundred partitions together have a page. At least 8, and at
+    /// most the whole page.
     func limit(ofPartitionsAmong count: Int) -> Int {
         min(range.limit, max(8, 2 * range.limit / max(count, 1)))
     }
@@ -71,7 +69,7 @@ final class ClusterListing {
         }
     }
 
-    /// The number of names up to one.
+    /// The number of names up to a given one.
     private func place(of text: String, from start: Int) -> Int {
         var (lower, upper) = (start, names.count)
         while lower < upper {
@@ -86,7 +84,7 @@ final class ClusterListing {
 
     /// The lowest name, in the form of `ZRANGEBYLEX`.
     ///
-    /// The channels of users come first, by the `#` of their names, and are not listed.
+    /// The channels of users sort first, because their names begin with `#`, and are not listed.
     var first: String {
         let cursor = range.cursor
         if !cursor.isEmpty, cursor >= range.prefix { return "(\(cursor)" }
@@ -97,16 +95,16 @@ final class ClusterListing {
     var last: String { range.prefix.isEmpty ? "+" : "[\(range.prefix)\u{7F}" }
 }
 
-// Lists of occupied channels: one at a time is read from Redis, some partitions each turn.
+// Lists of occupied channels: one at a time is read from Redis, a few partitions each turn.
 extension ClusterHome {
-    /// The most partitions that a turn asks for names.
+    /// The maximum number of partitions whose names a turn requests.
     static var listedPerTurn: Int { 4 }
-    /// The most unanswered calls for names: an event waits at Redis for no more of them.
+    /// The maximum number of unanswered calls for names, so that an event waits at Redis for no more of them.
     static var listedMax: Int { 32 }
-    /// The most channels whose counts are read at a time.
+    /// The maximum number of channels whose counts are read at a time.
     private static var countedMax: Int { 16 }
 
-    /// Lists occupied channels, when Redis has answered.
+    /// Lists occupied channels when Redis has answered.
     func list(_ range: ChannelRange, _ finish: @escaping (ChannelPortion) -> Void) {
         let limits = context.registry.apps[range.app]?.limits.texts ?? ProtocolLimits()
         lists.append(ClusterListing(range, limits: limits, finish))
@@ -120,7 +118,7 @@ extension ClusterHome {
         if listing.isWaiting, stores.contains(where: \.isOutOfPatience) { refuseWaitingQueries() }
     }
 
-    /// Asks Redis from the first partition on, also again after a loss of the connection.
+    /// Requests the names from the first partition on, also after a loss of the connection.
     func ask(_ listing: ClusterListing) {
         listing.isWaiting = !stores.allSatisfy { $0.isOpen || $0.partitions.isEmpty }
         guard !listing.isWaiting else { return }
@@ -128,13 +126,13 @@ extension ClusterHome {
         if partitions.isEmpty { finish(listing) }
     }
 
-    /// Whether the next turn can ask for names.
+    /// Whether the next turn can request names.
     var hasNextList: Bool {
         guard let listing = lists.first, !listing.isWaiting else { return false }
         return listing.unansweredCount < Self.listedMax && listing.nextPartition < partitions.count
     }
 
-    /// Asks the next partitions for the names of the first list.
+    /// Requests the names of the first list from the next partitions.
     func askNextList() {
         for _ in 0..<Self.listedPerTurn {
             guard hasNextList, let listing = lists.first else { return }

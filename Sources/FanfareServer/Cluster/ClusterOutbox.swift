@@ -6,7 +6,7 @@ import Redis
 
 /// A message on its way to Redis.
 struct OutgoingMessage {
-    /// Who gets to know what became of it.
+    /// The sender, which is notified of the outcome.
     enum Sender {
         case backend(Publication, ChannelBacklog.Origin)
         case client(ClientEvent, ClientEventAuthor)
@@ -17,22 +17,22 @@ struct OutgoingMessage {
     /// The index of its partition.
     let partition: Int
     var message: ClusterMessage
-    /// Whether it goes to the channel's current stream, whichever that is; one begins if there is none.
+    /// Whether it goes to the channel's current stream, whatever its ID; one begins if there is none.
     var opens = false
 
-    /// Whether it was sent before, over a connection that has ended: Redis may still read it there.
+    /// Whether it was sent before, over a connection that has ended and on which Redis may still read it.
     var isUncertain = false
 
-    /// Whether it is published without a script: it has no position, and nothing is kept of it.
+    /// Whether it is published without a script: it has no position and is not kept.
     var isPlain: Bool {
         !opens && message.stream == .none && message.idempotency == nil && message.caching == nil
             && message.webhook == nil && message.expected == nil
     }
 
-    /// Whether it can be published again without harm, if nobody knows whether it was.
+    /// Whether it can be published again without harm if the outcome of the first attempt is unknown.
     var isRepeatable: Bool { message.idempotency != nil }
 
-    /// The message for whichever stream is current by then; one without a position waits only for its place.
+    /// The message for the stream that is current when it is sent; one without a position only keeps its place.
     var reopened: OutgoingMessage {
         var message = self
         message.opens = message.message.stream != .none
@@ -44,7 +44,7 @@ struct OutgoingMessage {
 }
 
 extension [OutgoingMessage] {
-    /// The messages of each partition, which are together.
+    /// The messages of each partition, which are consecutive.
     var parts: [(partition: Int, messages: SubSequence)] {
         var parts: [(partition: Int, messages: SubSequence)] = []
         var rest = self[...]
@@ -57,10 +57,10 @@ extension [OutgoingMessage] {
     }
 }
 
-/// Messages that are published without a script, and that the last call proves to have reached a primary.
+/// Messages that are published without a script; the last call proves that they have reached a primary.
 final class PlainBatch {
     let messages: [OutgoingMessage]
-    /// The error in place of one of the replies.
+    /// The error that replaced one of the replies.
     private(set) var error: RedisError?
     /// Whether each of the calls was redirected, so that nothing is published.
     private(set) var isRedirected = true
@@ -79,9 +79,9 @@ final class PlainBatch {
 struct ClusterOutbox {
     /// The messages of a channel whose stream has ended, in their order.
     private struct Reopening {
-        /// Those that Redis has refused for it.
+        /// Those that Redis has refused because of that.
         var stale: [OutgoingMessage] = []
-        /// Those that came behind them.
+        /// Those that were added after them.
         var waiting: [OutgoingMessage] = []
     }
 
@@ -102,7 +102,7 @@ struct ClusterOutbox {
             + reopening.values.reduce(0) { $0 + $1.stale.count + $1.waiting.count }
     }
 
-    /// Adds a message behind all others of its channel.
+    /// Adds a message after all others of its channel.
     mutating func append(_ message: OutgoingMessage) {
         byteCount += message.length
         guard reopening.isEmpty || reopening[message.address] == nil else {
@@ -117,9 +117,10 @@ struct ClusterOutbox {
         queues[message.partition, default: Queue()].append(message)
     }
 
-    /// Removes and returns the next messages that one call can have: on one path, and those of each partition together.
+    /// Removes and returns the next messages that one call can include: all on one path, and those of each partition
+    /// together.
     ///
-    /// - Parameter isOfOnePartition: Whether a call has messages of one partition alone.
+    /// - Parameter isOfOnePartition: Whether a call contains messages of only one partition.
     /// - Returns: At most ``ClusterScripts/messageCountMax`` messages; `nil` if there are none.
     mutating func nextBatch(ofOnePartition isOfOnePartition: Bool) -> [OutgoingMessage]? {
         guard let first = filled.first.flatMap({ queues[$0]?.first }) else { return nil }
@@ -141,7 +142,7 @@ struct ClusterOutbox {
         return batch
     }
 
-    /// Puts messages back that could not be sent, ahead of all others.
+    /// Puts messages that could not be sent back before all others.
     mutating func putBack(_ batch: [OutgoingMessage]) {
         byteCount += batch.reduce(0) { $0 + $1.length }
         for part in batch.parts {
@@ -152,20 +153,21 @@ struct ClusterOutbox {
 
     // MARK: - Streams that have ended
 
-    /// Whether a channel's stream has ended, and its messages wait for another.
+    /// Whether a channel's stream has ended and its messages wait for another.
     var isReopening: Bool { !reopening.isEmpty }
 
-    /// Keeps a message whose channel has another stream than was known.
+    /// Keeps a message whose channel has another stream than assumed.
     ///
-    /// The later messages that were sent are refused too. They follow, and only then what was not sent yet.
+    /// Later messages that were already sent are refused too. They follow, and after them the messages that were not
+    /// sent yet.
     mutating func reopen(_ message: OutgoingMessage) {
         byteCount += message.length
         reopening[message.address, default: Reopening()].stale.append(message)
     }
 
-    /// Lets the later messages of a channel wait until the earlier ones are answered, which know another stream.
+    /// Holds the later messages of a channel until the earlier ones, which were sent for another stream, are answered.
     ///
-    /// Otherwise Redis might refuse the earlier ones for it, and accept the later ones.
+    /// Otherwise Redis might refuse the earlier ones because of the stream, and accept the later ones.
     mutating func hold(_ address: ChannelAddress) {
         reopening[address] = reopening[address] ?? Reopening()
     }
@@ -175,10 +177,10 @@ struct ClusterOutbox {
         queues.values.contains { $0.elements.contains { $0.address == address } }
     }
 
-    /// Sends the messages of channels of which no earlier message is unanswered any more to their current streams.
+    /// Sends the messages of channels without earlier unanswered messages to their current streams.
     ///
     /// - Parameters:
-    ///   - isReordered: Injected fault: whether those that were refused are sent in another order.
+    ///   - isReordered: Injected fault: whether refused messages are sent in another order.
     ///   - isUnanswered: Whether a message of a channel is unanswered.
     mutating func sendReopened(
         isReordered: Bool = false,
@@ -194,11 +196,11 @@ struct ClusterOutbox {
 
     // MARK: - The end of a connection
 
-    /// Continues behind the end of a connection: what can be repeated is sent again, ahead of what was not sent.
+    /// Continues after the end of a connection: repeatable messages are sent again, before those that were not sent.
     ///
     /// - Parameters:
     ///   - calls: The unanswered calls, in their order.
-    ///   - refuse: Called with the messages that may have been published or not.
+    ///   - refuse: Called with the messages that may or may not have been published.
     mutating func lost(_ calls: [ClusterHome.Call], refuse: (OutgoingMessage) -> Void) {
         var ahead = reopening.values.flatMap(\.stale)
         for call in calls {
@@ -225,20 +227,17 @@ struct ClusterOutbox {
         for message in ahead + unsent + behind { enqueue(message) }
     }
 
-    /// Removes the messages of a partition.
+    /// Removes the messages of a partition, to which a channel belongs if `isThere` returns true.
     ///
-    /// - Parameters:
-    ///   - partition: The index of the partition.
-    ///   - isThere: Whether a channel belongs to it.
-    /// - Returns: Those that Redis has refused, which precede the unanswered ones of their channels, and those that were not
-    ///   sent; all in the order of each channel.
+    /// Returns the messages that Redis has refused, and those that were not sent, in the order of each channel. The
+    /// refused ones precede the unanswered ones of their channels.
     mutating func removeAll(
         of partition: Int,
         _ isThere: (ChannelAddress) -> Bool
     ) -> (refused: [OutgoingMessage], unsent: [OutgoingMessage]) {
         let reopened = reopening.filter { isThere($0.key) }
         for address in reopened.keys { reopening[address] = nil }
-        // They go to whichever stream is current by then.
+        // They are sent to the stream that is current then.
         let refused = reopened.values.flatMap(\.stale).map(\.reopened)
         let queued = Array((queues.removeValue(forKey: partition) ?? Queue()).elements)
         let unsent = queued + reopened.values.flatMap(\.waiting).map(\.reopened)

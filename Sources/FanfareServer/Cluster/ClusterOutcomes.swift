@@ -4,7 +4,7 @@ import PusherProtocol
 import RESP
 import Redis
 
-// What became of messages: from Redis to their publishers.
+// The outcomes of messages: from Redis to their publishers.
 extension ClusterHome {
     func published(
         _ reply: borrowing RESPView,
@@ -42,7 +42,7 @@ extension ClusterHome {
         forgotPositions(evictions.streams)
     }
 
-    /// Counts positions that Redis has forgotten for the limit of channels without subscribers.
+    /// Counts positions that Redis has dropped because of the limit of channels without subscribers.
     func forgotPositions(_ count: Int) {
         guard count > 0 else { return }
         counts.add(count, to: \.forgottenPositions)
@@ -65,7 +65,7 @@ extension ClusterHome {
         for message in batch.messages { settle(message, outcome, on: store) }
     }
 
-    /// Reports what became of a message.
+    /// Reports the outcome of a message.
     private func settle(
         _ message: OutgoingMessage,
         _ outcome: PublishOutcome,
@@ -76,7 +76,7 @@ extension ClusterHome {
         case .stale: store.outbox.reopen(message)
         case .refused(let error) where error.code == .conflict: conflict(message)
         case .refused(let error):
-            // Where a part of a batch was redirected, nobody knows of the others.
+            // If a part of a batch was redirected, the outcome of the others is unknown.
             let isRefused = error.isRefusal && !error.isRedirection
             refuse(message, isRefused ? .refused(error.text) : .unanswered)
         case .outdated(let last):
@@ -143,7 +143,7 @@ extension ClusterHome {
         }
     }
 
-    /// Reports that a message is not published, or that nobody knows.
+    /// Reports that a message is not published, or that its outcome is unknown.
     func refuse(_ message: OutgoingMessage, _ refusal: ClusterRefusal) {
         let refusal = message.isUncertain ? .unanswered : refusal
         switch message.sender {

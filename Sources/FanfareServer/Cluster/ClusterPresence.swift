@@ -4,10 +4,11 @@ import PusherProtocol
 import RESP
 import Redis
 
-// Presence channels: Redis has the members of all nodes, and announces who comes and leaves.
+// Presence channels: Redis has the members of all nodes, and announces arrivals and departures.
 //
-// The node tells Redis of a user's first connection to a channel and of the end of the last one. A new member is granted its
-// subscription when its own arrival has been announced, so its list of members is the one at that place in the order.
+// The node reports a user's first connection to a channel, and the end of the last one, to Redis. The subscription of a
+// new member is granted when its own arrival has been announced. So its list of members is the one at that place in the
+// order.
 extension ClusterHome {
     // MARK: - Arrivals
 
@@ -44,7 +45,7 @@ extension ClusterHome {
     func joined(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ member: Member) {
         guard remotes[remote.address] === remote else { return }
         guard let arrival = MemberArrival(reply) else {
-            // Redis has taken the node for dead, or has no memory: it is attached again first.
+            // Redis has declared the node dead, or has no memory: it is attached again first.
             remote.waiting.append(contentsOf: remote.takeJoining(member.id) ?? [])
             attachLater(remote)
             guard [.fenced, .detached].contains(RedisError(reply)?.code) else { return }
@@ -72,7 +73,7 @@ extension ClusterHome {
         }
     }
 
-    /// Grants the subscriptions of a user who is a member now.
+    /// Grants the subscriptions of a user who has become a member.
     private func grantJoined(_ user: UserID, _ remote: RemoteChannel) {
         remote.announced.remove(user)
         guard let subscriptions = remote.takeJoining(user) else { return }
@@ -123,21 +124,21 @@ extension ClusterHome {
     }
 
     func memberLeft(_ user: UserID, _ remote: RemoteChannel) {
-        // Another node has taken this one for dead, and removed what it had.
+        // Another node has declared this one dead, and removed its data.
         guard !remote.joined.contains(user) else { return attachAgain(remote) }
         guard remote.members.remove(user) else { return }
         let channel = remote.address.name.text
         announce(.memberRemoved(channel: channel, userID: user.text), on: remote, isOfMembers: true)
     }
 
-    /// The members that a subscription begins with; `nil` if the channel has none.
+    /// The members at the beginning of a subscription; `nil` if the channel has none.
     func members(at address: ChannelAddress) -> [Member]? {
         address.name.kind.isPresence ? remotes[address]?.members.members : nil
     }
 
-    // MARK: - Behind a loss of the connection
+    // MARK: - After a loss of the connection
 
-    /// Makes the users of this node members again, since Redis may have removed them.
+    /// Makes the users of this node members again, because Redis may have removed them.
     func joinAgain(_ remote: RemoteChannel) {
         remote.hasJoinedAgain = true
         let membersMax = max(membersMax(of: remote), 1)
@@ -148,7 +149,7 @@ extension ClusterHome {
         }
     }
 
-    /// Replaces the list of members, and tells the subscribers of the difference.
+    /// Replaces the list of members, and notifies the subscribers of the difference.
     func replaceMembers(_ remote: RemoteChannel, by attachment: ChannelAttachment) {
         let members = attachment.members.map { member in
             Member(id: UserID(member.user), info: member.info.isEmpty ? nil : member.info)

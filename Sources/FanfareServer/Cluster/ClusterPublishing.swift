@@ -6,13 +6,9 @@ import Redis
 
 // Publishing: from the home shard to its store.
 extension ClusterHome {
-    /// Sends the event of a backend to Redis.
+    /// Sends the event of a backend to Redis, and returns the outcome if the event is refused at once.
     ///
-    /// - Parameters:
-    ///   - publication: The event.
-    ///   - address: The channel.
-    ///   - origin: Where the outcome is reported.
-    /// - Returns: The outcome if the event is refused at once; `nil` if it comes later.
+    /// Otherwise the outcome is reported to `origin` later.
     func publish(
         _ publication: Publication,
         on address: ChannelAddress,
@@ -25,7 +21,7 @@ extension ClusterHome {
         let app = context.registry.apps[address.app]
         let rule = rule(of: address, app)
         let stream = publication.isEphemeral ? .none : self.stream(of: address, rule)
-        // What has no position is behind none.
+        // An event without a position is after none.
         if publication.ifPosition != nil, stream == .none { return .outdated(nil) }
         let key = idempotency(publication.key, publication.digest, on: address, of: app)
         let message = ClusterMessage(
@@ -39,7 +35,7 @@ extension ClusterHome {
             idempotency: key,
             caching: publication.isEphemeral ? nil : caching(on: address, app),
             ifLastIs: publication.ifPosition.map {
-                // A position of another form is of no stream.
+                // A position of another form belongs to no stream.
                 StreamPosition($0) ?? StreamPosition(stream: 0, serial: 0)
             }
         )
@@ -91,7 +87,7 @@ extension ClusterHome {
         store.outbox.append(outgoing)
     }
 
-    /// Why a message cannot even wait.
+    /// The reason why a message cannot even wait, if any.
     private func refusal(of length: Int, by store: ClusterStore) -> ClusterRefusal? {
         if let downSince = store.downSince,
             downSince.duration(to: context.reactor.now) >= settings.patience
@@ -104,7 +100,7 @@ extension ClusterHome {
         return .full
     }
 
-    /// What the channel keeps; `nil` if it has no positions.
+    /// The recovery rule of the channel; `nil` if it has no positions.
     func rule(of address: ChannelAddress, _ app: App?) -> RecoveryRule? {
         guard let recovery = app?.recovery, recovery.isEnabled else { return nil }
         return recovery.rule(of: address.name)
@@ -140,7 +136,7 @@ extension ClusterHome {
         )
     }
 
-    /// The most streams of an app's channels without subscriptions, in the pool of a partition.
+    /// The maximum number of streams of an app's channels without subscriptions, in the pool of a partition.
     func positionsMax(of app: App?, in partition: Int) -> Int {
         guard let app else { return 1 }
         return share(of: app.recovery.positionsMax, \.streams, of: app.id, in: partition)

@@ -11,27 +11,27 @@ final class ClusterQuery {
     let finish: (HomeAnswer) -> Void
     /// Whether Redis has refused a part.
     var isRefused = false
-    /// The answer so far, one element for each channel.
+    /// The partial answer, one element for each channel.
     var counts: [ChannelCount] = []
     /// The number of unanswered calls.
     var missing = 0
-    /// The number of times that Redis was asked; replies to earlier ones do not count.
+    /// The number of attempts; replies to earlier attempts are ignored.
     var attempt = 0
-    /// Whether it is to be asked again, when there is a connection.
+    /// Whether it is to be requested again when there is a connection.
     var isWaiting = false
     /// The data of a cached event, whose expiry is not read yet.
     var cachedData: [UInt8]?
-    /// The position of the oldest message that is kept, of whichever stream.
+    /// The position of the oldest kept message, of any stream.
     var oldest: StreamPosition?
-    /// The serials among which the oldest message is that is not too old; `nil` if it is ``oldest``.
+    /// The serials that include the oldest message that has not expired; `nil` if it is ``oldest``.
     var oldestRange: Range<UInt64>?
-    /// The messages that are read so far, and fit.
+    /// The messages that are read so far and fit.
     var messages: [StoredMessage] = []
     /// Their size, in bytes.
     var length = 0
-    /// Whether more messages fit than the page has.
+    /// Whether more messages match than the page holds.
     var hasMore = false
-    /// Whether messages that belong to the page are damaged.
+    /// Whether messages of the page are damaged.
     var isDamaged = false
 
     init(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void) {
@@ -45,12 +45,12 @@ final class ClusterQuery {
         case users, cachedEvent, cachedExpiry, oldest, purge, termination
         /// The messages of a history; fewer than `countMax` are the last ones.
         case messages(countMax: Int)
-        /// The position of a channel that has a stream from now on, and of one that may have one.
+        /// The position of a channel that gets a stream if it has none, and of one that may have one.
         case position, lastPosition
     }
 }
 
-// Queries: any node answers for all, from Redis.
+// Queries: any node answers for all nodes, from Redis.
 extension ClusterHome {
     /// Answers a query when Redis has answered; without Redis it waits for ``ClusterSettings/patience``.
     func answer(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void) {
@@ -60,7 +60,7 @@ extension ClusterHome {
         if query.isWaiting, stores.contains(where: \.isOutOfPatience) { refuseWaitingQueries() }
     }
 
-    /// Refuses the queries and lists that wait for a store which has been out of reach for longer than messages wait.
+    /// Refuses the queries and lists that wait for a store that has been unreachable for longer than messages wait.
     func refuseWaitingQueries() {
         for query in queries.values
         where query.isWaiting && partitions(of: query).contains(where: isOutOfPatience) {
@@ -85,7 +85,7 @@ extension ClusterHome {
         }
     }
 
-    /// Asks Redis, also again behind a loss of the connection.
+    /// Sends the query to Redis, also again after a loss of the connection.
     func ask(_ query: ClusterQuery) {
         let addresses: [ChannelAddress] =
             if case .counts(let addresses) = query.query {
@@ -278,7 +278,7 @@ extension ClusterHome {
         }
     }
 
-    /// Counts a part of the answer that is damaged.
+    /// Counts a damaged part of the answer.
     func refused(_ what: String, for query: ClusterQuery) {
         guard let partition = partitions(of: query).first else { return }
         refused(what, by: partitions[partition].store)
@@ -302,7 +302,7 @@ extension ClusterHome {
 }
 
 extension [UInt8] {
-    /// The data of an event, as a JSON string with its quotes; `nil` if these are not the bytes of an event.
+    /// The data of an event, as a JSON string with its quotes; `nil` if the bytes are not an event.
     fileprivate var dataToken: [UInt8]? {
         var scanner = JSONScanner()
         guard (try? scanner.beginObject(in: span)) != nil else { return nil }

@@ -4,8 +4,7 @@ import PusherProtocol
 import RESP
 import Redis
 
-// Nodes that have ended: what they had in Redis is removed, by whichever node is first to notice; a node that stops does it
-// itself.
+// Nodes that have ended: the first node to notice removes their data from Redis; a node that stops removes its own.
 extension ClusterHome {
     /// A node that has ended, in one partition.
     struct EndedNode: Hashable {
@@ -14,7 +13,7 @@ extension ClusterHome {
         let partition: Int
     }
 
-    /// Removes what dead nodes had in a partition.
+    /// Removes the data of dead nodes in a partition.
     func reap(_ names: [String], in partition: Int) {
         for name in names where name != settings.node {
             let node = EndedNode(name: name, partition: partition)
@@ -22,10 +21,10 @@ extension ClusterHome {
         }
     }
 
-    /// Removes what this node has in Redis, since it stops.
+    /// Removes this node's data from Redis when it stops.
     func leaveCluster() {
         guard !isLeaving, stores.contains(where: \.isOpen) else { return }
-        // Ahead of the end of the leaderships, so that no other node repeats them.
+        // Before the end of the leaderships, so that no other node repeats them.
         sendSettled()
         isLeaving = true
         if context.shard == 0 {
@@ -37,7 +36,7 @@ extension ClusterHome {
         }
     }
 
-    /// Whether nothing of this node is left in the stores that can be asked.
+    /// Whether the reachable stores have no data of this node.
     var hasLeft: Bool {
         guard stores.contains(where: \.isOpen) else { return true }
         return isLeaving && sessions.unansweredWrites == 0
@@ -53,7 +52,7 @@ extension ClusterHome {
     func condemned(_ reply: borrowing RESPView, _ node: EndedNode) {
         guard case .items(let items) = Condemnation(reply), !items.isEmpty else {
             if case .forgotten = Condemnation(reply) { counts.reapedNodes += 1 }
-            // Alive, forgotten, or in the care of another node. An error is found again by the next heartbeat.
+            // Alive, removed, or being removed by another node. An error is found again by the next heartbeat.
             reapings[node] = nil
             return
         }

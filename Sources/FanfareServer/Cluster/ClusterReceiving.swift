@@ -3,13 +3,13 @@ import Net
 import PusherProtocol
 import Redis
 
-// Announcements: from Redis to the subscribers of this node, in the order of all nodes.
+// Announcements: from Redis to the subscribers of this node, in one order for all nodes.
 extension ClusterHome {
     /// Receives what is published for a channel.
     func receive(_ announcement: ChannelAnnouncement, on remote: RemoteChannel) {
         if case .count(let count) = announcement.content { remote.totalSubscriptions = count }
-        // What is published before the node knows where it stands is part of what it will read; what is read behind the
-        // list of members says nothing of them.
+        // Messages published before the node knows the channel's position are part of what it will read. Messages read
+        // after the list of members do not describe members.
         guard remote.isCurrent || remote.isReading && announcement.content.isOfMembers else {
             if context.faults.contains(.deliversEarly) { remote.early.append(announcement) }
             return
@@ -27,7 +27,7 @@ extension ClusterHome {
         }
     }
 
-    /// Injected fault: delivers what is part of what subscriptions have begun with.
+    /// Injected fault: delivers messages that are already part of what subscriptions have begun with.
     func deliverEarly(on remote: RemoteChannel) {
         for announcement in exchange(&remote.early, with: []) {
             guard let envelope = announcement.content.envelope else { continue }
@@ -44,7 +44,7 @@ extension ClusterHome {
         if serial != 0 {
             let last = remote.position?.serial ?? 0
             guard serial == last + 1, remote.position != nil else {
-                // Redis has the messages between; those before are known.
+                // Redis has the messages in between; earlier ones are known.
                 if serial > last || remote.position == nil { lookForMissed(on: remote) }
                 return
             }
@@ -52,7 +52,7 @@ extension ClusterHome {
         deliver(envelope, announcement, on: remote)
     }
 
-    /// Passes on a message that follows the last one.
+    /// Forwards a message that follows the last one.
     func deliver(
         _ envelope: [UInt8],
         _ announcement: ChannelAnnouncement,
@@ -73,7 +73,7 @@ extension ClusterHome {
 
     /// Sends a notice to all subscribers of this node, in order with the channel's events.
     ///
-    /// Those of members may wait for others on a large channel.
+    /// Membership notices may wait for others on a large channel.
     func announce(_ notice: ServerMessage, on remote: RemoteChannel, isOfMembers: Bool = false) {
         guard let channel = channels.table[remote.address] else { return }
         let isLarge =
@@ -97,8 +97,8 @@ extension ClusterHome {
         let start = StreamPosition(stream: id, serial: 0)
         switch reason {
         case .epoch where hasStream(remote):
-            // The former stream is sealed by an epoch that this node does not know of: the server has followed another
-            // one in between.
+            // The former stream is sealed by an epoch that this node does not know: the server has followed another one
+            // in between.
             store(of: remote).connection?.close()
         case .first, .epoch, .full:
             setPosition(start, of: remote)
@@ -110,7 +110,7 @@ extension ClusterHome {
         }
     }
 
-    /// Tells the clients that track a channel that it goes on in another stream.
+    /// Notifies the clients that track a channel that it continues in another stream.
     func restart(_ remote: RemoteChannel, _ continuity: SubscriptionStart.Continuity) {
         guard let start = start(of: remote, continuity) else { return }
         let (address, channel) = (remote.address, channels.table[remote.address])
@@ -122,7 +122,7 @@ extension ClusterHome {
         channels.restart(address, at: start, members: members)
     }
 
-    /// Where the clients of a channel stand, as they are told.
+    /// The position of the clients of a channel, as reported to them.
     func start(
         of remote: RemoteChannel,
         _ continuity: SubscriptionStart.Continuity

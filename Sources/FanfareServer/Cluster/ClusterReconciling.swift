@@ -4,39 +4,41 @@ import PusherProtocol
 import RESP
 import Redis
 
-/// What Redis has of this node in the partitions in which it was registered again: one partition after the other is read, and
-/// compared in portions.
+/// The data that Redis has of this node in partitions in which it was registered again.
+///
+/// One partition after the other is read, and compared in portions.
 struct Reconciliation {
     /// The partitions that are not read yet.
     var partitions = Queue<Int>()
-    /// The store that is asked for one; `nil` if none is.
+    /// The store from which one is being read; `nil` if none is.
     weak var store: ClusterStore?
-    /// What is not compared yet of the last partition, the next last.
+    /// The items of the last partition that are not compared yet, the next one last.
     var items: [String] = []
     /// The index of that partition.
     var partition = 0
 }
 
-// What Redis has of this node that has ended while Redis could not be told, or whose end a new primary does not know.
+// Data of this node in Redis that is outdated, because Redis could not be notified, or a new primary lacks the change.
 extension ClusterHome {
-    /// Compares what Redis has of this node in a partition with what there is, and removes the rest.
+    /// Compares what Redis has of this node in a partition with the present state, and removes the rest.
     ///
-    /// Called when the node is registered again. What has begun meanwhile is attached by ``catchUpAll(in:)``.
+    /// Called when the node is registered again. Channels that have begun meanwhile are attached by
+    /// ``catchUpAll(in:)``.
     func reconcile(_ index: Int) {
         guard !reconciliation.partitions.elements.contains(index) else { return }
         reconciliation.partitions.append(index)
     }
 
-    /// The most items that are compared in one turn.
+    /// The maximum number of items that are compared in one turn.
     static var reconciledMax: Int { 32 }
 
-    /// Whether the next turn can compare something, or ask for it.
+    /// Whether the next turn can compare items, or request them.
     var hasItems: Bool {
         !reconciliation.items.isEmpty
             || reconciliation.store == nil && !reconciliation.partitions.isEmpty
     }
 
-    /// Compares the next items, or asks for those of the next partition.
+    /// Compares the next items, or requests those of the next partition.
     func reconcileNext() {
         for _ in 0..<Self.reconciledMax {
             guard let item = reconciliation.items.popLast() else { break }
@@ -71,7 +73,7 @@ extension ClusterHome {
         }
     }
 
-    /// Receives which users Redis takes for members of a channel on this node.
+    /// Receives the users that are members of a channel on this node according to Redis.
     func receive(
         _ reply: borrowing RESPView,
         ofMembersOf address: ChannelAddress,

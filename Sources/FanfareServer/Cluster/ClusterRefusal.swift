@@ -1,17 +1,17 @@
 /// Why a message is not published in a cluster.
 package enum ClusterRefusal: Sendable, Hashable {
-    /// Redis has been out of reach for longer than messages wait.
+    /// Redis has been unreachable for longer than messages wait.
     case disconnected
     /// The connection has ended before the answer.
     case unanswered
-    /// Redis has executed it, and so many replicas have confirmed it of those that have to.
+    /// Redis has executed it, but only this number of the required replicas has confirmed it.
     case unconfirmed(Int, of: Int)
-    /// Too much waits for Redis.
+    /// Too many bytes wait for Redis.
     case full
     /// Redis has refused it, with this text.
     case refused(String)
 
-    /// What the publisher is told.
+    /// The text for the publisher.
     var text: String {
         switch self {
         case .disconnected:

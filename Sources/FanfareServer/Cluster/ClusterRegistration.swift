@@ -32,8 +32,9 @@ extension ClusterStore {
         if isolation != .none { home.sendReport() }
     }
 
-    /// Ends the former connection at the server, which may not know yet that it has ended: what the node has sent over it must
-    /// not be executed behind what it sends from now on.
+    /// Ends the former connection at the server, which may not have noticed its end yet.
+    ///
+    /// What the node has sent over it must not be executed after what it sends from now on.
     private func kill(_ clientID: Int64) {
         send(["CLIENT", "KILL", "ID", "\(clientID)"], to: nil, as: .unawaited)
     }
@@ -41,13 +42,10 @@ extension ClusterStore {
     /// How publishes are acknowledged.
     private var acknowledgement: Acknowledgement { replicas?.acknowledgement ?? .primary }
 
-    /// Registers the node in a partition.
+    /// Registers the node in a partition, and returns whether the call was sent.
     ///
-    /// - Parameters:
-    ///   - index: The index of the partition.
-    ///   - known: The newest stream of it that the node knows; 0 if the process is the one that it knows.
-    ///   - origin: The process that has told the node that the partition has moved from it; `nil` if none has.
-    /// - Returns: Whether the call was sent.
+    /// `known` is the newest stream of it that the node knows; 0 if the process is the one that it knows. `origin` is
+    /// the process that has reported that the partition has moved away from it; `nil` if none has.
     @discardableResult
     func register(_ index: Int, known: UInt64, movedFrom origin: String? = nil) -> Bool {
         guard let identity else { return false }
@@ -62,7 +60,7 @@ extension ClusterStore {
         return send(call, to: index, as: .register(partition: index))
     }
 
-    /// Registers the node again, after another one has taken it for dead.
+    /// Registers the node again after another one has declared it dead.
     func registerAgain(_ index: Int) {
         register(index, known: 0)
         home.followUsers(in: index)
@@ -82,7 +80,7 @@ extension ClusterStore {
         home.registered(registration, index, at: identity?.run, isVouchedFor: isVouchedFor)
     }
 
-    /// Subscribes to a pub/sub channel of no use, to find out whether the server accepts that now.
+    /// Subscribes to an unused pub/sub channel, to find out whether the server accepts subscriptions now.
     private func probeSubscribing(in index: Int) {
         let topic = home.partitions[index].calls.keys.report(of: settings.node)
         _ = home.subscribe(to: ["\(topic)"], in: index)
@@ -94,14 +92,15 @@ extension ClusterStore {
         endLossIfPossible()
     }
 
-    /// Ends the loss of the former connection, if the node is registered in all partitions, and subscriptions are accepted.
+    /// Ends the loss of the former connection if the node is registered in all partitions and subscriptions are
+    /// accepted.
     private func endLossIfPossible() {
         guard isOpen, !refusesSubscriptions, downSince != nil else { return }
         unregistered.formIntersection(partitions)
         if unregistered.isEmpty { wasAccepted() }
     }
 
-    /// Called when the server does what the node needs: the loss of the former connection has ended.
+    /// Called when the server does everything that the node needs, so that the loss of the former connection has ended.
     func wasAccepted() {
         backoff.reset()
         if home.isReady, fullSince == nil { status.failed(nil) }
@@ -111,7 +110,7 @@ extension ClusterStore {
     /// The reason of a fault, with the server.
     func reason(_ text: String) -> String { "\(address.url): the server has refused: \(text)" }
 
-    /// How long the number of a node is kept that does not renew it, in milliseconds.
+    /// How long the number of a node that does not renew it is reserved, in milliseconds.
     private static var numberLifetime: Int { 3_600_000 }
 
     /// Claims or renews the number of the node.
@@ -128,12 +127,13 @@ extension ClusterStore {
 
     // MARK: - Heartbeats
 
-    /// Called by the timer: renews the node in the next portion of the partitions, so that no other call waits for those of all.
+    /// Called by the timer: renews the node in the next portion of the partitions, so that no other call waits for all
+    /// renewals.
     func heartbeatIsDue() {
         guard isOpen, !home.isLeaving else { return }
         let (interval, count) = (ClusterSettings.heartbeatInterval, ClusterSettings.portionCount)
         let now = context.reactor.now
-        // Behind a pause of the process, others may have taken it for dead in any partition.
+        // After a pause of the process, others may have declared it dead in any partition.
         if let last = lastHeartbeat, last.duration(to: now) >= interval { sendHeartbeats() }
         lastHeartbeat = now
         for place in stride(from: heartbeatPortion, to: partitions.count, by: count) {
@@ -147,7 +147,7 @@ extension ClusterStore {
         startTimer(.heartbeat, after: interval / count)
     }
 
-    /// Does what is done once in each interval of heartbeats.
+    /// Performs the tasks of each heartbeat interval.
     private func beginRound() {
         if home.claimsNumber(at: self) {
             claimNumber()
@@ -174,25 +174,25 @@ extension ClusterStore {
     func receiveHeartbeat(_ reply: borrowing RESPView, _ index: Int) {
         replicas?.announced()
         guard !home.isLeaving else { return }
-        // Without memory Redis still answers; anything else is answered by another connection.
+        // Without memory Redis still answers; for any other answer, another connection is opened.
         guard let heartbeat = Heartbeat(reply) else {
             if let error = RedisError(reply) { status.failed(reason(error.text)) }
             connection?.close()
             return
         }
         guard heartbeat.epoch == home.partitions[index].epoch else {
-            // The server has followed another one in between: what was published may be lost.
+            // The server has followed another one in between, so published messages may be lost.
             connection?.close()
             return
         }
-        // A partition that was not registered may have moved.
+        // An unregistered partition may have moved.
         endLossIfPossible()
         home.received(heartbeat, of: index)
     }
 }
 
 extension ClusterHome {
-    /// Whether this shard claims the node's number, and in this store.
+    /// Whether this shard claims the node's number, in this store.
     func claimsNumber(at store: ClusterStore) -> Bool {
         context.shard == 0 && partitions[0].store === store
     }
@@ -210,13 +210,9 @@ extension ClusterHome {
         }
     }
 
-    /// Called when the node is registered in a partition.
+    /// Called when the node is registered in a partition at a server process, with the server's answer.
     ///
-    /// - Parameters:
-    ///   - registration: What the server says of the partition.
-    ///   - index: The index of the partition.
-    ///   - run: The server process.
-    ///   - isVouchedFor: Whether the former server has said that the partition goes on here.
+    /// `isVouchedFor` is whether the former server has said that the partition continues here.
     func registered(
         _ registration: Registration,
         _ index: Int,
@@ -224,8 +220,9 @@ extension ClusterHome {
         isVouchedFor: Bool
     ) {
         let former = partitions[index].epoch
-        // A server that is promoted begins a later epoch than those that it knows of. One with an equal or earlier epoch has never
-        // known that of the former server, so nothing that was received from that one tells where a channel stands here.
+        // A server that is promoted begins a later epoch than those that it knows. One with an equal or earlier epoch
+        // has never known the epoch of the former server. So nothing that was received from that server tells the
+        // position of a channel here.
         if let former, !isVouchedFor, registration.epoch.since <= former.since,
             partitions[index].run != run
         {
@@ -248,14 +245,14 @@ extension ClusterHome {
         takenForDead(in: index)
     }
 
-    /// Called when another node has taken this one for dead in a partition, where nothing is known of it any more.
+    /// Called when another node has declared this one dead in a partition, which has none of its data any more.
     func takenForDead(in index: Int) {
         let store = partitions[index].store
         store.registerAgain(index)
         for remote in partitions[index].channels where remote.countedSubscriptions > 0 {
             setCountedSubscriptions(0, of: remote)
             guard remote.isCurrent else {
-                // Reading what was missed goes on; behind it the node is attached again.
+                // Reading of missed messages continues; after it the node is attached again.
                 remote.hasJoinedAgain = false
                 continue
             }
@@ -267,8 +264,8 @@ extension ClusterHome {
 
     /// The newest stream that this node knows in a partition, or the epoch that it knows if that is newer.
     ///
-    /// Without the epoch a former primary that is promoted again would go on with its own, and what was published in between at
-    /// another server would be lost untold to clients that had positions of before.
+    /// Without the epoch, a former primary that is promoted again would continue with its own. Then messages published
+    /// in between at another server would be lost, and clients with earlier positions would not be notified.
     func newestStream(in index: Int) -> UInt64 {
         max(partitions[index].epoch?.since ?? 0, partitions[index].newestStream)
     }

@@ -5,25 +5,22 @@ import PusherProtocol
 import RESP
 import Redis
 
-// Replays: what clients have missed that is no longer in this node's memory, or never was.
+// Replays of messages that clients have missed and that are not in this node's memory.
 extension ClusterHome {
-    /// The maximum number of attempts to read what a client has missed; then it is told of a gap.
+    /// The maximum number of attempts to read what a client has missed; after these it is notified of a gap.
     private static var replayAttemptsMax: Int { 5 }
 
-    /// The maximum number of messages of a channel that one call reads: even the longest do not end the connection.
+    /// The maximum number of messages of a channel that one call reads, so that even the longest do not end the
+    /// connection.
     func countMax(of address: ChannelAddress) -> Int {
         let longest = context.registry.apps[address.app]?.limits.texts.longestData.max ?? 1
         return min(256, max(1, ReadQueue.bytesMax / longest))
     }
 
-    /// Reads the next messages of a channel from Redis.
+    /// Reads the next messages of a channel from Redis, between two IDs in the syntax of `XRANGE`.
     ///
-    /// - Parameters:
-    ///   - remote: The channel.
-    ///   - first: Where to begin, in the words of `XRANGE`.
-    ///   - last: Where to end.
-    ///   - purpose: What the reply is for, given the maximum number of its messages.
-    /// - Returns: Whether there is a connection. When it ends before the reply, the purpose is given up.
+    /// `purpose` returns the purpose of the call for a maximum number of messages. Returns whether there is a
+    /// connection. When it ends before the reply, the purpose is abandoned.
     @discardableResult
     func readMessages(
         of remote: RemoteChannel,
@@ -37,7 +34,7 @@ extension ClusterHome {
         return read(command, in: remote.partition, as: purpose(countMax))
     }
 
-    /// Asks Redis for what a subscription has missed, if that is no longer in memory.
+    /// Requests from Redis what a subscription has missed, if that is no longer in memory.
     func readMissing(_ subscription: PendingSubscription, on remote: RemoteChannel) -> Bool {
         let address = remote.address
         guard let position = remote.position, subscription.attempts < Self.replayAttemptsMax,
@@ -76,7 +73,7 @@ extension ClusterHome {
         wait(subscription, on: remote, for: isSent ? lastReplay : nil)
     }
 
-    /// Lets a subscription wait for a read, or without one as those do for which Redis has not answered.
+    /// Makes a subscription wait for a read; without one, it waits like those for which Redis has not answered.
     func wait(_ subscription: PendingSubscription, on remote: RemoteChannel, for replay: UInt64?) {
         var subscription = subscription
         subscription.replay = replay
@@ -114,7 +111,7 @@ extension ClusterHome {
         {
             return read(subscription, on: remote, from: serial + 1, to: missed.last)
         }
-        // Of a stream that has ended meanwhile nothing can be replayed, nor a part of what was missed.
+        // A stream that has ended meanwhile cannot be replayed, nor a part of what was missed.
         let isUsable = !isTooMuch && remote.position?.stream == missed.last.stream
         var messages = isUsable ? missed.messages.withoutHole : []
         if let app, let index = channels.state.streams.index(of: remote.address) {
@@ -127,14 +124,14 @@ extension ClusterHome {
             messages.removeAll(olderThan: oldest)
             if !stream.isContinuous(behind: ArchivedMessages(messages)) {
                 if readMissing(subscription, on: remote) { return }
-                // The client is told of a gap.
+                // The client is notified of a gap.
                 messages = []
             }
         }
         resume(subscription, on: remote, behind: messages)
     }
 
-    /// The messages of a reply to `XRANGE`; damaged entries are counted, and are a hole between the others.
+    /// The messages of a reply to `XRANGE`; damaged entries are counted, and leave a gap between the others.
     func storedMessages(
         _ reply: borrowing RESPView,
         from store: ClusterStore
@@ -148,7 +145,7 @@ extension ClusterHome {
             if let message = storedMessage(entry) {
                 messages.append(message)
             } else if position?.serial != 0 {
-                // At place 0 is the beginning of a stream.
+                // Position 0 is the beginning of a stream.
                 isDamaged = true
                 refused("an entry of a stream", by: store)
             }
@@ -156,7 +153,7 @@ extension ClusterHome {
         return (messages, lastSerial, isDamaged)
     }
 
-    /// Counts an entry of a channel's stream that is damaged.
+    /// Counts a damaged entry of a channel's stream.
     func refusedEntry(on remote: RemoteChannel) {
         refused("an entry of a stream", by: store(of: remote))
     }
@@ -175,7 +172,7 @@ extension ClusterHome {
         )
     }
 
-    /// Reads an entry of a stream, in the form in which it was announced.
+    /// Reads an entry of a stream, in the form of its announcement.
     func announcement(
         _ entry: borrowing RESPView,
         at position: StreamPosition
@@ -194,9 +191,9 @@ extension ClusterHome {
         return replay?.contains(position) == true ? .nothing : .event(cached.frame)
     }
 
-    /// Called with an event of a channel among this node's own subscribers, which may be another one among all.
+    /// Called with an event of a channel among this node's own subscribers, which may not apply to all nodes.
     ///
-    /// - Returns: Whether its observers are told; if not, Redis decides.
+    /// - Returns: Whether its observers are notified; if not, Redis decides.
     func reports(_ event: ChannelEvent, at address: ChannelAddress) -> Bool {
         switch event {
         case .memberRemoved(let user):
@@ -210,7 +207,7 @@ extension ClusterHome {
 }
 
 extension [StoredMessage] {
-    /// The messages behind the last one that is missing between two others.
+    /// The messages after the last one that is missing between two others.
     fileprivate var withoutHole: [StoredMessage] {
         let hole = indices.dropFirst().last { self[$0].serial != self[$0 - 1].serial + 1 }
         return hole.map { Array(self[$0...]) } ?? self
@@ -218,7 +215,7 @@ extension [StoredMessage] {
 }
 
 extension ChannelAnnouncement.Content {
-    /// The event, as its subscribers get it but for its number; `nil` for anything else.
+    /// The event as its subscribers get it, except for its number; `nil` for anything else.
     var envelope: [UInt8]? {
         switch self {
         case .event(let envelope), .clientEvent(let envelope): envelope

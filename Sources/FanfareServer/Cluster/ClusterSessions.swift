@@ -7,15 +7,15 @@ import Redis
 
 /// The sessions of stock clients with a token whose home is one shard, in a cluster.
 ///
-/// Redis has the owner of each session and what was last stored of it; the connection that owns it knows more. What is here
-/// is known from Redis's answers, or waits for them.
+/// Redis has the owner of each session and the data last stored; the owning connection has newer data. The data here is
+/// known from Redis's answers, or waits for them.
 struct ClusterSessions {
     /// A claim that Redis has not decided.
     struct Claim {
         let claim: SessionClaim
-        /// Whether it was sent over a connection that has ended: what was answered is not known.
+        /// Whether it was sent over a connection that has ended, so that the answer is unknown.
         var isUncertain = false
-        /// Since when another node is asked to yield; `nil` if none is.
+        /// Since when another node has been asked to yield; `nil` if none is.
         var awaitedSince: MonotonicTime?
         /// When Redis has refused it; `nil` if it has not.
         var refusedAt: MonotonicTime?
@@ -26,7 +26,7 @@ struct ClusterSessions {
         let claim: SessionClaim
         /// The last socket IDs of the client before this connection.
         let formerSocketIDs: [SocketID]
-        /// When Redis has last stored it, or has said who owns it.
+        /// When Redis has last stored it, or reported its owner.
         var renewedAt: MonotonicTime
         /// The epoch at that time.
         var since: UInt64
@@ -34,18 +34,18 @@ struct ClusterSessions {
         var isDue = false
     }
 
-    /// A change that Redis has to know of, whatever becomes of the connection.
+    /// A change that Redis must store even if the connection is lost.
     struct Write {
         let address: SessionAddress
         let connection: ClusterSession.Connection
         let parking: ClusterSession.Parking
-        /// What is parked; `nil` for a session that two clients use.
+        /// The parked session; `nil` for a session that two clients use.
         let session: StoredSession?
         /// A digest of the client's address; 0 if it is not known.
         let addressDigest: UInt32
     }
 
-    /// What the reply to a call is for.
+    /// The purpose of a call, for its reply.
     enum Call {
         case claim(SocketID)
         case checkpoint(SessionAddress, SocketID)
@@ -56,13 +56,13 @@ struct ClusterSessions {
     var claims: [SocketID: Claim] = [:]
     /// The sessions of this node's connections.
     var owned: [SessionAddress: Ownership] = [:]
-    /// The owners of sessions, in the order in which their checkpoints are looked at; some own theirs no more.
+    /// The owners of sessions, in the order in which their checkpoints are examined; some no longer own theirs.
     var renewals = Queue<(address: SessionAddress, owner: SocketID)>()
     /// The changes that wait for Redis, in their order.
     var writes: [Write] = []
     /// The number of changes that are sent and not answered.
     var unansweredWrites = 0
-    /// The partitions whose inboxes of this node are followed over the present connections, by the inboxes' names.
+    /// The partitions in which this node's inbox is subscribed over the present connections, by the inboxes' names.
     var inboxes: [String: Int] = [:]
     /// Sends a message to a connection's shard.
     var send: (SessionMessage, SocketID) -> Void = { _, _ in }
@@ -75,7 +75,7 @@ struct ClusterSessions {
 }
 
 extension SessionAddress {
-    /// The session as Redis knows it: by the digest of its token.
+    /// The session as Redis identifies it: by the digest of its token.
     var clusterSession: ClusterSession {
         func digits(_ half: UInt64) -> String {
             let text = String(half, radix: 16)
@@ -95,15 +95,15 @@ extension SessionAddress {
 }
 
 extension SessionClaim {
-    /// The connection as Redis knows it.
+    /// The connection as Redis identifies it.
     ///
-    /// It was opened at a time in microseconds, which a script's numbers can represent.
+    /// Its opening time is in microseconds, which a script's numbers can represent.
     var connection: ClusterSession.Connection {
         ClusterSession.Connection(socketID: "\(socketID)", openedAt: openedAt / 1_000)
     }
 }
 
-/// What Redis stores of a session: the epoch in which it was written, and its record.
+/// The state of a session in Redis: the epoch in which it was written, and its record.
 struct SessionState {
     let since: UInt64
     let session: StoredSession

@@ -3,22 +3,24 @@ package import Logging
 package import Net
 import Redis
 
-/// What all shards of a node need to know of the cluster, computed once from the configuration.
+/// The settings of the cluster for all shards of a node, computed once from the configuration.
 package final class ClusterSettings: Sendable {
-    /// The node's name in Redis; another one after each start.
+    /// The node's name in Redis, different after each start.
     let node: String
-    /// The node's name for people: that of the configuration, or the machine's with the port.
+    /// The node's display name: that of the configuration, or the machine's with the port.
     let displayName: String
     /// The keys of each partition.
     let keys: [PartitionKeys]
     let scripts: ClusterScripts
     /// The scripts for a Redis Cluster.
     let shardedScripts: ClusterScripts
-    /// The stores; a partition is in the one whose number is the remainder of its own by their count.
+    /// The stores.
     ///
-    /// Of a Redis Cluster, the servers that name all others.
+    /// A partition is in the store whose number is the partition's number modulo their count.
+    ///
+    /// For a Redis Cluster, the servers from which all others are discovered.
     let stores: [StoreAddress]
-    /// How the servers are run.
+    /// The operating mode of the servers.
     let mode: ClusterConfiguration.Redis.Mode
     let tls: TLSContext?
     let connection: RedisSettings
@@ -28,26 +30,26 @@ package final class ClusterSettings: Sendable {
     let patience: Duration
     /// The time without a connection after which clients are closed.
     let closeAfter: Duration
-    /// The maximum size of the events of one shard that wait, in bytes.
+    /// The maximum size of the waiting events of one shard, in bytes.
     let queuedBytesMax: Int
     /// The number of replicas that have to confirm a message before its publisher gets 200; `nil` if none has to.
     let replicaCount: Int?
-    /// What the shards know of their connections.
+    /// The shards' shared knowledge about their connections.
     let status: ClusterStatus
-    /// What sends the webhooks of the partitions that this node leads; `nil` for none.
+    /// The sender of the webhooks of the partitions that this node leads; `nil` for none.
     let webhooks: (any QueuedEventSender)?
     /// What the partitions of a Redis Cluster keep.
     let keptTotals = KeptTotals()
 
     /// The time between two heartbeats.
     static var heartbeatInterval: Duration { .seconds(2) }
-    /// The number of portions in which partitions get their heartbeats, and execute what is due.
+    /// The number of portions in which partitions get their heartbeats and their due work is executed.
     static var portionCount: Int { 8 }
-    /// The time in which Redis has to answer a call.
+    /// The time within which Redis has to answer a call.
     private static var answerTimeout: Duration { .seconds(3) }
-    /// The maximum size of the calls beyond events: those of other purposes, and the last batch.
+    /// The maximum size of the calls besides events: those of other purposes, and the last batch.
     private static var callBytesMax: Int { 64 << 20 }
-    /// The number of socket IDs of a node: its number is their multiple.
+    /// The number of socket IDs of a node; they begin at a multiple of this.
     static var socketIDCount: UInt64 { 1 << 23 }
     /// The largest number of a node.
     static var nodeNumberMax: UInt64 { 1_023 }
@@ -56,11 +58,12 @@ package final class ClusterSettings: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: A valid configuration with an engine.
-    ///   - port: The port of the clients, for a node without a name; `nil` for a broker on a socket file alone.
+    ///   - port: The port of the clients, for a node without a name; `nil` for a broker that only listens on a socket
+    ///     file.
     ///   - shardCount: The number of shards.
-    ///   - life: What no other start of the node has, for its name in Redis.
+    ///   - life: A number that differs for each start of the node, for its name in Redis.
     ///   - log: Where losses of Redis are logged.
-    ///   - webhooks: What sends the webhooks of the partitions that this node leads; `nil` for none.
+    ///   - webhooks: The sender of the webhooks of the partitions that this node leads; `nil` for none.
     /// - Throws: The reason why the file of certificates cannot be used.
     package init(
         _ configuration: ClusterConfiguration,
@@ -103,7 +106,7 @@ package final class ClusterSettings: Sendable {
 
     var partitionCount: Int { keys.count }
 
-    /// The name of the machine, of characters that a node's name may have.
+    /// The name of the machine, reduced to the characters allowed in a node's name.
     private static var hostName: String {
         var bytes = [CChar](repeating: 0, count: 65)
         guard gethostname(&bytes, bytes.count - 1) == 0 else { return "node" }
@@ -117,7 +120,7 @@ package final class ClusterSettings: Sendable {
 struct StoreAddress: Sendable {
     /// The server; with Sentinels the host is the name of the primary.
     let url: RedisURL
-    /// What the Sentinels are asked; `nil` without any.
+    /// The Sentinels; `nil` without any.
     let sentinels: SentinelWatch.Settings?
 }
 
@@ -146,7 +149,7 @@ extension ClusterConfiguration.Redis {
 }
 
 extension ClusterConfiguration.Redis.Mode {
-    /// Whether a server of a Redis Cluster leads to all others.
+    /// Whether a server of a Redis Cluster is used to discover all others.
     func joins(_ address: StoreAddress) -> Bool {
         guard self == .auto, address.sentinels == nil, case .host = address.url.location else {
             return false
@@ -154,7 +157,7 @@ extension ClusterConfiguration.Redis.Mode {
         return true
     }
 
-    /// Why a server is not run as the configuration says; `nil` if it is.
+    /// The reason why a server does not run in the configured mode; `nil` if it does.
     func fault(of server: RedisServer) -> String? {
         switch (self, server.mode) {
         case (.auto, .cluster):

@@ -4,10 +4,10 @@ import Redis
 
 // A Redis Cluster: each partition is at the primary of its slot, and moves with it.
 extension ClusterHome: RedisClusterWatchDelegate {
-    /// The scripts that announce messages as the servers need it.
+    /// The scripts that announce messages in the way the servers require.
     var scripts: ClusterScripts { slots == nil ? settings.scripts : settings.shardedScripts }
 
-    /// Called when the configured servers are some of a Redis Cluster, which name all others.
+    /// Called when the configured servers belong to a Redis Cluster, from which all others are discovered.
     func joinRedisCluster() {
         slots = RedisClusterWatch(
             .init(seeds: settings.stores.map(\.url), connection: settings.connection),
@@ -33,7 +33,7 @@ extension ClusterHome: RedisClusterWatchDelegate {
             guard let server = map.server(of: partitions[index].calls.keys) else { continue }
             let store = partitions[index].store
             guard store.transit != nil || store.address.url.location != server else { continue }
-            // The former server says whether the slot has moved, or it was replaced, unless it is lost.
+            // The former server reports whether the slot has moved, unless it is lost or was replaced.
             if store.transit == nil, store.isOpen { store.sendHeartbeat(in: index) }
             interrupt(index, Interruption(target: server))
         }
@@ -42,7 +42,7 @@ extension ClusterHome: RedisClusterWatchDelegate {
 
     // MARK: - Replies
 
-    /// Receives the reply to a call on a partition, which may be at another store meanwhile.
+    /// Receives the reply to a call on a partition, which may have moved to another store meanwhile.
     func received(
         _ reply: borrowing RESPView,
         to call: ClusterStore.Unanswered,
@@ -66,7 +66,7 @@ extension ClusterHome: RedisClusterWatchDelegate {
         }
     }
 
-    /// Called with a call whose reply is not used: what it was for is done again at the partition's next store.
+    /// Called with a call whose reply is not used: its purpose is repeated at the partition's next store.
     private func passOver(_ call: Call, in index: Int, of store: ClusterStore) {
         switch call {
         case .heartbeat: store.replicas?.announced()
@@ -75,7 +75,7 @@ extension ClusterHome: RedisClusterWatchDelegate {
         }
     }
 
-    /// Called when a server refuses a call because it does not have the slot, or not all of it.
+    /// Called when a server refuses a call because it has the slot only partly or not at all.
     private func redirected(
         _ call: ClusterStore.Unanswered,
         by error: RedisError,
@@ -86,7 +86,7 @@ extension ClusterHome: RedisClusterWatchDelegate {
         let isAsked = present === store || present.transit?.origin === store
         let target = follow(error, from: store)
         if isAsked || present.transit?.probed === store {
-            // A server that is cut off from the others does not know what becomes of its slots.
+            // A server that is cut off from the others does not know the state of its slots.
             let isSaid = isAsked && error.code != .clusterDown
             interrupt(
                 index,
@@ -107,9 +107,8 @@ extension ClusterHome: RedisClusterWatchDelegate {
         }
     }
 
-    /// Has the map read again because of an error.
-    ///
-    /// - Returns: The server that has the slot now; `nil` if it has not moved.
+    /// Has the map read again because of an error, and returns the server that has the slot now; `nil` if it has not
+    /// moved.
     private func follow(_ error: RedisError, from store: ClusterStore) -> RedisURL.Location? {
         guard let redirection = Redirection(error, from: store.address.url),
             redirection.kind == .moved
@@ -123,9 +122,7 @@ extension ClusterHome: RedisClusterWatchDelegate {
 
     // MARK: - Subscriptions
 
-    /// Subscribes to pub/sub channels of a partition.
-    ///
-    /// - Returns: Whether the call was sent.
+    /// Subscribes to pub/sub channels of a partition, and returns whether the call was sent.
     @discardableResult
     func subscribe(to topics: [String], in partition: Int) -> Bool {
         let isSharded = slots != nil
@@ -147,7 +144,7 @@ extension ClusterHome: RedisClusterWatchDelegate {
 
     /// Called when a server refuses a subscription, or its end.
     func subscriptionRefused(_ error: RedisError, by store: ClusterStore) {
-        // The call behind it is redirected, too.
+        // The call after it is redirected, too.
         guard slots != nil, error.isRedirection else {
             store.refusesSubscriptions = true
             store.status.failed(store.reason("SUBSCRIBE: \(error.text)"))

@@ -1,28 +1,23 @@
 import Logging
 import Synchronization
 
-/// What the shards of a node know of their connections to Redis, each of which has its own.
+/// The shards' shared knowledge about a node's connections to Redis, of which each shard has its own.
 ///
 /// Read for each new client and by `GET /health`.
 final class ClusterStatus: Sendable {
-    /// The number of shards whose partitions are registered for the first time.
+    /// The number of shards whose partitions have been registered for the first time.
     let readyCount = Atomic(0)
     /// The node's number; 0 before it is claimed.
     let number = Atomic(0)
-    /// Whether the node stops.
+    /// Whether the node is stopping.
     let isDraining = Atomic(false)
     private let stores = Mutex<[StoreStatus]>([])
     private let log: Logger
 
     /// Creates the status of a node that has not connected yet.
-    ///
-    /// - Parameter log: Where losses are logged.
     init(_ log: Logger) { self.log = log }
 
-    /// Returns the status of a store.
-    ///
-    /// - Parameter address: Its address, without a password.
-    /// - Returns: The status, one for all shards.
+    /// Returns the status of a store by its address without a password; one object for all shards.
     func store(_ address: String) -> StoreStatus {
         stores.withLock { stores in
             let known = stores.first { $0.address == address }
@@ -33,7 +28,7 @@ final class ClusterStatus: Sendable {
         }
     }
 
-    /// Called when a shard has no partitions in a store any more.
+    /// Called when a shard no longer has partitions in a store.
     func leave(_ store: StoreStatus) {
         stores.withLock { stores in
             guard store.shardCount.subtract(1, ordering: .relaxed).newValue == 0 else { return }
@@ -43,7 +38,7 @@ final class ClusterStatus: Sendable {
 
     /// Whether load balancers should send clients elsewhere.
     var isIsolated: Bool { stores.withLock { $0.contains { $0.isIsolated } } }
-    /// Whether new clients are refused: none of their messages could arrive.
+    /// Whether new clients are refused, because none of their messages could arrive.
     var isClosed: Bool { stores.withLock { !$0.isEmpty && $0.allSatisfy { $0.isClosed } } }
 
     /// Why the last attempt to connect to one of the stores has failed; `nil` if none has.

@@ -6,14 +6,14 @@ import Redis
 
 /// A shard's connection to one store: a Redis primary with its replicas, which has some of the shard's partitions.
 ///
-/// Registers the node in each of them and renews it, sends the messages of their channels, and knows how far a loss of the
-/// connection has gone, which concerns these partitions alone. Confined to its loop's thread.
+/// It registers the node in each of them, renews the registration, and sends the messages of their channels. It tracks
+/// the consequences of a loss of the connection, which affects these partitions only. Confined to its loop's thread.
 final class ClusterStore {
     // The home owns this object.
     unowned let home: ClusterHome
     let context: ShardContext
     let settings: ClusterSettings
-    /// How the primary is found.
+    /// The configured address, by which the primary is found.
     let address: StoreAddress
     /// What the node's shards know of their connections to the store.
     let status: StoreStatus
@@ -32,44 +32,46 @@ final class ClusterStore {
     var calls: [CallID: Unanswered] = [:]
     /// The number of unanswered batches of messages.
     private(set) var unansweredBatchCount = 0
-    /// The most unanswered calls of kinds of which there may be thousands at once: an event waits at Redis for no more of them.
+    /// The maximum number of unanswered calls of kinds that may number thousands, so that an event waits at Redis for
+    /// no more.
     static var pacedCallsMax: Int { 8 }
     /// The number of such calls that are not answered.
     private(set) var unansweredPacedCount = 0
-    /// The most calls of `attach` and `detach` that one turn sends for the subscriptions of clients.
+    /// The maximum number of `attach` and `detach` calls that one turn sends for the subscriptions of clients.
     private static var attachmentsPerTurn: Int { 1 }
-    /// The number of them that this turn may still send; negative if it has sent other paced calls.
+    /// The number of these that this turn may still send; negative if it has sent other paced calls.
     private var attachmentsLeft = attachmentsPerTurn
-    /// The channels to which the node is attached, or from which it is detached, after the answers to other calls.
+    /// The channels to attach or detach after the answers to other calls.
     var attachmentQueue = Queue<RemoteChannel>()
-    /// Of a store that stands for the way of one partition between two others.
+    /// The state of a partition that is moving; only for a store that holds one partition between two others.
     var transit: PartitionTransit?
-    /// Whether it has no partitions any more, and is not used again.
+    /// Whether it has no partitions any more, and will not be used again.
     private(set) var isRetired = false
-    /// The numbers of unanswered `SUNSUBSCRIBE`, by pub/sub channel: what ends besides has moved.
+    /// The numbers of unanswered `SUNSUBSCRIBE` calls, by pub/sub channel; any other channel whose subscription ends
+    /// has moved.
     var endings: [String: (partition: Int, count: Int)] = [:]
     /// Messages on their way to Redis.
     var outbox = ClusterOutbox()
-    /// What the primary has executed, until replicas have it; `nil` if publishers do not wait for that.
+    /// Messages that the primary has executed, until replicas have them; `nil` if publishers do not wait for that.
     private(set) var replicas: ReplicaConfirmations?
-    /// What is read over the present connection.
+    /// The reads over the present connection.
     var reads = ReadQueue()
-    /// The channels that have to find out what they have missed, in the order in which they do.
+    /// The channels that have to catch up, in order.
     var behind: [RemoteChannel] = []
-    /// The partitions whose channels are looked through for such channels, when ``behind`` is empty.
+    /// The partitions that are searched for such channels when ``behind`` is empty.
     var unvisited: [Int] = []
     /// The partitions in which Redis has refused the node on a channel, or a subscription.
     var refused: Set<Int> = []
-    /// What the channels count for that are finding out; see ``ClusterHome/catchingUpCostMax``.
+    /// The total cost of the channels that are catching up; see ``ClusterHome/catchingUpCostMax``.
     var catchingUpCost = 0
-    /// The number of channels that may still begin to find out in this turn.
+    /// The number of channels that may still begin to catch up in this turn.
     var catchUpsLeft = ClusterHome.catchUpsPerTurn
-    /// Which channels are compared with Redis next.
+    /// The channels that are compared with Redis next.
     var comparison = PositionComparison()
     var connection: RedisConnection?
-    /// Where the connection leads.
+    /// The server of the connection.
     var location: RedisURL.Location?
-    /// Follows the primary; `nil` without Sentinels.
+    /// Tracks the primary; `nil` without Sentinels.
     var watch: SentinelWatch?
     /// The primary of the present connection, as the Sentinels have named it; `nil` without Sentinels.
     var primary: SentinelPrimary?
@@ -82,25 +84,25 @@ final class ClusterStore {
     /// When the present connection was opened; `nil` before the first.
     var openSince: MonotonicTime?
     var backoff = ReconnectBackoff()
-    /// The process behind the last connection.
+    /// The server process of the last connection.
     var lastRun: RunID?
     /// The number of the last connection there.
     var lastClientID: Int64?
-    /// What the server of the present connection has said of itself.
+    /// The identity that the server of the present connection has reported.
     var identity: ServerIdentity?
     /// The portion of the partitions that gets the next heartbeats.
     var heartbeatPortion = 0
     /// When the last portion got them; `nil` before the first.
     var lastHeartbeat: MonotonicTime?
-    /// How far a loss of the connection has gone.
+    /// The consequences that a loss of the connection has had so far.
     var isolation = Isolation.none
-    /// Whether the connection was lost, and there is no other yet over which the node is registered.
+    /// Whether the connection was lost, and the node is not registered over another one yet.
     var isLost = false
     /// The partitions whose clients are to be closed.
     var unclosed: [Int] = []
     /// The partitions in which the node is not registered yet over the present connection.
     var unregistered: Set<Int> = []
-    /// Whether the server has refused a subscription to a pub/sub channel, and accepted none since.
+    /// Whether the server has refused a subscription to a pub/sub channel, and accepted none since then.
     var refusesSubscriptions = false
     private var areTimersRunning: Set<Alarm> = []
 
@@ -123,7 +125,7 @@ final class ClusterStore {
 
     /// Sends a call.
     ///
-    /// - Returns: Whether it was sent. If not, the connection has ended, and its end is about to be reported: then
+    /// - Returns: Whether it was sent. If not, the connection has ended, and its end is about to be reported; then
     ///   everything starts again.
     @discardableResult
     func send(_ call: ScriptCall, to partition: Int?, as purpose: ClusterHome.Call) -> Bool {
@@ -132,14 +134,10 @@ final class ClusterStore {
         }
     }
 
-    /// Sends a call.
+    /// Sends a call, and returns whether it was sent.
     ///
-    /// - Parameters:
-    ///   - partition: The index of its partition; `nil` if it concerns several.
-    ///   - purpose: What the reply is for; `nil` for `SUBSCRIBE` and `UNSUBSCRIBE`, which pushes answer unless they are refused.
-    ///   - isRead: Whether it is a ``ClusterRead``.
-    ///   - send: Sends it.
-    /// - Returns: Whether it was sent.
+    /// The partition is `nil` if the call concerns several. The purpose is `nil` for `SUBSCRIBE` and `UNSUBSCRIBE`,
+    /// which are answered by pushes unless refused. `isRead` is whether the call is a ``ClusterRead``.
     @discardableResult
     func send(
         to partition: Int?,
@@ -160,13 +158,13 @@ final class ClusterStore {
             }
             return true
         } catch {
-            // Redis is far behind, or gone: another connection begins with what is known by then.
+            // Redis is far behind, or gone: another connection begins with the current state.
             connection.close()
             return false
         }
     }
 
-    /// Sends a command that is sent seldom; hot ones are written without strings.
+    /// Sends a command that is rarely sent; frequent ones are written without strings.
     @discardableResult
     func send(_ command: [String], to partition: Int?, as purpose: ClusterHome.Call) -> Bool {
         send(to: partition, as: purpose) { connection throws(RedisCallError) in
@@ -174,7 +172,7 @@ final class ClusterStore {
         }
     }
 
-    /// Removes and returns the call that is answered; `nil` if only an error answers it.
+    /// Removes and returns the answered call; `nil` if only an error answers it.
     func takeAnswered(_ id: CallID) -> Unanswered? {
         let call = calls.removeValue(forKey: id)
         if call?.purpose.endsBatch == true { unansweredBatchCount -= 1 }
@@ -182,7 +180,7 @@ final class ClusterStore {
         return call
     }
 
-    /// Removes and returns the calls that will not be answered, in their order; then the reads that were not sent.
+    /// Removes and returns the calls that will not be answered, in order, followed by the reads that were not sent.
     @discardableResult
     func takeUnanswered() -> [ClusterHome.Call] {
         (unansweredBatchCount, unansweredPacedCount) = (0, 0)

@@ -6,25 +6,20 @@ import Redis
 
 // Subscriptions: the node is attached to a channel while it has subscribers.
 //
-// The grant of a subscription follows the reply to `attach`. What is published before that reply belongs to what it says,
-// and what is published behind it is received behind it: nothing is missed, and nothing buffered.
+// The grant of a subscription follows the reply to `attach`. Messages published before that reply are included in it,
+// and messages published after it are received after it. So nothing is missed, and nothing is buffered.
 extension ClusterHome {
-    /// Whether a subscription waits: for the node to be attached to the channel, or for messages that are no longer in
-    /// memory.
+    /// Whether a subscription waits and continues later.
     ///
-    /// - Parameters:
-    ///   - request: The subscription.
-    ///   - address: The channel.
-    ///   - member: The user, on a presence channel.
-    ///   - position: The position of a client that tracks the channel.
-    /// - Returns: Whether it goes on later.
+    /// It waits for the node to be attached to the channel, or for messages that are no longer in memory. The position
+    /// is that of a client that tracks the channel.
     func waits(
         _ request: SubscriptionRequest,
         to address: ChannelAddress,
         as member: Member?,
         from position: PositionRequest?
     ) -> Bool {
-        // The console's page shows this node alone.
+        // The console's page shows only this node.
         guard address.app != context.registry.consoleApp?.id else { return false }
         let remote = remotes[address] ?? follow(address)
         let subscription = PendingSubscription(request: request, member: member, position: position)
@@ -42,12 +37,10 @@ extension ClusterHome {
         return joins(subscription, remote) || readMissing(subscription, on: remote)
     }
 
-    /// Removes the subscription of a connection that has unsubscribed meanwhile.
-    ///
-    /// - Returns: Whether it waited.
+    /// Removes the subscription of a connection that has unsubscribed meanwhile, and returns whether it was waiting.
     func withdraw(_ id: SocketID, from address: ChannelAddress) -> Bool {
         guard let remote = remotes[address] else { return false }
-        // The call is on its way: when it is answered, the user leaves.
+        // The call has been sent: when it is answered, the user leaves.
         if remote.joining.remove(id) != nil { return true }
         guard let subscription = remote.waiting.remove(id) ?? remote.replaying.remove(id) else {
             return false
@@ -58,7 +51,7 @@ extension ClusterHome {
         return true
     }
 
-    /// What a subscription needs to know of its channel.
+    /// What a subscription needs to know about its channel.
     func interests(of subscription: PendingSubscription, on remote: RemoteChannel)
         -> PartitionCalls.Interests
     {
@@ -83,7 +76,7 @@ extension ClusterHome {
         return !interests.contains(.stream) || knowsStream(of: subscription, on: remote)
     }
 
-    /// Whether the node knows enough of the channel's stream to tell what a client has missed.
+    /// Whether the node knows enough of the channel's stream to determine what a client has missed.
     private func knowsStream(
         of subscription: PendingSubscription,
         on remote: RemoteChannel
@@ -93,21 +86,21 @@ extension ClusterHome {
             let issued = subscription.position?.position,
             let position = StreamPosition(app.position(issuedAs: issued, on: remote.address.name))
         else { return true }
-        // A client that comes from another node may have got more than this one, which has not noticed yet that nothing
-        // reaches it.
+        // A client that comes from another node may have got more messages than this one, which has not noticed yet
+        // that it receives nothing.
         return position.stream == last.stream
             ? position.serial <= last.serial : position.stream < last.stream
     }
 
-    /// Whether the channel has a stream that goes on.
+    /// Whether the channel has a stream that continues.
     func hasStream(_ remote: RemoteChannel) -> Bool {
         guard let position = remote.position else { return false }
         return position.stream > partitions[remote.partition].epoch?.since ?? .max
     }
 
-    /// The most waiting subscriptions that a turn grants: the others wait for the next one, and events for no more.
+    /// The maximum number of waiting subscriptions that a turn grants, so that events wait for no more.
     static var grantedMax: Int { 16 }
-    /// The most that an answer grants if each of them needs an answer.
+    /// The maximum number that an answer grants if each of them needs an answer.
     private static var answeredMax: Int { 64 }
 
     /// Grants the first subscriptions that wait for the node to be attached.
@@ -117,7 +110,7 @@ extension ClusterHome {
     ///   - answered: What Redis has just read.
     func grantWaiting(on remote: RemoteChannel, _ answered: PartitionCalls.Interests) {
         var granted: [PendingSubscription] = []
-        // The cached event is part of the answer, and may be another one a turn later.
+        // The cached event is part of the answer, and may have changed a turn later.
         let countMax = answered.contains(.cachedEvent) ? Self.answeredMax : Self.grantedMax
         for subscription in remote.waiting.first(countMax) {
             var needed = interests(of: subscription, on: remote)
@@ -133,12 +126,12 @@ extension ClusterHome {
             guard granted.count < countMax else { return grantLater(on: remote) }
             attach(remote)
         }
-        // Redis has announced it ahead of the grants, or while the node was behind.
+        // Redis has announced it before the grants, or while the node was behind.
         tellTotal(remote)
         countChanged(at: remote.address)
     }
 
-    /// Grants the others in the next turns: the node receives everything that is published, so no other answer is needed.
+    /// Grants the others in the next turns; the node receives everything published, so no other answer is needed.
     private func grantLater(on remote: RemoteChannel) {
         guard !remote.isInGrants else { return }
         remote.isInGrants = true
@@ -157,12 +150,12 @@ extension ClusterHome {
         if remote.isCurrent, remote.countedSubscriptions > 0 {
             grantWaiting(on: remote, [])
         } else {
-            // After a loss the channel finds out first what it has missed.
+            // After a loss the channel catches up first.
             attach(remote)
         }
     }
 
-    /// Grants subscriptions, for which Redis has just answered.
+    /// Grants subscriptions for which Redis has just answered.
     func grant(_ subscriptions: [PendingSubscription], on remote: RemoteChannel) {
         remote.isGranting = true
         for subscription in subscriptions {

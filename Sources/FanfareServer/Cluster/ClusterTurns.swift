@@ -1,6 +1,6 @@
 import Primitives
 
-// What takes several turns: each does a portion, and events wait for no more than one.
+// Work that takes several turns: each turn does a portion, so that events wait for no more than one.
 extension ClusterHome {
     /// Whether the next turn has a portion to do.
     var hasWork: Bool {

@@ -4,13 +4,13 @@ import PusherProtocol
 import RESP
 import Redis
 
-// The limits that an app has on all nodes together: each node tells the others every two seconds what it uses of them, and
-// takes its share of what is left. So `connections_max` can be exceeded by the arrivals of two seconds.
+// The limits of an app on all nodes together. Each node reports its use to the others every two seconds, and takes its
+// share of the rest. So `connections_max` can be exceeded by the connections that arrive within two seconds.
 extension ClusterHome {
-    /// The time after which what a node has told is removed, in heartbeats' leases.
+    /// The time after which a node's report is removed, in heartbeat leases.
     private static var leasesKept: Int64 { 10 }
 
-    /// Tells the other nodes what this one uses, and asks what they do; called with each heartbeat of the first shard.
+    /// Reports this node's use to the others, and reads theirs; called with each heartbeat of the first shard.
     func exchangeUsage() {
         let registry = context.registry
         guard context.shard == 0, partitions[0].lastTime > 0, registry.hasSharedLimits else {
@@ -77,7 +77,7 @@ extension ClusterHome {
         }
     }
 
-    /// Removes what nodes have told that have ended, or this one when it stops.
+    /// Removes the reports of nodes that have ended, or of this one when it stops.
     func forgetUsage(of nodes: [String]) {
         guard context.shard == 0, context.registry.hasSharedLimits, !nodes.isEmpty else { return }
         let key = "\(partitions[0].calls.keys.usage)"

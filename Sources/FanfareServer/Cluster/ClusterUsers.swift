@@ -4,8 +4,8 @@ import PusherProtocol
 import RESP
 import Redis
 
-// Signed-in users whose home is this shard: Redis counts their connections on all nodes, and announces who comes online, who
-// goes offline, and whose connections a backend closes.
+// Signed-in users whose home is this shard. Redis counts their connections on all nodes. It announces the users that
+// come online or go offline, and those whose connections a backend closes.
 extension ClusterHome {
     /// A user with connections or watchers on this node.
     struct FollowedUser {
@@ -38,7 +38,7 @@ extension ClusterHome {
         send(call, to: partition, as: .user(topic, behind: nil))
     }
 
-    /// Knows a user from now on; returns the user's pub/sub channel.
+    /// Adds a user, and returns the user's pub/sub channel.
     private func add(_ user: UserAddress) -> String {
         let (topic, partition, _) = target(of: user)
         if users.updateValue(users[topic] ?? FollowedUser(address: user), forKey: topic) == nil {
@@ -55,24 +55,24 @@ extension ClusterHome {
         unsubscribe(from: [topic], in: partition(of: user.address))
     }
 
-    /// Follows all users of a store again, behind a loss of the connection.
+    /// Follows all users of a store again after a loss of the connection.
     ///
     /// - Parameters:
     ///   - store: The store.
-    ///   - index: The index of the partition that has come there; `nil` for all.
+    ///   - index: The index of the partition that has moved there; `nil` for all.
     func followUsers(in store: ClusterStore, partition index: Int? = nil) {
         func isMeant(_ partition: Int) -> Bool {
             partitions[partition].store === store && index ?? partition == partition
         }
         for index in store.partitions where isMeant(index) {
-            // The connection may have been lost again before Redis was told.
+            // The connection may have been lost again before the users were registered.
             unfollowed[index] = min(unfollowed[index] ?? .max, partitions[index].lastTime)
         }
         followNextUsers()
         readStates(of: watched.addresses.filter { isMeant(partition(of: $0)) })
     }
 
-    /// Tells Redis of the users of a partition again, which it may have forgotten.
+    /// Registers the users of a partition with Redis again, which may have dropped them.
     func followUsers(in index: Int) { followUsers(in: index, behind: partitions[index].lastTime) }
 
     private func followUsers(in index: Int, behind time: Int64) {
@@ -81,7 +81,7 @@ extension ClusterHome {
         }
     }
 
-    /// Tells Redis of the users of the next partition; the others have their turns.
+    /// Registers the users of the next partition with Redis; the others follow in later turns.
     func followNextUsers() {
         let next = unfollowed.first { partitions[$0.key].store.isOpen }
         guard let (index, time) = next else { return }
@@ -90,11 +90,11 @@ extension ClusterHome {
         if !unfollowed.isEmpty { startTimer(.users, after: Self.nextTurn) }
     }
 
-    /// Tells Redis of a user's connections.
+    /// Registers a user's connections with Redis.
     ///
     /// - Parameters:
     ///   - topic: The pub/sub channel of the user.
-    ///   - time: The time from which on a termination was not received; `nil` if none was missed.
+    ///   - time: The time from which a termination may have been missed; `nil` if none was missed.
     private func follow(_ topic: String, behind time: Int64?) {
         guard let user = users[topic] else { return }
         let (_, partition, clusterUser) = target(of: user.address)
@@ -120,9 +120,8 @@ extension ClusterHome {
 
     // MARK: - Watchers
 
-    /// Adds a watcher of users on this node.
-    ///
-    /// - Returns: What is known; the rest is reported when Redis has told.
+    /// Adds a watcher of users on this node, and returns the known states; the others are reported when Redis has
+    /// answered.
     func watch(
         _ ids: [UserID],
         of app: AppID,
@@ -145,7 +144,7 @@ extension ClusterHome {
         }
     }
 
-    /// Reads which users are online; what is announced behind that is received.
+    /// Reads which users are online; later changes are announced.
     private func readStates(of users: [UserAddress]) {
         for (index, users) in Dictionary(grouping: users, by: { partition(of: $0) }) {
             for start in stride(from: 0, to: users.count, by: ClusterScripts.messageCountMax) {
@@ -158,13 +157,13 @@ extension ClusterHome {
         }
     }
 
-    /// Reads the states again that Redis has refused to tell.
+    /// Reads the states again that Redis has refused to report.
     func readRefusedStates() {
         let users = exchange(&unreadUsers, with: [])
         readStates(of: Array(users.intersection(watched.addresses)))
     }
 
-    /// Called when the connection to a store is lost: changes are missed from now on.
+    /// Called when the connection to a store is lost, so that changes are missed from now on.
     func forgetStates(in store: ClusterStore) {
         watched.forgetStates(
             of: watched.addresses.filter { partitions[partition(of: $0)].store === store }

@@ -5,13 +5,13 @@ import RESP
 import Redis
 import Webhooks
 
-// Webhooks: the scripts record what the endpoints of an app want to know, once for all nodes; the leader's dispatcher sends it,
-// and Redis keeps it until then.
+// Webhooks: the scripts record the events that an app's endpoints request, once for all nodes. The leader's dispatcher
+// sends them, and Redis keeps them until then.
 extension ClusterHome {
-    /// The time for which webhooks that are done with are collected.
+    /// The time for which completed webhooks are collected.
     private static var settlingTime: Duration { .milliseconds(20) }
 
-    // MARK: - What is recorded
+    // MARK: - Recording
 
     /// The changes of a channel that webhooks report.
     func reportedChanges(of address: ChannelAddress) -> ChannelRules.Webhooks {
@@ -32,7 +32,7 @@ extension ClusterHome {
         return changes
     }
 
-    /// What a webhook reports of a client event; `nil` if none does.
+    /// The webhook body of a client event; `nil` if no endpoint requests it.
     func webhook(
         of event: ClientEvent,
         by author: ClientEventAuthor,
@@ -74,9 +74,9 @@ extension ClusterHome {
         )
     }
 
-    // MARK: - What is done with
+    // MARK: - Completion
 
-    /// Called when a webhook was delivered to all of its endpoints, or given up.
+    /// Called when a webhook was delivered to all of its endpoints, or abandoned.
     func settle(_ id: QueuedEvent.ID, isDelivered: Bool) {
         settle(
             StreamPosition(stream: id.stream, serial: id.serial),
@@ -90,7 +90,7 @@ extension ClusterHome {
         startTimer(.settling, after: Self.settlingTime)
     }
 
-    /// Removes the webhooks from Redis that are done with.
+    /// Removes the completed webhooks from Redis.
     func sendSettled() {
         for index in partitions.indices where !partitions[index].settled.isEmpty {
             let some = partitions[index].settled.prefix(ClusterScripts.messageCountMax)
@@ -103,7 +103,7 @@ extension ClusterHome {
     }
 
     func settled(_ reply: borrowing RESPView, _ ids: [StreamPosition], in index: Int) {
-        // What could not be removed is, by the next call.
+        // Webhooks that could not be removed are removed by the next call.
         let isDone = RedisError(reply) == nil
         if isDone { for id in ids { partitions[index].settled[id] = nil } }
         if !partitions[index].settled.isEmpty {

@@ -3,11 +3,11 @@ import Net
 import PusherProtocol
 import Redis
 
-// Without a store the node serves nothing of its own on the store's partitions: events wait, then they are refused, and then
-// the clients with channels there reconnect to another node. A store whose memory is full refuses all events itself; for how long
-// counts as the time of a loss does.
+// Without a store the node does not serve the store's partitions: events wait, and then they are refused. Later the
+// clients with channels there are closed, so that they reconnect to another node. A store whose memory is full refuses
+// all events itself; the time for which it does counts like the time of a loss.
 extension ClusterStore {
-    /// The time without Redis from which on `GET /health` answers 503.
+    /// The time without Redis after which `GET /health` answers 503.
     private static var isolationTime: Duration { .seconds(5) }
 
     /// Called when the connection is lost.
@@ -17,7 +17,7 @@ extension ClusterStore {
         watchIsolation()
     }
 
-    /// Follows how far a loss goes that began at ``downSince``.
+    /// Applies the consequences of a loss that began at ``downSince``.
     func watchIsolation() {
         startTimer(.patience, after: rest(of: settings.patience) ?? .zero)
         startTimer(.isolation, after: unservedRest(of: Self.isolationTime) ?? .zero)
@@ -34,7 +34,7 @@ extension ClusterStore {
         if exchange(&isLost, with: false) { status.found() }
     }
 
-    /// Called when the server has refused a write because its memory is full: nothing of its partitions can be served.
+    /// Called when the server has refused a write because its memory is full, so that its partitions cannot be served.
     func lacksMemory(_ error: RedisError) {
         guard fullSince == nil else { return }
         fullSince = context.reactor.now
@@ -53,7 +53,7 @@ extension ClusterStore {
         endIsolation()
     }
 
-    /// Asks whether the server accepts writes.
+    /// Checks whether the server accepts writes.
     func askForMemory() {
         guard let index = partitions.first else { return }
         // Refused like any other write without memory; changes nothing, and makes no key.
@@ -65,10 +65,11 @@ extension ClusterStore {
         status.change(from: exchange(&isolation, with: present), to: present)
     }
 
-    /// The time until the connection has been lost for so long; zero if it has, `nil` if there is one.
+    /// The time until the connection has been lost for this long; zero if it has, `nil` if it is open.
     private func rest(of time: Duration) -> Duration? { rest(of: time, since: downSince) }
 
-    /// The time until the connection has been lost, or the server's memory been full, for so long; `nil` if neither is so.
+    /// The time until the connection has been lost, or the server's memory full, for this long; `nil` if neither is the
+    /// case.
     private func unservedRest(of time: Duration) -> Duration? {
         let since = [downSince, fullSince].compactMap(\.self).min()
         return rest(of: time, since: since)
@@ -81,7 +82,7 @@ extension ClusterStore {
     /// Whether the connection has been lost for so long that nothing waits for it any more.
     var isOutOfPatience: Bool { !isOpen && rest(of: settings.patience) == .zero }
 
-    /// Refuses the messages and queries that have waited for Redis, when none has come for long enough.
+    /// Refuses the messages and queries that have waited for Redis for too long.
     func refuseWaiting() {
         guard let rest = rest(of: settings.patience) else { return }
         guard rest == .zero else { return startTimer(.patience, after: rest) }
@@ -113,14 +114,14 @@ extension ClusterStore {
 }
 
 extension ClusterHome {
-    /// The time until the next portion of what takes several turns: events go first.
+    /// The time until the next portion of work that takes several turns, because events have precedence.
     static var nextTurn: Duration { .milliseconds(1) }
 
     /// Closes the clients with channels in a partition.
     fileprivate func closeClients(in index: Int) {
         for remote in partitions[index].channels {
             endSubscriptions(to: remote, nil)
-            // They wait until their connections have ended: each withdraws its own.
+            // They wait until their connections have ended; each connection withdraws its own.
             for request in remote.waiting.requests { close(request) }
         }
     }

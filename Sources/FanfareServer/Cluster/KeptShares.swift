@@ -10,12 +10,9 @@ final class KeptTotals: Sendable {
     /// What all partitions keep of an app; `nil` before it was read.
     subscript(app: AppID?) -> KeptUse? { totals.withLock { $0[app] } }
 
-    /// Replaces what a partition keeps.
+    /// Replaces the former reading of a partition by the present one, and returns what all partitions keep.
     ///
-    /// - Parameters:
-    ///   - former: What was read of it before.
-    ///   - present: What is read now; `nil` stands for all apps.
-    /// - Returns: What all partitions keep.
+    /// The key `nil` stands for all apps.
     func replace(_ former: [AppID?: KeptUse], by present: [AppID?: KeptUse]) -> [AppID?: KeptUse] {
         totals.withLock { totals in
             for (app, use) in present {
@@ -26,11 +23,12 @@ final class KeptTotals: Sendable {
     }
 }
 
-// The limits of kept data in Redis. Stores that share no memory have equal shares, which all of a store's partitions use
-// together. In a Redis Cluster a script reaches one slot alone, so each partition has its own share, which follows what is kept:
-// each node reads that with its heartbeats. A limit can be exceeded by what is published in two seconds.
+// The limits of kept data in Redis. Stores that share no memory have equal shares, which all of a store's partitions
+// use together. In a Redis Cluster a script reaches only one slot, so each partition has its own share, which depends
+// on what is kept. Each node reads that with its heartbeats. A limit can be exceeded by what is published in two
+// seconds.
 extension ClusterHome {
-    /// The part of what is free that a partition may take until it is read again, and of what it uses that it may lose.
+    /// The divisor of the free part that a partition may take until the next reading, and of the use that it may lose.
     private static var part: Int { 4 }
 
     /// Reads what a partition keeps; called with each of its heartbeats.
@@ -60,14 +58,7 @@ extension ClusterHome {
         partitions[index].uses.merge(present) { $1 }
     }
 
-    /// The part of a limit that the pool of a partition has, at least 1.
-    ///
-    /// - Parameters:
-    ///   - limit: The limit.
-    ///   - use: What it counts.
-    ///   - app: The app; `nil` for a limit of all.
-    ///   - partition: The partition.
-    /// - Returns: The part.
+    /// A partition's share of a limit of this use, at least 1; `app` is `nil` for a limit of all apps.
     func share(
         of limit: Int,
         _ use: KeyPath<KeptUse, Int>,
@@ -75,7 +66,7 @@ extension ClusterHome {
         in partition: Int
     ) -> Int {
         guard slots != nil else { return max(1, limit / settings.stores.count) }
-        // Unknown for two seconds after the start: what is kept must not go for that.
+        // Unknown for two seconds after the start, in which kept data must not be dropped because of that.
         guard let used = partitions[partition].uses[app]?[keyPath: use] else {
             return max(1, limit)
         }
@@ -87,17 +78,12 @@ extension ClusterHome {
         )
     }
 
-    /// The part of a limit that a partition has in a Redis Cluster.
+    /// A partition's share of a limit in a Redis Cluster.
     ///
-    /// It has what it uses and a fourth of what is free. Beyond the limit, all are reduced in proportion, by a fourth at most, since
-    /// others have been reduced meanwhile of which that is not read yet. An equal share is always left.
+    /// The share is the partition's use and a fourth of the free part. Above the limit, all are reduced in proportion,
+    /// but by a fourth at most, because reductions of others have not been read yet. An equal share is always left.
     ///
-    /// - Parameters:
-    ///   - limit: The limit.
-    ///   - used: What the partition uses.
-    ///   - total: What all partitions use.
-    ///   - partitionCount: Their number.
-    /// - Returns: The part.
+    /// `used` is the use of the partition, and `total` that of all partitions.
     static func share(of limit: Int, used: Int, total: Int, partitionCount: Int) -> Int {
         let equal = max(1, limit / partitionCount)
         guard total >= limit else { return max(equal, used + (limit - total) / part) }

@@ -6,27 +6,27 @@ import RESP
 import Redis
 import Webhooks
 
-/// What a node does as the leader of a partition.
+/// The state of a node as the leader of a partition.
 struct Leadership {
     /// The last webhook that was read; `nil` before the first.
     var lastWebhook: StreamPosition?
     /// The number of webhooks that wait in the queue.
     var waitingCount = 0
-    /// The number of webhooks that were dropped since the data exists; `nil` before the first answer.
+    /// The number of webhooks dropped since the data exists; `nil` before the first answer.
     var droppedCount: Int64?
-    /// Whether a call of `timers` is unanswered, or something of its answer is not executed.
+    /// Whether a call of `timers` is unanswered, or a part of its answer is not executed.
     var isAsking = false
-    /// What is due, by the last answer, and not executed.
+    /// The due work of the last answer that is not executed.
     var due = Queue<DueWork.Item>()
     /// Whether Redis may have more than the last answer.
     var hasMore = false
 }
 
-// One node leads each partition: it executes what is due there, and sends the webhooks of all nodes.
+// One node leads each partition: it executes the due work there, and sends the webhooks of all nodes.
 extension ClusterHome {
     /// The time between two calls of `timers`.
     private static var timerInterval: Duration { .seconds(1) }
-    /// The number of items, or of webhooks, with which there are more of them.
+    /// The number of items, or of webhooks, that indicates that there are more.
     private static var portion: Int { 64 }
     /// The maximum number of webhooks that wait for their dispatcher.
     private static var waitingWebhooksMax: Int { 4_096 }
@@ -34,7 +34,7 @@ extension ClusterHome {
     private static var trimInterval: Int { 60_000 }
     /// The age of messages to remove from a channel that no configured rule keeps, in milliseconds.
     private static var defaultAge: Int { 86_400_000 }
-    /// The time in which requests in flight end: another node would repeat them.
+    /// The time within which requests in flight end, which another node would otherwise repeat.
     private static var resignationTime: Duration { .seconds(5) }
 
     // MARK: - Terms
@@ -42,7 +42,7 @@ extension ClusterHome {
     /// Whether the node takes or keeps leaderships.
     var mayLead: Bool { resignation.map { context.reactor.now < $0 } ?? true }
 
-    /// Called with what the heartbeat has told.
+    /// Called with the leadership that a heartbeat has reported.
     func setLeads(_ leads: Bool, in index: Int) {
         guard leads, resignation == nil else { return loseLeadership(of: index) }
         guard partitions[index].leadership == nil else { return }
@@ -56,12 +56,12 @@ extension ClusterHome {
         settings.webhooks?.withdraw(queues: [number(ofPartition: index)])
     }
 
-    /// Called when the connection to a store is lost: another node may lead before it is back.
+    /// Called when the connection to a store is lost; another node may lead before it is open again.
     func loseLeaderships(in store: ClusterStore) {
         for index in store.partitions { loseLeadership(of: index) }
     }
 
-    /// Leaves the webhooks to another node, since this one is about to stop.
+    /// Leaves the webhooks to another node, because this one is about to stop.
     func resign() {
         guard resignation == nil else { return }
         resignation = context.reactor.now.advanced(by: Self.resignationTime)
@@ -73,9 +73,9 @@ extension ClusterHome {
         index * context.shardCount + context.shard
     }
 
-    // MARK: - What is due
+    // MARK: - Due work
 
-    /// Executes what is due in the next portion of the partitions that this node leads.
+    /// Executes the due work of the next portion of the partitions that this node leads.
     func executeTimers() {
         guard partitions.contains(where: { $0.leadership != nil }) else { return }
         let count = ClusterSettings.portionCount
@@ -118,7 +118,7 @@ extension ClusterHome {
             if hasMore { askTimers(of: index) }
             return
         }
-        // Old messages can wait for the others.
+        // Trimming old messages can wait for the other work.
         let items = work.items.filter { !$0.isTrim } + work.items.filter(\.isTrim)
         partitions[index].leadership?.due = Queue(items)
         partitions[index].leadership?.hasMore = hasMore
@@ -126,20 +126,20 @@ extension ClusterHome {
         duePartitions.append(index)
     }
 
-    /// The most of what is due that a turn executes.
+    /// The maximum number of due items that a turn executes.
     static var executedMax: Int { 4 }
 
-    /// Whether the next turn can execute something.
+    /// Whether the next turn can execute due work.
     var hasDue: Bool {
         duePartitions.elements.contains { partitions[$0].store.takesPacedCalls }
     }
 
-    /// Executes some of what is due; the partitions take turns.
+    /// Executes some of the due work; the partitions take turns.
     func executeDue() {
         var rest = Self.executedMax
         for _ in 0..<duePartitions.count where rest > 0 {
             let index = duePartitions.removeFirst()
-            // Without a connection another node may lead it by now, and does the same.
+            // Without a connection another node may lead it by now, and executes the same work.
             guard let item = partitions[index].leadership?.due.first else { continue }
             guard partitions[index].store.takesPacedCalls else {
                 duePartitions.append(index)
@@ -182,7 +182,7 @@ extension ClusterHome {
         return rule.ageMax * 1_000
     }
 
-    /// Passes on webhooks of a partition, in their order.
+    /// Forwards webhooks of a partition, in their order.
     private func send(_ records: [WebhookRecord], of index: Int) {
         let queue = number(ofPartition: index)
         var events: [QueuedEvent] = []

@@ -5,7 +5,7 @@ import PusherProtocol
 
 /// Clients of one shard that are asked to reconnect (4200), because messages of their channels are missing.
 ///
-/// They are closed at the pace of `shutdown.pace`, since all of them come back at once.
+/// They are closed at the pace of `shutdown.pace`, because all of them reconnect at once.
 final class PacedReconnects: TimerTarget {
     private static var tick: Duration { .milliseconds(20) }
 
@@ -46,13 +46,9 @@ final class PacedReconnects: TimerTarget {
 }
 
 extension ChannelService {
-    /// Tells this shard's subscribers of a channel that messages are missing: those that track it go on from `start`, all
-    /// others reconnect.
+    /// Notifies this shard's subscribers of a channel that messages are missing.
     ///
-    /// - Parameters:
-    ///   - address: The channel.
-    ///   - start: Where the channel goes on; `nil` to close all.
-    ///   - members: The members of a presence channel.
+    /// Clients that track it continue from `start`, all others reconnect. `start` is `nil` to close all.
     func lose(_ address: ChannelAddress, _ start: SubscriptionStart?, members: [Member]) {
         guard let channel = table[address] else { return }
         if let start { restart(address, at: start, members: members) }
@@ -60,7 +56,7 @@ extension ChannelService {
             guard let connection = stream.delegate as? Connection else { continue }
             let isTold = connection.tracks(channel.name) || connection.isKept(channel.name)
             guard start == nil || !isTold else { continue }
-            // Nothing from behind the gap reaches it.
+            // It gets no messages from after the gap.
             channel.remove(stream)
             reconnects.append(connection.socketID)
         }

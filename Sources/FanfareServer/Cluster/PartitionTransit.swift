@@ -4,20 +4,20 @@ import Redis
 
 /// A partition between two stores: its slot of a Redis Cluster moves, or has no server at present.
 ///
-/// Meanwhile the partition is in a store of its own that has no connection. So its messages wait, are refused, and its clients
-/// are closed by the same rules as those of a store that is lost.
+/// Meanwhile the partition is in its own store, which has no connection. So its messages wait and are refused, and its
+/// clients are closed, by the same rules as for a lost store.
 struct PartitionTransit {
     /// The store that had it; its calls there may be unanswered.
     let origin: ClusterStore
-    /// Since when.
+    /// The start of the transit.
     let since: MonotonicTime
-    /// Where it is; `nil` until that is known.
+    /// The server that has it; `nil` until that is known.
     var target: RedisURL.Location?
-    /// The process that had it, if its own word is known for that the slot moves; see `register.lua`.
+    /// The process that had it, if that process itself has said that the slot moves; see `register.lua`.
     var vouchedRun: String?
-    /// Whether that process has said that the slot has moved; until then the connection has to last.
+    /// Whether that process has said that the slot has moved; until then the connection must stay open.
     var hasMoved = false
-    /// Where the node is being registered.
+    /// The store in which the node is being registered.
     var probed: ClusterStore?
     /// The messages that the former store has not published, in their order; all others follow them.
     var returned: [OutgoingMessage] = []
@@ -27,9 +27,9 @@ struct PartitionTransit {
 
 // Partitions between two stores.
 extension ClusterHome {
-    /// What is known of a partition that its store does not have any more, or not at present.
+    /// The known facts about a partition that its store does not have any more, or not at present.
     struct Interruption {
-        /// Where the partition is; `nil` if that is not known.
+        /// The server that has the partition; `nil` if that is not known.
         var target: RedisURL.Location?
         /// Whether the store's server itself has said that the slot moves.
         var isSaidByOrigin = false
@@ -37,7 +37,7 @@ extension ClusterHome {
         var hasMoved = false
     }
 
-    /// The time between two attempts to find the store of a partition: as long as a move takes usually, and later.
+    /// The times between two attempts to find the store of a partition: for the usual duration of a move, and later.
     private static var moveIntervals: (Duration, Duration) {
         (.milliseconds(50), .milliseconds(500))
     }
@@ -74,7 +74,7 @@ extension ClusterHome {
         startTimer(.moves, after: .zero)
     }
 
-    /// Called with what is known besides of a partition between two stores.
+    /// Called with further facts about a partition between two stores.
     private func learn(_ interruption: Interruption, of index: Int) {
         let store = partitions[index].store
         guard let origin = store.transit?.origin else { return }
@@ -105,7 +105,7 @@ extension ClusterHome {
     /// The store that has a message's partition.
     func store(of message: OutgoingMessage) -> ClusterStore { partitions[message.partition].store }
 
-    /// A call of a lost store, without the messages whose partition is not there any more.
+    /// A call of a lost store, without the messages whose partition it no longer has.
     func own(_ call: Call, of store: ClusterStore) -> Call {
         guard slots != nil, case .publish(let messages) = call else { return call }
         var own: [OutgoingMessage] = []
@@ -129,7 +129,7 @@ extension ClusterHome {
         guard slots != nil else { return }
         for other in stores where other.transit != nil {
             if other.transit?.probed === store { other.transit?.probed = nil }
-            // What it has published since is not known to have moved.
+            // What it has published since then is not known to have moved.
             if other.transit?.origin === store, other.transit?.hasMoved == false {
                 other.transit?.vouchedRun = nil
             }
@@ -167,7 +167,7 @@ extension ClusterHome {
     private func continueMove(_ index: Int) {
         let store = partitions[index].store
         guard let transit = store.transit, transit.probed == nil, let location = transit.target,
-            // Behind what it answers, nothing more is executed there.
+            // After it has answered, nothing more is executed there.
             !transit.origin.isUnanswered(in: index)
         else { return }
         let target = self.store(at: location)
@@ -211,7 +211,7 @@ extension ClusterHome {
         loseSessions(transit.sessionCalls)
     }
 
-    /// Called behind ``arrived(_:at:)``, when the registration is known.
+    /// Called after ``arrived(_:at:)``, when the registration is known.
     func goOn(behindMoveOf index: Int, to target: ClusterStore) {
         if index == 0, claimsNumber(at: target) { target.claimNumber() }
         goOn(in: target, partition: index)
@@ -220,9 +220,9 @@ extension ClusterHome {
 }
 
 extension ClusterStore {
-    /// Whether the server has certainly not been a replica of one that had a slot until then, whose last writes it may lack.
+    /// Whether the server was certainly not a replica of one that had a slot until then, whose last writes it may lack.
     ///
-    /// A promoted server knows a former history; one that had slots at the time was a primary itself.
+    /// A promoted server knows an earlier replication history; one that had slots at the time was a primary itself.
     fileprivate func hasFollowedNone(before time: MonotonicTime) -> Bool {
         guard let identity, !identity.replication.isEmpty else { return false }
         let hadSlots = !partitions.isEmpty && openSince.map { $0 < time } ?? false

@@ -9,25 +9,25 @@ struct PendingSubscription {
     let member: Member?
     /// `nil` for a client that does not track the channel.
     let position: PositionRequest?
-    /// The number of attempts to read what the client has missed: the stream may go on meanwhile.
+    /// The number of attempts to read what the client has missed; the stream may continue meanwhile.
     var attempts = 0
-    /// What is read at present, and the last message that is wanted.
+    /// The messages read so far, and the last message that is wanted.
     var missed: (messages: [StoredMessage], byteCount: Int, last: StreamPosition)?
-    /// What is read of streams that were sealed.
+    /// The messages read so far of streams that were sealed.
     var former: FormerReading?
     /// The number of the read that it waits for; see ``ClusterHome/replays``.
     var replay: UInt64?
 }
 
-/// Subscriptions of one channel that wait, in the order of their arrival; a connection has at most one.
+/// Waiting subscriptions of one channel, in the order of their arrival; a connection has at most one.
 ///
-/// Each is found by its connection and by its user in constant time: while Redis is away, 100,000 clients may wait on one
-/// channel, and each that leaves withdraws its own.
+/// Each is found by its connection and by its user in constant time. While Redis is unreachable, 100,000 clients may
+/// wait on one channel, and each that leaves withdraws its own.
 struct PendingSubscriptions {
     private var entries = SegmentedDictionary<
         SocketID, (ordinal: UInt64, subscription: PendingSubscription)
     >()
-    /// The connections in their order; those whose subscriptions were removed stay for a while.
+    /// The connections in their order; entries of removed subscriptions stay for a while.
     private var order = Queue<(ordinal: UInt64, id: SocketID)>()
     private var connections: [UserID: Set<SocketID>] = [:]
     private var lastOrdinal: UInt64 = 0
@@ -89,7 +89,7 @@ struct PendingSubscriptions {
         return Array(present)
     }
 
-    /// Removes the places of removed subscriptions that are the first ones, or more than half of all.
+    /// Removes the entries of removed subscriptions at the front, or when they are more than half of all.
     private mutating func forgetRemoved() {
         while let place = order.first, entries[place.id]?.ordinal != place.ordinal {
             order.removeFirst()

@@ -3,7 +3,7 @@ import Net
 import RESP
 import Redis
 
-/// Which channels of a store are compared with Redis next: they are taken from one partition after the other.
+/// The channels of a store to compare with Redis next; they are taken from one partition after the other.
 struct PositionComparison {
     /// The number of channels to compare with each portion of heartbeats.
     var portion = 0
@@ -11,12 +11,13 @@ struct PositionComparison {
     var left = 0
     /// The number of channels left of the present portion.
     var due = 0
-    /// The partition, by its place among those of the store, and the next channel there.
+    /// The partition, by its index among those of the store, and the next channel there.
     var (partition, channel) = (0, 0)
 }
 
-// A regular comparison of what this node has received with what Redis has: a bug that loses a message, of either, is found
-// within a minute, and repaired. Nothing else ever differs, since replies and announcements come in one order.
+// A regular comparison of what this node has received with what Redis has. A bug of either that loses a message is
+// found within a minute, and repaired. Otherwise nothing ever differs, because replies and announcements arrive in one
+// order.
 extension ClusterHome {
     /// The number of heartbeats in which every channel is compared once.
     private static var heartbeatsPerRound: Int { 20 }
@@ -29,7 +30,7 @@ extension ClusterHome {
         store.comparison.portion = (store.comparison.left + count - 1) / count
     }
 
-    /// The most channels that are compared in one turn.
+    /// The maximum number of channels that are compared in one turn.
     private static var comparedMax: Int { 16 }
 
     /// Begins to compare the next channels of a store; called with each portion of heartbeats.
@@ -39,12 +40,12 @@ extension ClusterHome {
         compareDue(in: store)
     }
 
-    /// Compares the next channels of the present portion, as many as one turn may.
+    /// Compares the next channels of the present portion, up to the limit of one turn.
     func compareDue(in store: ClusterStore) {
         var rest = min(store.comparison.due, Self.comparedMax)
         store.comparison.due -= rest
         if store.comparison.due > 0 { store.startTimer(.comparison, after: Self.nextTurn) }
-        // Each partition once at most.
+        // Each partition at most once.
         for _ in store.partitions.indices where rest > 0 {
             if store.comparison.partition >= store.partitions.count {
                 store.comparison.partition = 0

@@ -2,23 +2,23 @@ import Primitives
 import RESP
 import Redis
 
-/// A command that reads something of a partition, of any length.
+/// A command that reads data of a partition, of any length.
 struct ClusterRead {
     /// The index of the partition among those of the shard.
     let partition: Int
     let command: [String]
-    /// What the reply is for.
+    /// The purpose of the reply.
     let purpose: ClusterHome.Call
 }
 
-/// The reads over one connection: those that are unanswered, and those that wait for their turn.
+/// The reads over one connection: unanswered ones, and those that wait for their turn.
 ///
-/// Redis executes at once what it has received, and closes a connection for which more waits than its
-/// `client-output-buffer-limit` permits: 32 MB by default, if the connection has subscribed. Over the next one the same would be
-/// asked for again, and end that one, too. So the first read is alone, each answer permits one more, and as many are unanswered
-/// as fit in ``bytesMax`` if each is as long as the longest of the last ones.
+/// Redis executes at once what it has received. It closes a connection whose waiting output exceeds its
+/// `client-output-buffer-limit`, by default 32 MB if the connection has subscribed. The next connection would request
+/// the same data, and end for the same reason. So the first read is sent alone, and each answer permits one more. As
+/// many are unanswered as fit in ``bytesMax`` if each is as long as the longest of the last ones.
 struct ReadQueue {
-    /// The maximum size of the unanswered reads, as far as it can be foreseen, in bytes.
+    /// The expected maximum size of the unanswered reads, in bytes.
     static var bytesMax: Int { 16 << 20 }
     /// The maximum number of unanswered reads.
     static var countMax: Int { 256 }
@@ -26,10 +26,10 @@ struct ReadQueue {
     private var waiting = Queue<ClusterRead>()
     private var unansweredCount = 0
     private var permittedCount = 1
-    /// The size of the longest of the last answers, in bytes; an answer counts for less with each one that follows.
+    /// The size of the longest of the last answers, in bytes; an answer counts for less with each later one.
     private var longest = 0
 
-    /// The next read, if one more may be unanswered.
+    /// The next read, if another one may be sent.
     var next: ClusterRead? { unansweredCount < permittedCount ? waiting.first : nil }
 
     /// Whether a read in a partition waits for its turn.
@@ -53,9 +53,7 @@ struct ReadQueue {
         permittedCount = min(permittedCount + 1, fitting, Self.countMax)
     }
 
-    /// Forgets everything, with the connection.
-    ///
-    /// - Returns: What the reads were for that have not had their turn.
+    /// Forgets everything when the connection ends, and returns the purposes of the reads that were not sent.
     mutating func removeAll() -> [ClusterHome.Call] {
         defer { self = ReadQueue() }
         return waiting.elements.map(\.purpose)
@@ -65,7 +63,7 @@ struct ReadQueue {
 extension ClusterStore {
     /// Sends a read as soon as the connection can take the answer.
     ///
-    /// - Returns: Whether there is a connection. When it ends before the reply, the purpose is given up.
+    /// - Returns: Whether there is a connection. When it ends before the reply, the purpose is abandoned.
     func read(_ read: ClusterRead) -> Bool {
         guard isOpen else { return false }
         reads.append(read)
@@ -86,7 +84,7 @@ extension ClusterStore {
                 connection throws(RedisCallError) in
                 try connection.call(read.command)
             }
-            // The end of the connection takes what waits.
+            // The end of the connection handles what waits.
             guard isSent else { return }
             reads.sentNext()
         }

@@ -2,37 +2,34 @@ package import Net
 package import Redis
 import Synchronization
 
-/// What a simulated node connects to.
+/// The server to which a simulated node connects.
 package enum DialedServer: Sendable {
     /// The primary, for calls.
     case primary(RedisURL.Location)
-    /// The primary, for the confirmations of its replicas alone.
+    /// The primary, only for the confirmations of its replicas.
     case confirmations(RedisURL.Location)
     /// The Sentinel with an index among those that the node knows.
     case sentinel(Int)
 }
 
-/// Connects the homes of a simulated node to a simulated Redis; production has none, and connects to the server's address.
+/// Connects the homes of a simulated node to a simulated Redis; without it, a node connects to the server's address.
 package protocol RedisDialer: AnyObject {
-    /// Connects a shard to a server.
+    /// Connects a shard to a server, whose address leads to the process that has it at present.
     ///
-    /// - Parameters:
-    ///   - server: The server; its address leads to whichever process has it at present.
-    ///   - shard: The shard.
-    /// - Returns: One end of a socketpair(2); the other one is closed if the server is out of reach.
-    /// - Throws: The failed call.
+    /// Returns one end of a socketpair(2); the other one is closed if the server is unreachable. Throws the failed
+    /// call.
     func dial(_ server: DialedServer, shard: Int) throws(SystemError) -> FileDescriptor
 
-    /// The random numbers of pauses between two attempts, and of the node's number.
+    /// Random numbers for the pauses between two attempts, and for the node's number.
     func random() -> UInt64
 }
 
 extension ClusterStore {
-    /// Connects to the server, whose answer comes later.
+    /// Connects to the server; its answer follows later.
     func dial(_ url: RedisURL) -> RedisConnection {
         var connectionSettings = settings.connection
         connectionSettings.scripts = home.scripts.all
-        // Any server of a Redis Cluster names the others, so the first one may be a replica.
+        // Any server of a Redis Cluster lists the others, so the first one may be a replica.
         let isSeed = !home.isReady && home.slots == nil && settings.mode.joins(address)
         connectionSettings.requiresPrimary = !isSeed
         guard let dialer = context.dialer else {
@@ -54,7 +51,7 @@ extension ClusterStore {
         }
     }
 
-    /// Connects to the server that has executed messages, to ask for the confirmations of its replicas.
+    /// Connects to the server that has executed messages, to request the confirmations of its replicas.
     func dial(
         _ url: RedisURL,
         _ acknowledgementSettings: ReplicaAcknowledgements.Settings,
@@ -122,27 +119,22 @@ extension ClusterStore {
     /// The pause before the next attempt to connect.
     func reconnectPause() -> Duration { backoff.pause(random: random()) }
 
-    /// A number that the node wants: behind a loss of Redis's data the numbers of all nodes seem to be free, and a random one
-    /// probably is.
+    /// A number for the node to request.
+    ///
+    /// After a loss of Redis's data the numbers of all nodes seem to be free, and a random one probably is.
     func randomNumber() -> Int { 1 + Int(random() % ClusterSettings.nodeNumberMax) }
 
-    /// A random number of pauses.
+    /// A random number for pauses.
     func random() -> UInt64 { context.dialer?.random() ?? .random(in: .min ... .max) }
 }
 
 extension ClusterSettings {
-    /// The number of a node that is registered in all partitions; nil before.
-    ///
-    /// - Parameter shardCount: The number of shards.
-    /// - Returns: The number.
+    /// The number of a node that is registered in all partitions; `nil` before.
     package func numberIfReady(shardCount: Int) -> UInt64? {
         guard status.readyCount.load(ordering: .acquiring) == shardCount else { return nil }
         return UInt64(status.number.load(ordering: .relaxed))
     }
 
     /// The first number of a node's socket IDs.
-    ///
-    /// - Parameter number: The node's number.
-    /// - Returns: Its multiple.
     package static func socketIDBase(ofNode number: UInt64) -> UInt64 { number * socketIDCount }
 }

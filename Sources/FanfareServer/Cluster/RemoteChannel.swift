@@ -4,16 +4,17 @@ import Primitives
 import PusherProtocol
 import Redis
 
-/// A channel of this node in Redis: what the node has told Redis of its subscribers, and what it has received.
+/// A channel of this node in Redis: what the node has reported of its subscribers, and what it has received.
 final class RemoteChannel {
-    // What changes for all channels when the connection is lost comes first, within 64 bytes: most channels are in no CPU cache.
-    /// Whether everything is received that is published.
+    // The properties that change for all channels when the connection is lost come first, within 64 bytes, because most
+    // channels are in no CPU cache.
+    /// Whether everything published is received.
     ///
-    /// If not, what is pushed is part of what is read behind it.
+    /// If not, pushed messages are part of what is read afterwards.
     private(set) var isCurrent = false
-    /// Whether it was current before, so that what was missed meanwhile has to be found out.
+    /// Whether it was current before, so that it has to catch up.
     var isBehind = false
-    /// Whether it is reading what it has missed.
+    /// Whether it is reading the messages that it has missed.
     var isReading = false
     /// Whether `SUBSCRIBE` was sent over the present connection.
     var isSubscribed = false
@@ -22,11 +23,11 @@ final class RemoteChannel {
     /// Whether it waits in its store's queue to be attached or detached.
     var isQueued = false
     private let isPresence: Bool
-    /// What the call of `attach` that was sent reads; `nil` if none is unanswered.
+    /// What the unanswered call of `attach` reads; `nil` if none is unanswered.
     var attaching: PartitionCalls.Interests?
-    /// What it counts for among those of its store that find out what they have missed; 0 if it is none of them.
+    /// Its cost among the channels of its store that are catching up; 0 if it is none of them.
     var catchingUpCost = 0
-    /// The number of subscriptions that Redis has counted; 0 if the node is not attached.
+    /// The number of subscriptions counted by Redis; 0 if the node is not attached.
     fileprivate(set) var countedSubscriptions = 0
     /// The number of its partition's counter up to which nothing was missed, as of when it was current.
     var counter: Int64 = -1
@@ -44,13 +45,13 @@ final class RemoteChannel {
     var position: StreamPosition?
     /// The partition's epoch in which that was the position.
     var since: UInt64 = 0
-    /// The newest position when it began to read what it has missed.
+    /// The newest position when it began to read the missed messages.
     var newest: StreamPosition?
     /// Whether the first message that it has missed is gone.
     var hasGap = false
-    /// The number of subscriptions on all nodes, as of what Redis has said last; `nil` before.
+    /// The number of subscriptions on all nodes, as last reported by Redis; `nil` before that.
     var totalSubscriptions: Int?
-    /// The number that all subscribers of this node were told last; `nil` if one of them was told none.
+    /// The number last sent to all subscribers of this node; `nil` if one of them was sent none.
     var toldTotal: Int?
     /// The subscriptions that wait for `attach`.
     var waiting = PendingSubscriptions()
@@ -64,21 +65,21 @@ final class RemoteChannel {
     var joined: Set<UserID> = []
     /// The subscriptions that wait for their users to become members.
     var joining = PendingSubscriptions()
-    /// The users of whom Redis was told, and who are not members yet.
+    /// The users that were reported to Redis and are not members yet.
     ///
-    /// A user whose connections have all left meanwhile is one of them until Redis has answered.
+    /// A user whose connections have all left meanwhile is included until Redis has answered.
     private var arriving: Set<UserID> = []
     /// The new members whose arrival is about to be announced.
     var announced: Set<UserID> = []
-    /// Whether Redis has refused to detach the node, since a user of it was a member still.
+    /// Whether Redis has refused to detach the node, because one of its users was still a member.
     var isDetachRefused = false
-    /// Injected fault: what was published ahead of the reply to `attach`.
+    /// Injected fault: messages that were published before the reply to `attach`.
     var early: [ChannelAnnouncement] = []
-    /// Whether waiting subscriptions are being granted, since Redis has just answered.
+    /// Whether waiting subscriptions are being granted, because Redis has just answered.
     var isGranting = false
     /// Whether the next turns grant others; see ``ClusterHome/granting``.
     var isInGrants = false
-    /// When the node has lost its last subscriber; the messages go on for a while, since many come back.
+    /// When the node has lost its last subscriber; messages are received for a while, because many subscribers return.
     var vacantSince: MonotonicTime?
 
     /// The last event of a cache channel.
@@ -102,15 +103,14 @@ final class RemoteChannel {
         (isReading, hasGap, hasJoinedAgain) = (false, false, false)
     }
 
-    /// Adds a subscription that waits for its user to become a member.
-    ///
-    /// - Returns: Whether Redis has to be told of the user.
+    /// Adds a subscription that waits for its user to become a member, and returns whether to report the user to Redis.
     func join(_ subscription: PendingSubscription, as user: UserID) -> Bool {
         joining.append(subscription)
         return arriving.insert(user).inserted
     }
 
-    /// Removes the subscriptions that wait for a user to become a member, in their order; `nil` if Redis was not told.
+    /// Removes the subscriptions that wait for a user to become a member, in order; `nil` if the user was not reported
+    /// to Redis.
     func takeJoining(_ user: UserID) -> [PendingSubscription]? {
         guard arriving.remove(user) != nil else { return nil }
         return joining.removeAll(of: user)
@@ -121,16 +121,15 @@ final class RemoteChannel {
         arriving.contains(user) || waiting.contains(user) || replaying.contains(user)
     }
 
-    /// Called when the connection is lost, or when something was not received.
-    ///
-    /// - Parameter counter: The number of its partition's counter, as of the last heartbeat.
+    /// Called when the connection is lost, or when a message was not received, with the partition's counter as of the
+    /// last heartbeat.
     func fellBehind(at counter: Int64) {
         if isCurrent { (isBehind, self.counter) = (true, counter) }
         (isCurrent, isReading, hasJoinedAgain) = (false, false, false)
         guard isPresence else { return }
         waiting.append(contentsOf: joining.removeAll())
         (arriving, announced) = ([], [])
-        // Who has no connection on the channel yet joins when it is granted.
+        // A user without a connection on the channel joins when a subscription is granted.
         joined = []
     }
 }
@@ -166,7 +165,7 @@ extension ClusterHome {
         channels.state.unfollow(remote.address)
     }
 
-    /// Notes the number of a channel's subscriptions that Redis has counted.
+    /// Records the number of a channel's subscriptions that Redis has counted.
     func setCountedSubscriptions(_ count: Int, of remote: RemoteChannel) {
         // A reply may concern a channel that is not followed any more.
         guard remotes[remote.address] === remote else { return }
@@ -174,9 +173,9 @@ extension ClusterHome {
         attachedCount += (count > 0 ? 1 : 0) - (former > 0 ? 1 : 0)
     }
 
-    /// Called when the connection is lost: nothing is received any more on the channels of a partition.
+    /// Called when the connection is lost, so that nothing is received any more on the channels of a partition.
     ///
-    /// A turn does it for all channels of a store, so each costs as little as possible.
+    /// One turn does it for all channels of a store, so each should cost as little as possible.
     func loseChannels(of index: Int) {
         let counter = partitions[index].counter
         for remote in partitions[index].channels {
@@ -192,7 +191,7 @@ extension ClusterHome {
 }
 
 extension ChannelPosition {
-    /// A position in a stream of Redis, as clients see it.
+    /// A position in a stream of Redis, as sent to clients.
     init?(_ position: StreamPosition) {
         guard let stream = StreamID("\(position.stream)") else { return nil }
         self.init(stream: stream, serial: position.serial)
@@ -200,7 +199,7 @@ extension ChannelPosition {
 }
 
 extension StreamPosition {
-    /// A client's position; `nil` if it is none of a stream of Redis.
+    /// A client's position; `nil` if it belongs to no stream of Redis.
     init?(_ position: ChannelPosition) {
         guard let stream = UInt64(safe: Array(position.stream.text.utf8).span) else { return nil }
         self.init(stream: stream, serial: position.serial)

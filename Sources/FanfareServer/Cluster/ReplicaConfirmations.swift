@@ -2,10 +2,10 @@ import Net
 import Primitives
 import Redis
 
-/// What a store's primary has executed for this shard, until enough replicas have it too.
+/// Messages that a store's primary has executed for this shard, until enough replicas have them too.
 ///
-/// The messages whose replies came in one turn share a round of ``ReplicaAcknowledgements``. A publisher gets 200 when its
-/// round is confirmed; if it is not, nobody knows whether the message survives a failover.
+/// The messages whose replies arrived in one turn share a round of ``ReplicaAcknowledgements``. A publisher gets 200
+/// when its round is confirmed. If it is not confirmed, it is unknown whether the message survives a failover.
 final class ReplicaConfirmations {
     /// A message that the primary has executed.
     struct Executed {
@@ -19,14 +19,15 @@ final class ReplicaConfirmations {
     private var acknowledgements: ReplicaAcknowledgements?
     /// The messages of this turn.
     private var executed: [Executed] = []
-    /// The messages of the rounds that are requested, in their order.
+    /// The messages of the requested rounds, in order.
     private var rounds = Queue<(round: ReplicaAcknowledgements.Round, messages: [Executed])>()
     private var server: RedisServer?
     private var backoff = ReconnectBackoff()
     private var isTimerRunning = false
-    /// The number of unanswered calls that tell the partitions that not all replicas confirm any more.
+    /// The number of unanswered calls that record in the partitions that not all replicas confirm any more.
     private var announcementCount = 0
-    /// How the publishes of the present connection are acknowledged: by all replicas, as long as none more was seen.
+    /// The acknowledgement of publishes on the present connection: by all replicas, as long as no further replica was
+    /// seen.
     private(set) var acknowledgement = Acknowledgement.replica
 
     /// The time for which a round waits for the replicas.
@@ -66,9 +67,7 @@ final class ReplicaConfirmations {
         acknowledgements = store.dial(url, settings, of: server, for: self)
     }
 
-    /// Called when the store's connection has ended.
-    ///
-    /// - Returns: The messages that are not confirmed, in their order.
+    /// Called when the store's connection has ended; returns the messages that are not confirmed, in order.
     func end() -> [OutgoingMessage] {
         server = nil
         acknowledgements.take()?.close()
@@ -87,9 +86,7 @@ final class ReplicaConfirmations {
         executed.append(Executed(message: message, outcome: outcome))
     }
 
-    /// Requests the confirmation of a turn's messages.
-    ///
-    /// - Returns: Whether there are any.
+    /// Requests the confirmation of a turn's messages, and returns whether there are any.
     func request() -> Bool {
         guard !executed.isEmpty, announcementCount == 0, let acknowledgements,
             let round = try? acknowledgements.request()
@@ -108,7 +105,7 @@ final class ReplicaConfirmations {
         return messages
     }
 
-    /// Called when a partition knows how publishes are acknowledged.
+    /// Called when a partition has recorded how publishes are acknowledged.
     func announced() { announcementCount = max(0, announcementCount - 1) }
 }
 
@@ -120,11 +117,11 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
         guard acknowledgements === self.acknowledgements else { return }
         backoff.reset()
         if acknowledgement == .all, acknowledgements.connectedReplicaCount > replicaCount {
-            // One of them may lack a message that the others have confirmed. An epoch that it begins must not be taken for
-            // clean, and that has to be with the replicas first.
+            // One of them may lack a message that the others have confirmed. An epoch that it begins must not count as
+            // clean, and the replicas need that record first.
             acknowledgement = .replica
             store.sendHeartbeats()
-            // Those that were sent before are answered first.
+            // Calls that were sent before are answered first.
             announcementCount = store.calls.values.count {
                 if case .heartbeat = $0.purpose { true } else { false }
             }
@@ -144,7 +141,7 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
     ) {
         guard acknowledgements === self.acknowledgements else { return }
         guard refusal?.isRedirection != true else {
-            // The partition of the counter has moved: that of another follows.
+            // The partition of the counter has moved; that of another partition is used next.
             executed = exchange(&rounds, with: Queue()).elements.flatMap(\.messages) + executed
             self.acknowledgements = nil
             acknowledgements.close()
@@ -164,7 +161,7 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
         guard acknowledgements === self.acknowledgements else { return }
         self.acknowledgements = nil
         if case .anotherServer = fault {
-            // The calls are executed by a server whose data is given up.
+            // The calls are executed by a server whose data is discarded.
             store.connection?.close()
             return
         }

@@ -7,18 +7,19 @@ import Redis
 
 // Claims: a connection becomes the owner of its session, wherever the former owner was connected.
 //
-// The node of a living owner is asked through its inbox to yield, and parks the cursors, which Redis passes on. An owner that
-// does not answer is taken over from its last checkpoint: more is repeated then, and nothing is skipped.
+// The node of a connected owner is asked through its inbox to yield, and parks the cursors, which Redis passes on. If
+// an owner does not answer, its session continues from the last checkpoint: then more is redelivered, and nothing is
+// skipped.
 extension ClusterHome {
-    /// The time in which the node of an owner has to answer.
+    /// The time within which the node of an owner has to answer.
     private static var yieldTimeout: Duration { .seconds(2) }
-    /// The time between two looks at claims that wait.
+    /// The time between two checks of waiting claims.
     private static var retryInterval: Duration { .milliseconds(250) }
-    /// The most forgotten sessions of one claim that are counted as such.
+    /// The maximum number of forgotten sessions that are counted for one claim.
     private static var reportedSessionsMax: Int64 { 1_000 }
     /// The longest time for which a connection counts as open, in milliseconds: a year.
     private static var openForMax: Int64 { 366 * 24 * 3_600_000 }
-    /// How late another node may know of a claim, in nanoseconds: twice the time in which Redis has to answer.
+    /// How late another node may learn of a claim, in nanoseconds: twice the time within which Redis has to answer.
     private static var yieldDelayMax: Int64 { 6_000_000_000 }
 
     /// Makes a connection the owner of its session.
@@ -52,7 +53,7 @@ extension ClusterHome {
     }
 
     func claimed(_ reply: borrowing RESPView, by id: SocketID) {
-        // Another message has answered it already, or the client was closed.
+        // Another message has already answered it, or the client was closed.
         guard let pending = sessions.claims[id] else { return }
         let claim = pending.claim
         guard let answer = ClaimedSession(reply), let app = context.registry.apps[claim.address.app]
@@ -86,7 +87,7 @@ extension ClusterHome {
 
     /// Whether the token of a session that Redis does not know was certainly never used.
     private func isNew(_ claim: SessionClaim, _ answer: ClaimedSession, _ app: App) -> Bool {
-        // Of before an epoch that was not clean, sessions may be lost.
+        // Sessions from before an epoch that was not clean may be lost.
         let base = Int64(clamping: partitions[partition(of: claim.address)].base)
         return claim.isNew(
             behind: max(base, answer.lastForgottenAt ?? 0),
@@ -95,13 +96,9 @@ extension ClusterHome {
         )
     }
 
-    /// What a session goes on with.
+    /// The state with which a session continues, from the record stored by Redis.
     ///
-    /// - Parameters:
-    ///   - bytes: What Redis has stored.
-    ///   - claim: The claim.
-    ///   - isOld: Whether the former owner may have known more.
-    /// - Returns: The cursors, and whether others may be missing.
+    /// `isOld` is whether the former owner may have had newer data.
     private func resumption(
         from bytes: [UInt8],
         _ claim: SessionClaim,
@@ -144,7 +141,7 @@ extension ClusterHome {
 
     // MARK: - The inbox
 
-    /// Follows this node's inbox in a partition: `SUBSCRIBE` precedes the first claim there.
+    /// Subscribes to this node's inbox in a partition; `SUBSCRIBE` precedes the first claim there.
     func followInbox(of index: Int) {
         let calls = partitions[index].calls
         let topic = "\(calls.keys.inbox(of: calls.node))"
@@ -175,12 +172,7 @@ extension ClusterHome {
         }
     }
 
-    /// Asks the owner of a session for its cursors.
-    ///
-    /// - Parameters:
-    ///   - address: The session.
-    ///   - id: The owner.
-    ///   - openFor: For how long the connection has been open that claims it, in milliseconds.
+    /// Asks the owner of a session for its cursors; the claiming connection has been open for `openFor` milliseconds.
     private func yield(_ address: SessionAddress, _ id: SocketID, to openFor: Int64) {
         guard sessions.owned[address]?.claim.socketID == id else { return }
         // Confirmations count as they were when that connection was opened, by this node's clock.
@@ -192,9 +184,9 @@ extension ClusterHome {
         sessions.send(.yield(address, from: id, openedAt: openedAt), id)
     }
 
-    // MARK: - Claims that wait
+    // MARK: - Waiting claims
 
-    /// Takes sessions over from owners that do not answer, and repeats what Redis has refused.
+    /// Takes sessions over from owners that do not answer, and repeats the calls that Redis has refused.
     func retryClaims() {
         let now = context.reactor.now
         func isOver(_ time: MonotonicTime?) -> Bool {

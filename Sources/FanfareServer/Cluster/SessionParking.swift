@@ -5,11 +5,11 @@ import PusherProtocol
 import RESP
 import Redis
 
-// What is stored of sessions: when their connections end or yield, and while they last.
+// Storing sessions: when their connections end or yield, and while they are open.
 extension ClusterHome {
-    /// The time between two looks for sessions whose checkpoints are due.
+    /// The time between two searches for sessions whose checkpoints are due.
     static var renewalInterval: Duration { .seconds(5) }
-    /// The most sessions that are looked at in one turn.
+    /// The maximum number of sessions that are examined in one turn.
     static var renewedMax: Int { 256 }
 
     /// The index of a session's partition among those of this shard.
@@ -27,12 +27,12 @@ extension ClusterHome {
         partitions[partition(of: address)].epoch?.since ?? 0
     }
 
-    /// How long Redis keeps a session, in milliseconds: until its token cannot be taken for a new one.
+    /// How long Redis keeps a session, in milliseconds: until its token cannot count as a new one.
     func sessionAge(of app: App?) -> Int {
         (app?.recovery.sessionAge ?? 0) * 1_000 + Int(SessionHome.clockTolerance)
     }
 
-    /// The most bytes of an app's sessions in one partition.
+    /// The maximum size of an app's sessions in one partition, in bytes.
     private func sessionBytesMax(of app: AppID) -> Int {
         guard let app = context.registry.apps[app] else { return 0 }
         return app.recovery.sessionBytesMax / settings.partitionCount
@@ -42,11 +42,11 @@ extension ClusterHome {
     func park(_ handover: SessionHandover) {
         let address = handover.address
         guard let owned = sessions.owned[address], owned.claim.socketID == handover.socketID else {
-            // Another one has taken it over meanwhile.
+            // Another connection has taken it over meanwhile.
             return
         }
         sessions.owned[address] = nil
-        // Redis may have forgotten the session since, and another node have begun it anew.
+        // Redis may have dropped the session since, and another node may have begun it anew.
         let idle = owned.renewedAt.duration(to: context.reactor.now)
         let isOld = idle >= .milliseconds(sessionAge(of: context.registry.apps[address.app]))
         let session = StoredSession(
@@ -69,7 +69,7 @@ extension ClusterHome {
         )
     }
 
-    /// Called when a connection that another one has superseded has answered a ping: two living clients use the token.
+    /// Called when a superseded connection has answered a ping, so that two connected clients use the token.
     func share(_ address: SessionAddress, _ id: SocketID) {
         sessions.send(.share(address, id), id)
         write(
@@ -104,7 +104,7 @@ extension ClusterHome {
 
     // MARK: - Checkpoints
 
-    /// Stores a session as its owner has it, which goes on.
+    /// Stores a session that its owner continues to use.
     func keep(_ session: StoredSession) {
         let address = session.address
         guard let owned = sessions.owned[address], owned.claim.socketID == session.socketIDs.last
@@ -127,7 +127,7 @@ extension ClusterHome {
         sessions.owned[address]?.isDue = !isSent
     }
 
-    /// Looks at the next portion of the sessions, so that each has its turn once in ``renewalInterval``.
+    /// Examines the next portion of the sessions, so that each is examined once in ``renewalInterval``.
     func renewSessions() {
         guard !isLeaving else { return }
         let count = sessions.renewals.count
@@ -144,8 +144,9 @@ extension ClusterHome {
         startTimer(.sessions, after: Self.renewalInterval / portionCount)
     }
 
-    /// Asks the owner of a session for a checkpoint that is due: because one was lost, Redis has begun another epoch since, or
-    /// would forget the session.
+    /// Asks the owner of a session for a checkpoint that is due.
+    ///
+    /// It is due if one was lost, if Redis has begun another epoch since, or if Redis would otherwise drop the session.
     private func renew(_ address: SessionAddress, _ owned: ClusterSessions.Ownership) {
         guard store(of: address).isOpen else { return }
         let age = sessionAge(of: context.registry.apps[address.app])
@@ -166,7 +167,7 @@ extension ClusterHome {
             case .emptied: context.limitMet(.sessionBytes, of: write.address.app)
             case .outdated, .stored, .passedOn, .restored: break
             case nil:
-                // Redis has no memory: until it has, the last checkpoint stays.
+                // Redis has no memory: the last checkpoint stays until it has.
                 sessions.writes.append(write)
                 startTimer(.writes, after: Self.renewalInterval)
             }
@@ -191,7 +192,7 @@ extension ClusterHome {
 
     // MARK: - The connection to Redis
 
-    /// Called with calls of which nobody knows whether Redis has executed them, in their order.
+    /// Called with calls that Redis may or may not have executed, in their order.
     func loseSessions(_ unanswered: [Call]) {
         var writes: [ClusterSessions.Write] = []
         for case .session(let call) in unanswered {
@@ -217,7 +218,7 @@ extension ClusterHome {
     ///
     /// - Parameters:
     ///   - store: The store.
-    ///   - index: The index of the partition that has come there; `nil` for all.
+    ///   - index: The index of the partition that has moved there; `nil` for all.
     func resumeSessions(in store: ClusterStore, partition index: Int? = nil) {
         func isMeant(_ address: SessionAddress) -> Bool {
             let partition = partition(of: address)
@@ -227,7 +228,7 @@ extension ClusterHome {
             followInbox(of: partition(of: address))
         }
         writeWaitingSessions()
-        // The later one of two connections of a client is to own the session.
+        // The later one of two connections of a client has to own the session.
         let claims = sessions.claims.values.sorted { $0.claim.openedAt < $1.claim.openedAt }
         for claim in claims where isMeant(claim.claim.address) {
             sendClaim(of: claim.claim.socketID)
@@ -235,7 +236,7 @@ extension ClusterHome {
         if !sessions.owned.isEmpty { startTimer(.sessions, after: Self.renewalInterval) }
     }
 
-    /// Stores what Redis was not there for, or has refused.
+    /// Stores the changes that could not be sent to Redis, or that it has refused.
     func writeWaitingSessions() {
         for write in exchange(&sessions.writes, with: []) { self.write(write) }
     }

@@ -1,11 +1,11 @@
 import Logging
 import Synchronization
 
-/// What the shards know of one store; what operators have to know is logged once for all of them.
+/// The shards' shared knowledge about one store; messages for operators are logged once for all of them.
 final class StoreStatus: Sendable {
     /// The address, without a password.
     let address: String
-    /// The number of uses by shards; changed by ``ClusterStatus`` alone.
+    /// The number of uses by shards; only ``ClusterStatus`` changes it.
     let shardCount = Atomic(0)
     /// The number of shards that have lost it.
     private let lostCount = Atomic(0)
@@ -13,7 +13,7 @@ final class StoreStatus: Sendable {
     private let isolatedCount = Atomic(0)
     /// The number of shards that have been without it for so long that clients are closed.
     private let closedCount = Atomic(0)
-    /// Why it cannot be used at all; `nil` if it can.
+    /// The reason why it cannot be used at all; `nil` if it can.
     private let fault = Mutex<String?>(nil)
     /// Whether a damaged message or reply was logged.
     private let hasLoggedDamage = Atomic(false)
@@ -26,7 +26,7 @@ final class StoreStatus: Sendable {
 
     var isIsolated: Bool { isolatedCount.load(ordering: .relaxed) > 0 }
     var isClosed: Bool { closedCount.load(ordering: .relaxed) > 0 }
-    /// Why the last attempt to connect has failed; `nil` if none has.
+    /// The reason why the last attempt to connect has failed; `nil` if none has.
     var lastFault: String? { fault.withLock { $0 } }
 
     func failed(_ reason: String?) { fault.withLock { $0 = reason } }
@@ -46,7 +46,7 @@ final class StoreStatus: Sendable {
         log.notice("Redis is back", metadata: ["server": "\(address)"])
     }
 
-    /// Called when a shard was refused for lack of memory for some seconds, and is not any more.
+    /// Called when a shard that was refused for lack of memory for some seconds is accepted again.
     func hasMemory() {
         log.notice("Redis has memory again", metadata: ["server": "\(address)"])
     }
@@ -60,7 +60,7 @@ final class StoreStatus: Sendable {
         )
     }
 
-    /// Called when a shard has been without Redis for longer, or is with it again.
+    /// Called when the isolation of a shard from Redis changes.
     func change(from former: Isolation, to present: Isolation) {
         count(isolatedCount, former >= .isolated, present >= .isolated) {
             "without a Redis that serves for some seconds: GET /health answers 503"
@@ -86,7 +86,7 @@ final class StoreStatus: Sendable {
     }
 }
 
-/// How far a loss of the connection to a store has gone.
+/// The consequences of a lost connection to a store.
 enum Isolation: Comparable {
     /// There is a connection, or it was lost a moment ago.
     case none

@@ -11,11 +11,8 @@ final class DeferredAnswers {
     /// The number of requests that wait.
     var count: Int { waiting.count }
 
-    /// Answers a request later.
-    ///
-    /// - Parameters:
-    ///   - exchange: The request.
-    ///   - make: Makes the answer, on no loop's thread; it must return, since a stop waits for the answer.
+    /// Answers a request later; `make` makes the answer, on no loop's thread, and must return, because a stop waits for
+    /// the answer.
     func answer(_ exchange: HTTPExchange, _ make: @escaping @Sendable () async -> Response) {
         guard let deliver else {
             return exchange.respond(.text("Not available here\n", status: 503))

@@ -1,13 +1,13 @@
 /// Bugs of a shard that simulations inject, to test that they detect them; never in production.
 ///
-/// Only what no message between shards can show: other bugs are injected into those. None is tested for on the path of an
-/// event to subscribers that it does not exclude.
+/// These are only bugs that no message between shards can show; other bugs are injected into the messages. None is
+/// tested for on the path of an event to subscribers that it does not exclude.
 package struct InjectedFaults: OptionSet, Sendable {
     package let rawValue: UInt16
 
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// What waits for the next fan-out pass counts as handed over.
+    /// Messages that wait for the next fan-out pass count as handed over.
     package static let marksWaiting = InjectedFaults(rawValue: 1)
     /// The stream of a channel without subscribers does not count the channel's events.
     package static let skipsVacantStreams = InjectedFaults(rawValue: 2)
@@ -18,28 +18,28 @@ package struct InjectedFaults: OptionSet, Sendable {
 
     // In a cluster.
 
-    /// Every server passes for the same process, so none begins an epoch.
+    /// Every server counts as the same process, so none begins an epoch.
     package static let ignoresEpochs = InjectedFaults(rawValue: 8)
     /// Messages that Redis has refused because their stream has ended are sent again in another order.
     package static let reordersStale = InjectedFaults(rawValue: 16)
-    /// What is published ahead of the reply to `attach` is delivered behind the grants.
+    /// Messages published before the reply to `attach` are delivered after the grants.
     package static let deliversEarly = InjectedFaults(rawValue: 32)
     /// A new member is granted before its own arrival is announced.
     package static let grantsBeforeArrival = InjectedFaults(rawValue: 64)
-    /// The first message that was missed behind a loss of the connection is left out.
+    /// The first message that was missed after a loss of the connection is left out.
     package static let skipsFirstMissed = InjectedFaults(rawValue: 128)
-    /// No write behind messages without a position proves that the server is a primary.
+    /// No write after messages without a position proves that the server is a primary.
     package static let trustsPublish = InjectedFaults(rawValue: 256)
-    /// A node that was taken for dead does not register again.
+    /// A node that was declared dead does not register again.
     package static let ignoresFence = InjectedFaults(rawValue: 512)
-    /// A node that becomes the leader of a partition takes no notice of the webhooks that wait.
+    /// A node that becomes the leader of a partition ignores the waiting webhooks.
     package static let forgetsWebhooks = InjectedFaults(rawValue: 1_024)
-    /// Publishers that wait for replicas are answered without.
+    /// Publishers that wait for replicas are answered without their confirmation.
     package static let trustsPrimary = InjectedFaults(rawValue: 2_048)
-    /// The server that the Sentinels name passes for the first one that they have named.
+    /// The server that the Sentinels name counts as the first one that they have named.
     package static let keepsEpochs = InjectedFaults(rawValue: 4_096)
-    /// What a Sentinel has answered counts for ever.
+    /// The answer of a Sentinel counts for ever.
     package static let keepsAnswers = InjectedFaults(rawValue: 8_192)
-    /// The configuration epoch in which the Sentinels name a server is not told to it.
+    /// The configuration epoch in which the Sentinels name a server is not sent to that server.
     package static let forgetsFailovers = InjectedFaults(rawValue: 32_768)
 }

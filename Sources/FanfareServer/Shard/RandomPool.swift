@@ -1,7 +1,8 @@
 import Glibc
 
-/// Random numbers of the system, fetched in batches: a system call for each would take more time than the rest of
-/// creating a socket ID.
+/// Random numbers of the system, fetched in batches.
+///
+/// A system call for each number would take more time than the rest of creating a socket ID.
 package struct RandomPool: RandomNumberGenerator {
     /// 256 bytes, the maximum of one call of getentropy(3).
     private static var size: Int { 32 }

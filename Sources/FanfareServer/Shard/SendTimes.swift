@@ -1,6 +1,6 @@
 import Net
 
-/// How long turns take in which events are published, from their beginning until the events are sent.
+/// The duration of turns in which events are published, from the start of the turn until the events are sent.
 struct SendTimes {
     /// The number of events that were published until the end of the last turn.
     private var publishedCount = 0
@@ -8,9 +8,7 @@ struct SendTimes {
 
     /// Called at the end of a turn, when queues have been written; reads the clock only if events were published.
     ///
-    /// - Parameters:
-    ///   - begin: When the turn began.
-    ///   - publishedCount: The number of events that were published until now.
+    /// `publishedCount` is the total number of published events so far.
     mutating func turnEnded(begunAt begin: MonotonicTime, publishedCount: Int) {
         guard publishedCount != self.publishedCount else { return }
         self.publishedCount = publishedCount

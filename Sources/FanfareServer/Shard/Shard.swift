@@ -58,7 +58,7 @@ actor Shard: LoopResident {
         return true
     }
 
-    /// Processes the messages of another shard on that shard's thread; returns whether this shard's thread has to
+    /// Processes the messages of another shard on that shard's thread, and returns whether this shard's thread must
     /// continue.
     func assist() -> Bool { isStopping || core.assist() }
 
@@ -91,7 +91,7 @@ actor Shard: LoopResident {
         return listener.address
     }
 
-    /// Listens for the console alone on `address`, with TLS if a context is passed.
+    /// Listens only for the console on `address`, with TLS if a context is passed.
     ///
     /// - Returns: The address, with the port that the kernel chose for port 0.
     /// - Throws: The call that failed; `ECANCELED` once the shard has stopped.
@@ -116,16 +116,16 @@ actor Shard: LoopResident {
         return listener.address
     }
 
-    /// Reads again which kinds of events the observers want.
+    /// Updates the kinds of events that the observers request.
     func updateObservers() { core.context.updateObservers() }
 
-    /// Whether an observer wants a kind of event.
+    /// Whether an observer requests a kind of event.
     func isObserved(_ kind: BrokerEventKinds) -> Bool { core.context.isObserved(kind) }
 
     /// Whether a channel has subscribers here, or its home is here and it has some elsewhere.
     func hasSubscribers(of address: ChannelAddress) -> Bool { core.channels.table[address] != nil }
 
-    /// Sends a frame of the broker's own to the channel's subscribers of this shard, without counting it.
+    /// Sends a frame of the broker's own to this shard's subscribers of the channel, without counting it.
     func send(_ frame: EventFrame, to address: ChannelAddress) {
         let deliveredCount = core.context.deliveredCount
         core.channels.fanOut(frame, at: address, except: nil)
@@ -153,7 +153,7 @@ actor Shard: LoopResident {
         return true
     }
 
-    /// What is used of the limits of this shard.
+    /// The use of the limits of this shard.
     var usage: ShardUsage {
         var usage = core.usage
         usage.handshakes = site.connectionCount
@@ -163,7 +163,7 @@ actor Shard: LoopResident {
     /// Continues the streams and keys of the archive whose home is this shard.
     func restore(_ contents: ArchiveFile.Contents) { core.restore(contents) }
 
-    /// What is in memory alone, for the next start.
+    /// The state that is only in memory, for the next start.
     var spooled: SpooledState { core.spooled }
 
     /// Continues what an earlier run had in memory.
@@ -178,13 +178,13 @@ actor Shard: LoopResident {
     /// Connects to the cluster.
     func joinCluster() { core.joinCluster() }
 
-    /// Removes the node from the cluster, since it stops.
+    /// Removes the node from the cluster when it stops.
     func leaveCluster() { core.leaveCluster() }
 
     /// Whether nothing of the node is left in the cluster.
     var hasLeftCluster: Bool { core.hasLeftCluster }
 
-    /// Uses the socket IDs of a node; called before anybody connects.
+    /// Uses the socket IDs of a node; called before the first client connects.
     func use(socketIDBase: UInt64) { core.use(socketIDBase: socketIDBase) }
 
     /// Replaces the apps, unless the registry is older than the present one.
@@ -222,12 +222,13 @@ actor Shard: LoopResident {
         return reading
     }
 
-    /// The reading, when the loop has taken the request for it, and the longest of its ``SendTimes`` since the last one.
+    /// The reading, the time at which the loop took the request, and the longest of its ``SendTimes`` since the last
+    /// reading.
     func takeTimedReading() -> (ShardReading, taken: MonotonicTime, sendTime: Duration) {
         (reading, .current, core.sendTimes.takeLongest())
     }
 
-    /// Closes the listeners: HTTP connections end after their last answer, clients stay connected.
+    /// Closes the listeners: HTTP connections end after their last response, clients stay connected.
     func closeListeners() {
         if core.stage != .draining { core.channels.keepBlankStreams() }
         core.stage = .draining
@@ -243,9 +244,10 @@ actor Shard: LoopResident {
     /// Whether some of them have not confirmed it.
     var awaitsConfirmations: Bool { core.connections.haveUnconfirmed }
 
-    /// Closes up to `count` clients; returns the number closed, and whether any client or HTTP connection is still open.
+    /// Closes up to `count` clients; returns the number closed, and whether any client or HTTP connection is still
+    /// open.
     ///
-    /// The connections to Redis stay open: the node leaves the cluster over them, after its clients.
+    /// The connections to Redis stay open, because the node leaves the cluster over them after its clients.
     func drain(upTo count: Int) -> (closedCount: Int, isAnyOpen: Bool) {
         let closedCount = core.drain(upTo: count)
         let requestCount = site.connectionCount + (consoleSite?.connectionCount ?? 0)

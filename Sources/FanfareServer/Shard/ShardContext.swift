@@ -23,7 +23,7 @@ package final class ShardContext {
     /// The links to the other shards.
     @exclusivity(unchecked) var links: ShardLinks
     @exclusivity(unchecked) private var observers: BrokerObservers
-    /// The kinds that an observer has asked for; tested before an event is made.
+    /// The kinds that an observer has requested; tested before an event is made.
     @exclusivity(unchecked) private var observedKinds: BrokerEventKinds = []
     /// Performs the requests of clients: the shard that owns the context, which outlives every connection.
     var connectionDelegate: any ConnectionDelegate {
@@ -38,7 +38,7 @@ package final class ShardContext {
 
     /// The bugs that a simulation injects.
     package var faults: InjectedFaults = []
-    /// What a simulation reaches Redis by; `nil` for the network.
+    /// The dialer of a simulation for Redis; `nil` for the network.
     package var dialer: (any RedisDialer)?
 
     /// The names of clients' libraries.
@@ -101,30 +101,32 @@ package final class ShardContext {
             && app.recovery.rule(of: channel).store == .archive
     }
 
-    /// The first number of the first socket ID: node number × 2²³, so that nodes of a cluster never draw the same ID; 0 for a
-    /// broker alone.
+    /// The first number of the first socket ID: node number × 2²³; 0 without a cluster.
+    ///
+    /// So no two nodes of a cluster assign the same ID.
     @exclusivity(unchecked) var socketIDBase: UInt64 = 0
 
-    /// The shard of a connection of this broker; of another ID any shard.
+    /// The shard of a connection of this broker; for other IDs, an arbitrary shard.
     func shard(of socketID: SocketID) -> Int {
         Int((socketID.first &- socketIDBase) % UInt64(shardCount))
     }
 
     /// The home shard of a channel.
     ///
-    /// In a cluster that of the channel's partition, since each shard registers and follows whole partitions.
+    /// In a cluster it is the home of the channel's partition, because each shard registers and follows whole
+    /// partitions.
     package func home(of address: ChannelAddress) -> Int {
         guard let cluster = settings.cluster else { return address.home(among: shardCount) }
         return address.home(among: cluster.partitionCount) % shardCount
     }
 
-    /// The home shard of a user, in a cluster that of the user's partition.
+    /// The home shard of a user; in a cluster, that of the user's partition.
     func home(of user: UserAddress) -> Int {
         guard let cluster = settings.cluster else { return user.home(among: shardCount) }
         return user.home(among: cluster.partitionCount) % shardCount
     }
 
-    /// The home shard of a session, in a cluster that of the session's partition.
+    /// The home shard of a session; in a cluster, that of the session's partition.
     func home(of session: SessionAddress) -> Int {
         guard let cluster = settings.cluster else { return session.home(among: shardCount) }
         return session.home(among: cluster.partitionCount) % shardCount
@@ -139,7 +141,7 @@ package final class ShardContext {
     /// The loop's clock in milliseconds, the unit of the values in `Broker`.
     var milliseconds: Int64 { reactor.now.nanoseconds / 1_000_000 }
 
-    /// What to add to ``milliseconds`` for the milliseconds since 1970, the same unless the calendar is set.
+    /// The milliseconds to add to ``milliseconds`` for the time since 1970; constant unless the calendar is set.
     var calendarOffset: Int64 {
         calendar.update(calendar: reactor.unixMilliseconds, now: milliseconds)
     }
@@ -151,7 +153,7 @@ package final class ShardContext {
         updateObservers()
     }
 
-    /// Reads again which kinds of events the observers want.
+    /// Updates the kinds of events that the observers request.
     func updateObservers() {
         observers.update(apps: registry.observedIDs)
         observedKinds = observers.kinds
@@ -159,7 +161,7 @@ package final class ShardContext {
 
     // MARK: - Observers
 
-    /// Whether an observer is interested in a kind of event.
+    /// Whether an observer requests a kind of event.
     func isObserved(_ kind: BrokerEventKinds) -> Bool { observedKinds.contains(kind) }
 
     /// Reports an event of an app's client to the observers.
@@ -182,22 +184,15 @@ package final class ShardContext {
         observers.notify(kind, on: address, event())
     }
 
-    /// Reports a refusal to the observers.
-    ///
-    /// - Parameters:
-    ///   - app: The app, if it is known.
-    ///   - refusal: The refusal; evaluated only if an observer wants it.
+    /// Reports a refusal to the observers, of an app if it is known; it is evaluated only if an observer requests it.
     func refused(of app: AppID?, _ refusal: @autoclosure () -> Refusal) {
         guard observedKinds.contains(.refusals) else { return }
         observers.notify(.refusals, of: app, .refused(refusal()))
     }
 
-    /// Reports a hit of a limit.
+    /// Reports that a limit was reached, with the effect if it differs from the limit's rule.
     ///
-    /// - Parameters:
-    ///   - limit: The limit.
-    ///   - app: The app, if the limit is one of an app, and that is known.
-    ///   - consequence: The effect, if it differs from the limit's rule.
+    /// `app` is given if the limit is one of an app, and the app is known.
     func limitMet(_ limit: Limit, of app: AppID? = nil, consequence: String? = nil) {
         observers.notify(
             .limits,
@@ -224,7 +219,7 @@ extension ShardContext {
 package struct ShardReading: Sendable {
     /// Clients.
     var connections = 0
-    /// Connections that are in their handshake, or carry HTTP alone.
+    /// Connections that are in their handshake, or carry only HTTP.
     var handshakes = 0
     /// Occupied channels whose home is the shard.
     var channels = 0
@@ -236,16 +231,16 @@ package struct ShardReading: Sendable {
     var received = 0
     /// Events of backends and clients on channels whose home is the shard.
     var published = 0
-    /// Frames for one subscriber each: an event for a thousand subscribers is a thousand.
+    /// Frames for one subscriber each; an event for a thousand subscribers counts as a thousand.
     var delivered = 0
     /// Subscriptions that wait for the replays of others.
     var waitingResumes = 0
-    /// Subscriptions that track their positions, and messages dropped before their time.
+    /// Subscriptions that track their positions, and messages dropped before they expired.
     var recovery = RecoveryCounts()
-    /// Bytes of messages kept in memory for clients that come back.
+    /// Bytes of messages kept in memory for clients that reconnect.
     var keptBytes = 0
     /// How long the messages of each app are kept, in seconds.
     var windows: [AppID: Int] = [:]
-    /// The shard's part in a cluster; `nil` for a broker alone.
+    /// The shard's part in a cluster; `nil` for a standalone broker.
     var cluster: ClusterReading?
 }

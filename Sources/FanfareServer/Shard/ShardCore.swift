@@ -4,8 +4,7 @@ import HTTPServer
 import Net
 import PusherProtocol
 
-/// The state and logic of one shard: the connections that its loop has accepted, the channels and users that it owns,
-/// and the links to the other shards.
+/// The state and logic of one shard: its loop's connections, its channels and users, and the links to the other shards.
 ///
 /// Confined to its loop's thread; everything in it is synchronous.
 package final class ShardCore: TimerTarget {
@@ -19,7 +18,7 @@ package final class ShardCore: TimerTarget {
     let deliveries: DeliverySearches
     /// The requests whose answers are made outside the loop.
     let deferredAnswers = DeferredAnswers()
-    /// The shard's part in the cluster; `nil` for a broker alone.
+    /// The shard's part in the cluster; `nil` for a standalone broker.
     let cluster: ClusterHome?
     /// The connections with a partially received message.
     let incompleteMessages: IncompleteMessages
@@ -82,7 +81,7 @@ package final class ShardCore: TimerTarget {
         context.reactor.relieveTargets()
         channels.turnEnded()
         channels.dispatchCommits()
-        // What has waited for subscribers.
+        // Messages that have waited for subscribers.
         if let cluster, cluster.sendMessages() { context.reactor.flush() }
         context.links.dispatch()
         sendTimes.turnEnded(
@@ -182,19 +181,19 @@ package final class ShardCore: TimerTarget {
 
     // MARK: - Archive
 
-    /// Continues the streams and keys of the archive whose home is this shard; called before anybody connects.
+    /// Continues the streams and keys of the archive whose home is this shard; called before the first client connects.
     package func restore(_ contents: ArchiveFile.Contents) { channels.restore(contents) }
 
-    /// What is in memory alone, for the next start.
+    /// The state that is only in memory, for the next start.
     package var spooled: SpooledState { channels.spooled }
 
-    /// Continues what an earlier run had in memory; called before anybody connects.
+    /// Continues what an earlier run had in memory; called before the first client connects.
     package func restore(_ spooled: SpooledState) { channels.restore(spooled) }
 
     /// The sessions of stock clients whose home is this shard, for the next start.
     package var storedSessions: StoredSessions { sessions.stored }
 
-    /// Continues sessions of an earlier run; called before anybody connects.
+    /// Continues sessions of an earlier run; called before the first client connects.
     package func restore(_ stored: StoredSessions) { sessions.restore(stored) }
 
     // MARK: - Cluster
@@ -202,16 +201,16 @@ package final class ShardCore: TimerTarget {
     /// Connects the home of this shard to the cluster.
     package func joinCluster() { cluster?.connect() }
 
-    /// Leaves what this shard leads in the cluster to other nodes, since the broker is about to stop.
+    /// Hands this shard's leaderships in the cluster to other nodes, because the broker is about to stop.
     func resignFromCluster() { cluster?.resign() }
 
-    /// Removes the node from the cluster, since it stops.
+    /// Removes the node from the cluster when it stops.
     package func leaveCluster() { cluster?.leaveCluster() }
 
     /// Whether nothing of the node is left in the cluster.
     var hasLeftCluster: Bool { cluster?.hasLeft ?? true }
 
-    /// Uses the socket IDs of a node; called before anybody connects.
+    /// Uses the socket IDs of a node; called before the first client connects.
     package func use(socketIDBase: UInt64) {
         context.socketIDBase = socketIDBase
         connections.use(socketIDBase: socketIDBase)
@@ -287,7 +286,7 @@ package final class ShardCore: TimerTarget {
         ]
     }
 
-    /// What the shard keeps for recovery, for checks of the limits.
+    /// The amount that the shard keeps for recovery, to check the limits.
     package var retainedSizes: RetainedSizes {
         var sizes = channels.state.streams.retainedSizes
         sizes.sessions = sessions.home.count + (cluster?.sessions.owned.count ?? 0)
@@ -306,10 +305,7 @@ package final class ShardCore: TimerTarget {
         case draining
     }
 
-    /// Closes up to `count` connections whose app was removed or disabled.
-    ///
-    /// - Parameter count: The maximum.
-    /// - Returns: Whether any are left.
+    /// Closes up to `count` connections whose app was removed or disabled, and returns whether any are left.
     package func closeOrphanedConnections(upTo count: Int) -> Bool {
         connections.closeOrphanedConnections(upTo: count)
     }
@@ -317,10 +313,8 @@ package final class ShardCore: TimerTarget {
     /// Asks the clients with session tokens to confirm what they have got, before they are closed.
     package func askForConfirmations() { channels.confirmations.askAll() }
 
-    /// Closes up to `count` connections with the code that asks clients to reconnect at once (4200).
-    ///
-    /// - Parameter count: The maximum.
-    /// - Returns: The number of connections closed.
+    /// Closes up to `count` connections with the code that asks clients to reconnect at once (4200); returns the number
+    /// closed.
     package func drain(upTo count: Int) -> Int { connections.drain(upTo: count) }
 
     /// Closes everything at once; the shard cannot be used afterwards.

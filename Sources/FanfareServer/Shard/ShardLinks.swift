@@ -2,8 +2,8 @@ package import Net
 
 /// The links of one shard to all shards.
 ///
-/// The messages of a turn are sent together at its end: the receiving shard is woken once and processes the whole burst
-/// in one turn, so that each of its subscribers gets all of it at once.
+/// The messages of a turn are sent together at its end. The receiving shard is woken once and processes the whole burst
+/// in one turn. So each of its subscribers gets all of it at once.
 package struct ShardLinks {
     /// The number of this shard.
     let shard: Int
@@ -53,9 +53,7 @@ package struct ShardLinks {
     /// The maximum number of messages that a shard processes for another one whose thread sleeps.
     private static var assistedCountMax: Int { 8 }
 
-    /// Sends the queued messages.
-    ///
-    /// - Parameter assists: Whether this thread may process a few events for a shard whose thread sleeps.
+    /// Sends the queued messages; `assists` if this thread may process a few events for a shard whose thread sleeps.
     mutating func dispatch(assists: Bool = false) {
         guard isUnsent else { return }
         isUnsent = false

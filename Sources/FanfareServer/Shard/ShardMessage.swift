@@ -4,8 +4,8 @@ package import Webhooks
 
 /// A message from one shard to another.
 ///
-/// A link between two shards is first in, first out, and the home of a channel sends everything about it over one link
-/// to each shard: a shard that reads `granted` gets every event that is sequenced later, and none from before.
+/// A link between two shards is first in, first out. The home of a channel sends everything about it over one link to
+/// each shard. So a shard that reads `granted` gets every event that is sequenced later, and none from before.
 package enum ShardMessage: Sendable {
     /// To the home: subscribe a connection.
     case subscribe(ChannelAddress, SubscriptionRequest)
@@ -19,9 +19,10 @@ package enum ShardMessage: Sendable {
     case granted(ChannelAddress, SubscriptionRequest, Grant)
     /// From the home: the subscription is refused.
     indirect case refused(ChannelAddress, SubscriptionRequest, SubscriptionRefusal)
-    /// From the home: the channel goes on in another stream; on a presence channel with its members.
+    /// From the home: the channel continues in another stream; on a presence channel with its members.
     indirect case restarted(ChannelAddress, SubscriptionStart, members: [Member])
-    /// From the home in a cluster: messages are missing; who tracks the channel goes on from the start, all others reconnect.
+    /// From the home in a cluster: messages are missing; clients that track the channel continue from the start, all
+    /// others reconnect.
     indirect case lost(ChannelAddress, SubscriptionStart?, members: [Member])
     /// From the home in a cluster: close the client, whose subscription cannot be granted.
     case reconnect(SocketID)
@@ -57,7 +58,7 @@ package enum ShardMessage: Sendable {
     indirect case delivery(DeliveryMessage)
     /// From the archive, which has written or read something.
     indirect case archive(ArchiveReply)
-    /// From the webhooks, in a cluster: an event of a partition's queue is done with.
+    /// From the webhooks, in a cluster: an event of a partition's queue is completed.
     indirect case webhookSettled(QueuedEvent.ID, isDelivered: Bool)
     /// About users, which are less frequent than events.
     indirect case users(UserMessage)
@@ -93,7 +94,7 @@ package struct SubscriptionRequest: Sendable {
     var addressDigest: UInt32
     /// The index of the connection's shard; four bytes, so that a ``ShardMessage`` has room for its case.
     private let shardIndex: UInt32
-    /// The read of the archive whose messages the grant has; its memory counts until they are queued.
+    /// The read of the archive that supplied the grant's messages; its memory counts until they are queued.
     var read: ArchiveRead?
 
     /// The connection's shard.
@@ -123,22 +124,24 @@ package enum UserMessage: Sendable {
     case terminate(UserAddress)
 }
 
-/// The answer of a home to a subscription request: the messages that the client gets before live events.
+/// The answer of a home to a subscription request, with the messages that the client gets before live events.
 ///
-/// Has the size of one reference, because events, which are far more frequent, share the links with it.
+/// It has the size of one reference, because events, which are far more frequent, share the links with it.
 package enum Grant: Sendable {
     /// The acknowledgement; on a presence channel with its members, including the subscriber.
     case live(members: [Member])
     /// The acknowledgement on a cache channel, followed by its last event, or by a cache miss.
     indirect case cached(EventFrame?, members: [Member])
-    /// The acknowledgement of a client that tracks its position, followed by what it missed; on a cache channel the
-    /// last event may precede that.
+    /// The acknowledgement of a client that tracks its position, followed by what it missed.
+    ///
+    /// On a cache channel the last event may precede that.
     indirect case tracked(Replay, members: [Member], cached: CachedOpening)
-    /// The acknowledgement of a client that does not track its position, followed by earlier messages; on a cache channel
-    /// the last event may precede them.
+    /// The acknowledgement of a client that does not track its position, followed by earlier messages.
+    ///
+    /// On a cache channel the last event may precede them.
     indirect case opened([ReplayedMessage], members: [Member], cached: CachedOpening)
 
-    /// What precedes the replay on a cache channel.
+    /// The cached event or miss before the replay on a cache channel.
     package enum CachedOpening: Sendable {
         case nothing
         case event(EventFrame)
@@ -147,11 +150,8 @@ package enum Grant: Sendable {
 
     /// Creates the grant of a home, with its event encoded.
     ///
-    /// - Parameters:
-    ///   - grant: The grant.
-    ///   - channel: The channel.
-    ///   - shared: In a cluster what the nodes share of a cache channel; `nil` if it holds no event.
-    ///   - members: In a cluster the members on all nodes; `nil` for those of the grant.
+    /// In a cluster, `shared` is the cached event that the nodes share, and `nil` if a cache channel has none;
+    /// `members` are the members on all nodes. Without `members`, those of the grant are used.
     init(
         _ grant: ChannelHome.Grant,
         on channel: ChannelName,

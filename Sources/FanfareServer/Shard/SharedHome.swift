@@ -1,18 +1,14 @@
 import Broker
 import PusherProtocol
 
-/// What decides on a shard's channels and users in place of the shard, when several nodes share them.
+/// Decides about a shard's channels and users in place of the shard when several nodes share them.
 ///
-/// The shard keeps its connections and the fan-out to them; the order of the messages, the members and the counts are those of
-/// all nodes. Confined to the shard's thread.
+/// The shard keeps its connections and the fan-out to them. The order of the messages, the members and the counts are
+/// those of all nodes. Confined to the shard's thread.
 protocol SharedHome: AnyObject {
-    /// Publishes the event of a backend.
+    /// Publishes the event of a backend, and returns the outcome if the event is refused at once.
     ///
-    /// - Parameters:
-    ///   - publication: The event.
-    ///   - address: The channel.
-    ///   - origin: Where the outcome is reported.
-    /// - Returns: The outcome if the event is refused at once; `nil` if it comes later.
+    /// Otherwise the outcome is reported to `origin` later.
     func publish(
         _ publication: Publication,
         on address: ChannelAddress,
@@ -22,14 +18,9 @@ protocol SharedHome: AnyObject {
     /// Publishes the event of a client.
     func publish(_ event: ClientEvent, by author: ClientEventAuthor, on address: ChannelAddress)
 
-    /// Has a subscription wait, if it cannot be granted yet.
+    /// Makes a subscription wait if it cannot be granted yet, and returns whether it waits and continues later.
     ///
-    /// - Parameters:
-    ///   - request: The subscription.
-    ///   - address: The channel.
-    ///   - member: The user, on a presence channel.
-    ///   - position: The position of a client that tracks the channel.
-    /// - Returns: Whether it waits, and goes on later.
+    /// The position is that of a client that tracks the channel.
     func waits(
         _ request: SubscriptionRequest,
         to address: ChannelAddress,
@@ -37,9 +28,7 @@ protocol SharedHome: AnyObject {
         from position: PositionRequest?
     ) -> Bool
 
-    /// Removes the subscription of a connection that has unsubscribed meanwhile.
-    ///
-    /// - Returns: Whether it waited.
+    /// Removes the subscription of a connection that has unsubscribed meanwhile, and returns whether it was waiting.
     func withdraw(_ id: SocketID, from address: ChannelAddress) -> Bool
 
     /// Called when a subscription was granted, or refused.
@@ -48,21 +37,21 @@ protocol SharedHome: AnyObject {
     /// Called when the number of subscriptions of this node's connections may have changed.
     func countChanged(at address: ChannelAddress)
 
-    /// Called with an event of a channel among this node's own subscribers, which may be another one among all.
+    /// Called with an event of a channel among this node's own subscribers, which may not apply to all nodes.
     ///
-    /// - Returns: Whether its observers are told by this node.
+    /// - Returns: Whether this node notifies the observers.
     func reports(_ event: ChannelEvent, at address: ChannelAddress) -> Bool
 
     /// The cached event that precedes a replay; `nil` if there is none.
     func cachedOpening(at address: ChannelAddress, ahead replay: Replay?) -> Grant.CachedOpening?
 
-    /// The members that a subscription begins with; `nil` if the channel has none.
+    /// The members at the beginning of a subscription; `nil` if the channel has none.
     func members(at address: ChannelAddress) -> [Member]?
 
-    /// Answers a query, maybe later.
+    /// Answers a query, now or later.
     func answer(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void)
 
-    /// Lists occupied channels, maybe later.
+    /// Lists occupied channels, now or later.
     func list(_ range: ChannelRange, _ finish: @escaping (ChannelPortion) -> Void)
 
     /// Called when a connection of this node has signed in.
@@ -71,9 +60,7 @@ protocol SharedHome: AnyObject {
     /// Called when a connection of this node has signed out.
     func signedOut(_ user: UserAddress)
 
-    /// Adds a watcher of users.
-    ///
-    /// - Returns: What is known of the users; the rest is reported later.
+    /// Adds a watcher of users, and returns the known states; the others are reported later.
     func watch(_ ids: [UserID], of app: AppID, by watcher: UserHome.Watcher) -> UserHome.Report
 
     /// Removes a watcher of users.
@@ -82,15 +69,15 @@ protocol SharedHome: AnyObject {
     /// The number of users with connections or watchers on this node.
     var followedUserCount: Int { get }
 
-    /// Makes a connection the owner of its session; the answer comes as a ``SessionMessage``, also to the other calls.
+    /// Makes a connection the owner of its session; this call and the others are answered by a ``SessionMessage``.
     func claim(_ claim: SessionClaim)
 
     /// Stores the cursors of a connection that has ended, or yields.
     func park(_ handover: SessionHandover)
 
-    /// Called when a connection that another one has superseded has answered a ping: two living clients use the token.
+    /// Called when a superseded connection has answered a ping, so that two connected clients use the token.
     func share(_ address: SessionAddress, _ id: SocketID)
 
-    /// Stores a session as its owner has it, which goes on.
+    /// Stores a session that its owner continues to use.
     func keep(_ session: StoredSession)
 }

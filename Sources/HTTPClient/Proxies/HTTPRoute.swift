@@ -24,13 +24,7 @@ package struct ProxyAddress: Sendable, Hashable, CustomStringConvertible {
     /// The user's password.
     package let password: String
 
-    /// Creates a proxy address.
-    ///
-    /// - Parameters:
-    ///   - host: A host name or an IP address; an IPv6 address without brackets.
-    ///   - port: The TCP port.
-    ///   - user: The user; `nil` for none.
-    ///   - password: The user's password.
+    /// Creates a proxy address; an IPv6 address is without brackets, and `user` is `nil` for no credentials.
     package init(host: String, port: UInt16, user: String? = nil, password: String = "") {
         self.host = host
         self.port = port

@@ -2,7 +2,7 @@
     import Digests
     import HTTP1
 
-    /// A CONNECT request (RFC 9110 §9.3.6), and the parser of the proxy's answer.
+    /// A CONNECT request (RFC 9110 §9.3.6), and the parser of the proxy's response.
     package struct ProxyTunnel: Sendable {
         /// The reason why there is no tunnel, with advice.
         package struct Refusal: Error, Equatable {
@@ -17,13 +17,9 @@
         /// The content of a refusal is not read.
         private var answer = ResponseParser(limits: HTTPLimits(bodyLengthMax: .max))
 
-        /// Creates the request.
+        /// Creates the request to a server: a host name or an IP address, an IPv6 address without brackets.
         ///
-        /// - Parameters:
-        ///   - proxy: The proxy.
-        ///   - host: The server: a host name or an IP address, an IPv6 address without brackets.
-        ///   - port: The server's TCP port.
-        /// - Throws: The host, the user or the password is invalid in a request.
+        /// Throws if the host, the user or the password is invalid in a request.
         package init(
             by proxy: ProxyAddress,
             to host: String,
@@ -50,12 +46,12 @@
             answer.expect(.connect)
         }
 
-        /// Parses the proxy's answer.
+        /// Parses the proxy's response.
         ///
         /// - Parameters:
         ///   - bytes: The bytes that are not consumed yet.
         ///   - position: The index of the first byte to parse; set to the end of the consumed bytes.
-        /// - Returns: Whether the tunnel is open; if not, the answer is incomplete.
+        /// - Returns: Whether the tunnel is open; if not, the response is incomplete.
         /// - Throws: The reason why there is no tunnel.
         package mutating func isOpened(
             by bytes: Span<UInt8>,
@@ -91,12 +87,12 @@
 
         // MARK: Refusals
 
-        /// The refusal if the proxy ends the connection without an answer.
+        /// The refusal if the proxy ends the connection without a response.
         package var ended: Refusal {
             refusal("ended the connection instead of answering; check its log")
         }
 
-        /// The refusal if the proxy does not answer within the timeout.
+        /// The refusal if the proxy does not respond within the timeout.
         package func timedOut(after limit: Duration) -> Refusal {
             refusal("did not answer within \(limit); check its host and port, and that it runs")
         }

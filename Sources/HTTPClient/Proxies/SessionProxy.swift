@@ -11,11 +11,7 @@
 
     /// Configures a session's proxy.
     package enum SessionProxy {
-        /// Applies a route to a session's configuration.
-        ///
-        /// - Parameters:
-        ///   - route: The route; `.system` changes nothing.
-        ///   - configuration: The session's configuration.
+        /// Applies a route to a session's configuration; `.system` changes nothing.
         package static func apply(
             _ route: HTTPRoute,
             to configuration: URLSessionConfiguration
@@ -50,7 +46,7 @@
                 _ proxy: ProxyAddress,
                 to configuration: URLSessionConfiguration
             ) {
-                // Compiled only to check its spelling: no connection uses it.
+                // Compiled only to check its spelling; no connection uses it.
                 configuration.connectionProxyDictionary = [
                     "HTTPSEnable": 1, "HTTPSProxy": proxy.host, "HTTPSPort": Int(proxy.port),
                 ]

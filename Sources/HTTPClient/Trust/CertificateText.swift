@@ -109,10 +109,8 @@ package enum CertificateText {
         }
     }
 
-    /// The SubjectPublicKeyInfo of a certificate (RFC 5280 §4.1), as encoded there.
-    ///
-    /// - Parameter certificate: The certificate in DER form.
-    /// - Returns: The encoded key; `nil` if it is no certificate.
+    /// The SubjectPublicKeyInfo of a certificate in DER form (RFC 5280 §4.1), as encoded there; `nil` if it is not a
+    /// certificate.
     package static func publicKeyInfo(of certificate: [UInt8]) -> [UInt8]? {
         var outer = certificate[...]
         guard let whole = DERElement(from: &outer), whole.tag == sequenceTag else { return nil }
@@ -134,7 +132,7 @@ package enum CertificateText {
 private struct DERElement {
     let tag: UInt8
     let content: ArraySlice<UInt8>
-    /// The encoded element, tag and length included.
+    /// The encoded element, including tag and length.
     let bytes: ArraySlice<UInt8>
 
     /// Removes the first element of `rest`; `nil` if it is incomplete.

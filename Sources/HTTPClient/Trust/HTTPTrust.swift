@@ -4,7 +4,9 @@ package struct HTTPTrust: Sendable, Hashable {
     package enum Roots: Sendable, Hashable {
         /// The system's authorities, with a check of the host name.
         case system
-        /// Any: the connection is encrypted, but the server is not authenticated. For development only, or with a pin.
+        /// Any: the connection is encrypted, but the server is not authenticated.
+        ///
+        /// For development only, or with a pin.
         case insecure
         /// The certificates in this PEM or DER file, of authorities or of the server, with a check of the host name.
         case file(String)

@@ -8,15 +8,13 @@
         /// Whether the system's default verification is insufficient.
         package var isOwn: Bool { roots != .system || !pins.isEmpty }
 
-        /// Verifies a server.
-        ///
-        /// - Parameter trust: The server's certificates, with the policy for its name.
-        /// - Returns: The reason why it is not trusted; `nil` if it is.
+        /// Verifies a server by its certificate, with the policy for its name; returns the reason why it is not
+        /// trusted, or `nil`.
         package func distrust(of trust: SecTrust) -> String? {
             switch roots {
             case .system: break
             case .insecure:
-                // Only the server's own certificate, the first, counts: nothing verifies the others here.
+                // Only the server's own certificate, the first, counts, because nothing verifies the others here.
                 return unpinned(Array(Self.certificates(of: trust).prefix(1)))
             case .certificates(let der):
                 var anchors: [SecCertificate] = []

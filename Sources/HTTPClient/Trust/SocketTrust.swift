@@ -2,10 +2,8 @@
     package import Net
 
     extension TLSContext {
-        /// Creates a client's TLS context.
+        /// Creates a client's TLS context for any number of connections; it caches a session for each host.
         ///
-        /// - Parameter verification: The accepted certificates.
-        /// - Returns: The context, for any number of connections; it caches a session for each host.
         /// - Throws: The reason why the trusted certificates cannot be used.
         package static func client(
             _ verification: Verification

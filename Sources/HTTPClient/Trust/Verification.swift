@@ -23,10 +23,7 @@ package struct Verification: Sendable, Hashable {
     /// SHA-256 digests of keys, one of which is required; empty for any key.
     package let pins: Set<[UInt8]>
 
-    /// Loads the trusted certificates; blocks while reading files.
-    ///
-    /// - Parameter trust: The trust.
-    /// - Throws: The fault of the file or the text.
+    /// Loads the trusted certificates, blocking while it reads files; throws the fault of the file or the text.
     package init(reading trust: HTTPTrust) throws(TrustFault) {
         pins = trust.pins
         switch trust.roots {
@@ -51,10 +48,10 @@ package struct Verification: Sendable, Hashable {
         }
     }
 
-    /// The error for a server without any pinned key.
+    /// The error for a server without any pinned key, with the digest to pin if the server is the right one.
     ///
     /// - Parameter keys: The digests of its keys, its own first.
-    /// - Returns: The error, with the digest to pin if the server is the right one.
+    /// - Returns: The error.
     package static func fault(unpinned keys: [[UInt8]]) -> String {
         let own = keys.first.map { "sha256/" + Base64.encode($0) } ?? "unknown"
         return "the key of its certificate is not pinned, it is \(own)"

@@ -1,9 +1,9 @@
 /// The delay before a group's next fan-out pass, when passes take several turns.
 ///
-/// Frames sent during a pass wait for its end. The first frames after it are mostly the start of a burst: publishers
-/// waited for readers, and readers for the processor. If fewer frames wait than the last pass carried, a short delay
-/// makes each send of the next pass carry more; eight frames cost little more than one. The delay ends when as many
-/// frames wait as the last pass carried, and after a quarter of that pass's duration at the latest.
+/// Frames sent during a pass wait for its end. The first frames after a pass are usually the start of a burst, because
+/// publishers waited for readers, and readers for the processor. If fewer frames wait than the last pass carried, a
+/// short delay makes each send of the next pass carry more. Eight frames cost little more than one. The delay ends when
+/// as many frames wait as the last pass carried, and at the latest after a quarter of that pass's duration.
 struct FanOutCoalescing {
     private var start = MonotonicTime(nanoseconds: 0)
     private var frameCount = 0
@@ -32,8 +32,8 @@ struct FanOutCoalescing {
 /// The delay of frames that may be deferred to share a send with others, such as notices that members have joined.
 ///
 /// The first such frame is sent at once. The following ones wait until the allowed delay since the last such send has
-/// passed, or until a frame that may not wait is sent. So the order is kept, a single frame is not delayed, and a burst
-/// costs each member one send per delay.
+/// passed, or an urgent frame is sent. The order of frames is kept, and a single frame is not delayed. A burst costs
+/// each member one send per delay.
 struct FrameDeferral {
     /// The time of the last send of deferrable frames.
     private var sentAt = MonotonicTime(nanoseconds: 0)
@@ -42,9 +42,7 @@ struct FrameDeferral {
     /// Whether a waiting frame may not be delayed.
     private(set) var isUrgent = false
 
-    /// Adds a frame to the waiting ones.
-    ///
-    /// - Parameter delayMax: The longest delay, in milliseconds; 0 for none.
+    /// Adds a frame that may be delayed by at most `delayMax` milliseconds; 0 for no delay.
     mutating func add(delayMax: UInt16) {
         guard delayMax > 0 else { return isUrgent = true }
         self.delayMax = self.delayMax == 0 ? delayMax : min(self.delayMax, delayMax)

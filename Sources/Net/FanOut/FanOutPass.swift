@@ -33,10 +33,9 @@ struct FanOutBudget {
 }
 
 extension StreamGroup {
-    /// Sends to the next members, in descending order.
+    /// Sends to the next members, in descending order, and returns whether the group has nothing more to send now.
     ///
-    /// - Parameter budget: The rest of this turn's budget, from which the sends are subtracted.
-    /// - Returns: Whether the group has nothing more to send now.
+    /// The sends are subtracted from `budget`, the rest of this turn's budget.
     func runPass(_ budget: inout FanOutBudget) -> Bool {
         let begins = cursor == 0
         if begins, waitsForReaders() { return true }
@@ -103,9 +102,7 @@ extension StreamGroup {
 
     // MARK: Delays
 
-    /// Starts the coalescing delay, if one is due.
-    ///
-    /// - Returns: Whether the pass is delayed until ``resume()``.
+    /// Starts the coalescing delay, if one is due, and returns whether the pass is delayed until ``resume()``.
     func startDelay() -> Bool {
         if let rest = deferral.remainingDelay(at: reactor.now) {
             delay = .deferring(reactor.schedule(after: rest, .resume(self)))
@@ -173,8 +170,8 @@ extension StreamGroup {
 extension Reactor {
     /// Runs the passes of groups with frames, within this turn's budget, in the order of their first frames.
     ///
-    /// A group whose pass takes several turns comes after the groups that begin in this turn, so that a long pass of
-    /// one channel does not delay the events of others by another turn.
+    /// A group whose pass takes several turns comes after the groups that begin in this turn. So a long pass of one
+    /// channel does not delay the events of others by another turn.
     func runFanOutPasses() {
         var budget = FanOutBudget()
         if let first = dirtyGroups.first, first.cursor > 0, dirtyGroups.count > 1 {

@@ -111,7 +111,7 @@ extension Stream {
 
 // Leaving groups. A stream may have joined thousands.
 extension Stream {
-    /// The most groups that a stream leaves at once when it ends.
+    /// The maximum number of groups that a stream leaves at once when it ends.
     ///
     /// It leaves more only after `streamClosed`, in which its delegate may detach it.
     static var immediateLeaveCountMax: Int { 32 }

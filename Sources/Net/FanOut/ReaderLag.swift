@@ -2,9 +2,10 @@
 enum ReaderLag: UInt8 {
     /// At most ``lengthMax(queuedBytesMax:)`` bytes are queued.
     case none
-    /// More bytes are queued, and the peer still reads. Its groups wait for it if many members are behind.
+    /// More bytes are queued, and the peer still reads. Its groups wait for it when many members are behind.
     case behind
-    /// The queue is more than half full, and the peer still reads. Its groups wait for it at times; see ``ReaderWait``.
+    /// The queue is more than half full, and the peer still reads. Its groups sometimes wait for it; see
+    /// ``ReaderWait``.
     case farBehind
     /// More bytes are queued, and the peer has read almost nothing for some seconds. No group waits for it.
     case stalled
@@ -12,14 +13,12 @@ enum ReaderLag: UInt8 {
     /// Whether the peer is behind and still reads.
     var isWaitedFor: Bool { self == .behind || self == .farBehind }
 
-    /// Returns the most bytes that may be queued for a peer that keeps up.
+    /// Returns the maximum length of the queue of a peer that keeps up, in bytes.
     ///
-    /// - Parameter queuedBytesMax: The stream's ``StreamLimits/queuedBytesMax``; waiting has to begin long before the
-    ///   queue is full.
-    /// - Returns: 256 KiB, or a quarter of the limit where that is less.
+    /// It is 256 KiB, or a quarter of ``StreamLimits/queuedBytesMax`` if that is less.
     static func lengthMax(queuedBytesMax: Int) -> Int { min(256 << 10, queuedBytesMax / 4) }
 
-    /// The least bytes that a peer has to read while a group waits for it; with fewer it counts as stalled.
+    /// The fewest bytes that a peer must read while a group waits for it, or the peer counts as stalled.
     static var progressMin: Int { 32 << 10 }
 }
 

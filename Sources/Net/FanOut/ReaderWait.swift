@@ -1,10 +1,11 @@
 /// How long a group's next pass waits for members that are behind.
 ///
 /// The majority of the reading members sets the pace of a group, so that readers are not sent more than they can take.
-/// But a peer's receive buffer hides how far it is behind: of a thousand equally fast readers those with the shortest
-/// buffers fall behind first, and would be closed while the buffers of the others still fill. So a group also waits if
-/// as many are behind as the square root of all, or if a single queue is half full. Such waits take at most half of the
-/// time, so that a few slow readers cannot slow a group down by more than half.
+/// But a peer's receive buffer hides how far the peer is behind. Of a thousand equally fast readers, those with the
+/// shortest buffers fall behind first. Without a wait they would be closed while the buffers of the others still fill.
+/// A group therefore also waits if the number of members behind reaches the square root of all, or if a single queue is
+/// half full. Such waits take at most half of the time, so that a few slow readers cannot slow a group down by more
+/// than half.
 struct ReaderWait {
     /// The number of members that are behind and still read.
     private(set) var behindCount: Int32 = 0
@@ -19,7 +20,7 @@ struct ReaderWait {
 
     /// The longest wait for a majority.
     ///
-    /// It bounds how long readers that are all slow delay a group's publishers, and is longer than a program needs to
+    /// It bounds how long readers that are all slow delay a group's publishers. It is longer than a program needs to
     /// read from each of thousands of busy connections.
     private static var forMost: Duration { .seconds(2) }
     /// The longest wait for a minority.
@@ -37,19 +38,18 @@ struct ReaderWait {
         }
     }
 
-    /// Returns whether a wait that has begun goes on.
+    /// Returns whether a wait that has begun continues: a member is far behind, or at least the square root of all
+    /// reading members is behind.
     ///
-    /// - Parameter memberCount: The number of members, stalled ones included.
-    /// - Returns: Whether a member is far behind, or at least the square root of all reading members is behind.
+    /// - Parameter memberCount: The number of members, including stalled ones.
+    /// - Returns: Whether the wait continues.
     func isNeeded(memberCount: Int) -> Bool {
         let behind = Int(behindCount)
         return farBehindCount > 0
             || behind > 0 && behind * behind >= memberCount - Int(stalledCount)
     }
 
-    /// Begins a wait before a pass, if one is due.
-    ///
-    /// - Returns: The longest duration of the wait; nil if the pass begins now.
+    /// Begins a wait before a pass, if one is due, and returns its longest duration; nil if the pass begins now.
     mutating func begin(memberCount: Int, at now: MonotonicTime) -> Duration? {
         if Int(behindCount) * 2 > memberCount - Int(stalledCount) { return Self.forMost }
         guard now >= next, isNeeded(memberCount: memberCount) else { return nil }

@@ -4,14 +4,14 @@
 /// fan-out pass sends the batch to each member with one call. The pass of a large group takes several turns; the
 /// reactor polls in between, and frames sent meanwhile go into the next batch.
 ///
-/// Each member gets, in order and once each, exactly the frames sent between its `join` and its
-/// `leave`. The streams must belong to the group's reactor; a stream that ends leaves by itself.
+/// Each member gets, in order and once each, exactly the frames sent between its `join` and its `leave`. The streams
+/// must belong to the group's reactor. A stream that ends leaves its groups automatically.
 ///
 /// A group never refuses a frame. While ``isCongested`` is true, members take frames more slowly than they are sent,
 /// and publishers should be slowed down until ``ReliefTarget/groupRelieved()``.
 public final class StreamGroup {
-    // The properties that every pass reads come first: with a thousand groups none is in the processor's cache, and
-    // each cache line fetched takes as long as a hundred instructions.
+    // Every pass reads these properties, so they come first. With a thousand groups none is in the processor's cache,
+    // and fetching a cache line takes as long as a hundred instructions.
     let reactor: Reactor
     /// The members' fast-path descriptors, or -1 where a plain send is not allowed.
     ///
@@ -47,8 +47,9 @@ public final class StreamGroup {
     /// Whether the waiting batch is over its limit: the members take frames more slowly than they are sent.
     public private(set) var isCongested = false
     private var reliefTarget: (any ReliefTarget)?
-    /// The marks of the last frames: of the batch before the pass's, of the pass's batch or the last one sent, and of the
-    /// waiting batch; see ``mark(of:)``.
+    /// The marks of the last frames of three batches; see ``mark(of:)``.
+    ///
+    /// They are the batch before the pass's, the pass's batch or the last one sent, and the waiting batch.
     var marks: (former: UInt64, passed: UInt64, waiting: UInt64) = (0, 0, 0)
 
     /// Why a pass is delayed, and the timer that ends the delay at the latest.
@@ -148,14 +149,14 @@ public final class StreamGroup {
     ///
     /// A pass takes several turns: the members behind its cursor have got its batch, the others only the one before.
     ///
-    /// - Parameter stream: A stream.
-    /// - Returns: The mark; 0 if the stream is not a member. Frames from before it joined count too.
+    /// - Parameter stream: Any stream of the group's reactor.
+    /// - Returns: The mark; 0 if the stream is not a member. Frames sent before it joined count too.
     public func mark(of stream: Stream) -> UInt64 {
         guard let membership = stream.memberships[self] else { return 0 }
         return membership.index < cursor ? marks.former : marks.passed
     }
 
-    /// Forgets all marks: later ones may be smaller.
+    /// Resets all marks; later marks may be smaller.
     public func resetMarks() { marks = (0, 0, 0) }
 
     /// Sets the target that is called once, when the group is no longer congested; replaces an earlier one.
@@ -186,8 +187,8 @@ public final class StreamGroup {
     func removeMember(_ membership: GroupMembership) {
         var hole = Int(membership.index)
         readerWait.count(streams[hole].lag, -1)
-        // The last member of each section moves into the hole, which so moves up to the end. No member crosses a
-        // boundary, so none is served twice or left out.
+        // The last member of each section moves into the hole, so the hole moves to the end. No member crosses a
+        // boundary, so none is served twice or skipped.
         if hole < cursor {
             cursor -= 1
             hole = move(Int(cursor), to: hole)
@@ -236,7 +237,7 @@ public final class StreamGroup {
 
 /// Called when a ``StreamGroup`` is no longer congested.
 public protocol ReliefTarget: AnyObject {
-    /// Called once, from ``Reactor/relieveTargets()``, when publishers may go on.
+    /// Called once, from ``Reactor/relieveTargets()``, when publishers may continue.
     func groupRelieved()
 }
 
@@ -251,7 +252,7 @@ extension Reactor {
 
     /// Calls the targets of groups that are no longer congested.
     ///
-    /// To be called by the resident between `poll()` and `flush()` or after both, since a target may send to any group.
+    /// The resident calls this between `poll()` and `flush()`, or after both, because a target may send to any group.
     public func relieveTargets() {
         guard !relieved.isEmpty else { return }
         for target in exchange(&relieved, with: []) { target.groupRelieved() }

@@ -32,9 +32,8 @@ public protocol LoopResident: Actor {
     /// Handles posted messages, without waiting, while the loop's thread sleeps.
     ///
     /// Called on the thread of the loop that posted (``EventLoop/assist()``), so it should do little and leave longer
-    /// work to the loop's own thread.
-    ///
-    /// - Returns: Whether the loop's thread has to wake up: work is left, or a timer is due earlier than before.
+    /// work to the loop's own thread. Returns whether the loop's thread has to wake up: work is left, or a timer is due
+    /// earlier than before.
     func assist() -> Bool
 }
 
@@ -46,11 +45,11 @@ extension LoopResident {
 /// A thread that is the serial executor of one actor, its ``LoopResident``.
 ///
 /// While it waits for events, the thread of another loop may run the resident for a moment (``assist()``). The two
-/// never run it at the same time, and each sees the other's writes.
+/// threads never run it at the same time, and each sees the other's writes.
 ///
 /// Between two turns the thread runs the actor's jobs: calls of its methods from elsewhere, and the rest of its tasks.
-/// Before the thread starts and after it has ended, jobs run one at a time on Swift's default executor, so that a call
-/// of the actor always returns.
+/// Before the thread starts and after it has ended, jobs run one at a time on Swift's default executor. So a call of
+/// the actor always returns.
 public final class EventLoop: SerialExecutor, Sendable {
     /// The thread's name, of which Linux shows 15 bytes.
     public let name: String
@@ -76,7 +75,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         var jobs: [UnownedJob] = []
         /// Whether a task of the default executor was started for the jobs and has not ended; it may not have begun.
         var isDrainStarted = false
-        /// Whether that task runs jobs: then nothing else does, even once the phase is `running`.
+        /// Whether that task runs jobs; then no other thread runs them, even when the phase is `running`.
         var isDraining = false
         /// Callers of `waitUntilStopped()`.
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -89,9 +88,9 @@ public final class EventLoop: SerialExecutor, Sendable {
         }
     }
 
-    /// Makes a loop that does not run yet.
+    /// Makes a loop that does not run yet, whose thread has this name.
     ///
-    /// - Parameter name: The name of its thread.
+    /// - Parameter name: The name of its thread, of which Linux shows 15 bytes.
     /// - Throws: The error of `eventfd`: descriptors or memory have run out.
     public init(name: String = "loop") throws(SystemError) {
         let flags = Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)
@@ -105,15 +104,15 @@ public final class EventLoop: SerialExecutor, Sendable {
 
     /// Ends the reactor's wait, or its next one; from any thread.
     ///
-    /// Whatever the caller wrote before is visible to the turn that follows.
+    /// The turn that follows sees everything that the caller wrote before.
     public func wake() {
         if activity.post() { eventfd_write(wakeup.raw, 1) }
     }
 
     /// Runs the resident's `assist()` on the calling thread if the loop's thread sleeps; else wakes the loop.
     ///
-    /// For posts that need little work, from a thread with nothing more urgent to do: waking another thread costs as
-    /// much as several sends, on both sides.
+    /// For posts that need little work, from a thread that has no more urgent work. Waking another thread costs as much
+    /// as several sends, on both sides.
     public func assist() {
         let isDone = resident.withLockIfAvailable { resident in
             guard let resident, activity.beginAssisting() else { return false }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Which thread runs an event loop's resident, and whether something was posted since its last turn began.
 ///
-/// A single atomic word, so that a post knows whether the thread sleeps. Only then the eventfd is written, once per
+/// A single atomic word, so that a poster can see whether the thread sleeps. The eventfd is written only then, once per
 /// burst. Each transition makes the writes of one thread visible to the next.
 struct LoopActivity: ~Copyable, Sendable {
     private let word = Atomic<UInt8>(Self.running)
@@ -33,10 +33,9 @@ struct LoopActivity: ~Copyable, Sendable {
     /// Makes the calling thread run the resident; false unless the loop's thread sleeps and nothing was posted.
     func beginAssisting() -> Bool { move(from: Self.sleeping, to: Self.assisted) }
 
-    /// Records that the calling thread has run the resident.
+    /// Records that the calling thread has run the resident, and returns whether the loop's thread has to be woken.
     ///
-    /// - Parameter needsThread: Whether work is left for the loop's thread.
-    /// - Returns: Whether that thread has to be woken: work is left, or something was posted meanwhile.
+    /// It has to be if work is left (`needsThread`), or something was posted meanwhile.
     func endAssisting(needsThread: Bool) -> Bool {
         if !needsThread, move(from: Self.assisted, to: Self.sleeping) { return false }
         word.store(Self.sleeping | Self.posted, ordering: .releasing)

@@ -12,9 +12,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     private let loop: EventLoop
     private let messages = Mutex<[Message]>([])
 
-    /// Makes an empty mailbox.
-    ///
-    /// - Parameter loop: The loop to wake.
+    /// Makes an empty mailbox that wakes `loop`.
     public init(wakes loop: EventLoop) { self.loop = loop }
 
     /// Posts a message, from any thread.
@@ -31,7 +29,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     /// Posts several messages, which the loop drains together.
     ///
     /// - Parameters:
-    ///   - burst: The messages.
+    ///   - burst: The messages, in order.
     ///   - weight: Added to ``weight``, in a unit of the caller's choice.
     ///   - assists: Whether the calling thread may handle them if the loop's thread sleeps (``EventLoop/assist()``).
     public func post(_ burst: [Message], weight: Int = 0, assists: Bool = false) {

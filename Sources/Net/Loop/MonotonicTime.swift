@@ -9,9 +9,7 @@ public struct MonotonicTime: InstantProtocol, Sendable {
     /// Nanoseconds since the clock's start.
     public var nanoseconds: Int64
 
-    /// Makes a point in time.
-    ///
-    /// - Parameter nanoseconds: Nanoseconds since the clock's start; zero or more.
+    /// Makes a point in time from nanoseconds since the clock's start, zero or more.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     /// Reads the clock.
@@ -65,9 +63,9 @@ public struct LoopClock {
         )
     }
 
-    /// A clock that is set from outside, as by a simulation.
+    /// A clock that is set from outside, for example by a simulation.
     ///
-    /// The kernel does not know it, so poll a reactor with such a clock with a limit.
+    /// The kernel does not know this clock, so pass a limit when you poll a reactor that uses it.
     ///
     /// - Parameters:
     ///   - now: Reads the monotonic time, which never goes back.

@@ -5,11 +5,14 @@ import Synchronization
 
 /// The I/O of one loop: its streams, listeners, timers and groups.
 ///
-/// Confined to the loop's thread: it belongs to the loop's resident and is not Sendable. A turn is
-/// `poll()`, which delivers bytes and timers to their delegates and sends what a delegate writes to its own stream;
-/// then the resident's own work; then `flush()`, which sends everything else. A descriptor is registered once,
-/// edge-triggered (epoll(7)). Its interest changes at most once: EPOLLOUT is added when its send buffer is full for the
-/// first time, which happens to few streams; the registration itself would otherwise report a writable socket for each.
+/// Confined to the loop's thread: it belongs to the loop's resident and is not Sendable.
+///
+/// A turn has three steps. `poll()` delivers bytes and timers to their delegates, and sends what a delegate writes to
+/// its own stream. Then the resident does its own work. Then `flush()` sends everything else.
+///
+/// A descriptor is registered once, edge-triggered (epoll(7)). Its interest changes at most once: EPOLLOUT is added
+/// when its send buffer is full for the first time, which happens to few streams. Otherwise each registration would
+/// report a writable socket.
 ///
 /// The reactor and its streams refer to each other; ``shutDown()`` breaks the cycles.
 public final class Reactor {
@@ -51,7 +54,7 @@ public final class Reactor {
     var isFlushing = false
     private var isShutDown = false
 
-    // Exclusive access is unchecked for what every connection and every turn changes: while one of these is being
+    // Exclusive access is unchecked for what every connection and every turn changes. While one of these is being
     // changed, no call is made that could re-enter the reactor.
 
     /// The streams, by descriptor.
@@ -65,8 +68,9 @@ public final class Reactor {
     let ledger = QueuedBufferLedger()
     /// The memory of input that was received on this loop and is not processed yet.
     public let inbound = InboundBudget()
-    /// The length of a ``StreamGroup``'s waiting batch from which on it is congested, in bytes; less than a member's
-    /// queue holds.
+    /// The length of a ``StreamGroup``'s waiting batch from which the group is congested, in bytes.
+    ///
+    /// It is less than a member's queue holds.
     public var batchLengthMax = 64 << 10
     /// Whether the last `poll()` waited, so that this thread has time to assist other loops.
     public private(set) var wasIdle = false
@@ -105,10 +109,12 @@ public final class Reactor {
     }
 
     private static var eventCountMax: Int { 512 }
-    /// A step may take up to a millisecond, for an RSA signature; this bounds the delay of connected clients.
+    /// A step may take up to a millisecond, for an RSA signature; the limit bounds the delay of connected clients.
     private static var handshakesPerTurnMax: Int { 8 }
-    /// How long a turn may last, in nanoseconds, before each stream may read only once, since a single read may contain
-    /// thousands of small messages, and before further ends wait for the next turn.
+    /// How long a turn may last, in nanoseconds, before each stream may read only once and further ends wait for the
+    /// next turn.
+    ///
+    /// A single read may contain thousands of small messages.
     private static var longTurn: Int64 { 1_000_000 }
     /// The length of the receive buffer, which all streams share, in bytes.
     private static var receivedLength: Int { 64 << 10 }
@@ -120,7 +126,7 @@ public final class Reactor {
     /// Makes a reactor without streams.
     ///
     /// - Parameters:
-    ///   - loop: The loop on whose thread it runs, and that wakes it.
+    ///   - loop: The loop that wakes the reactor, and on whose thread the reactor runs.
     ///   - clock: The clock to read.
     /// - Throws: The call that failed: descriptors or memory have run out.
     public init(loop: EventLoop, clock: LoopClock = .system) throws(SystemError) {
@@ -159,7 +165,7 @@ public final class Reactor {
     /// due.
     ///
     /// It waits for an event, a timer or ``EventLoop/wake()``, and not at all while work is left from an earlier turn.
-    /// After a pause of the process timers fire once everything that arrived meanwhile has been read.
+    /// After a pause of the process, timers fire once everything that arrived meanwhile has been read.
     ///
     /// - Parameter limit: The longest wait; nil for no limit.
     public func poll(atMost limit: Duration? = nil) {
@@ -203,7 +209,7 @@ public final class Reactor {
         let eventCountMax = Int32(Self.eventCountMax)
         var count = epoll_wait(epoll.raw, events, eventCountMax, sleeps ? timeout : 0)
         if count < 0, errno == EINTR {
-            // A signal, or SIGSTOP and SIGCONT, ends the wait although there may be events (signal(7)), which must be
+            // A signal, or SIGSTOP and SIGCONT, ends the wait although there may be events (signal(7)). These must be
             // handled before the timers.
             count = epoll_wait(epoll.raw, events, eventCountMax, 0)
         }
@@ -220,7 +226,7 @@ public final class Reactor {
     /// Begins an assisted turn (``LoopResident/assist()``), in place of ``poll(atMost:)``.
     public func beginAssisted() { readClocks() }
 
-    /// The most sends that ``flush()`` needs for the groups' frames.
+    /// The maximum number of sends that ``flush()`` needs for the groups' frames.
     public var groupSendCount: Int { dirtyGroups.reduce(0) { $0 + $1.count } }
 
     /// Whether the loop's thread has to wake up after ``LoopResident/assist()``: work is left, or a timer is due before
@@ -312,7 +318,7 @@ public final class Reactor {
     /// Whether the turn has lasted so long that what can wait does.
     var isTurnLong: Bool { readClock().nanoseconds - now.nanoseconds > Self.longTurn }
 
-    /// Takes one of this turn's TLS handshake steps; false if none is left, and the stream has to wait for the next
+    /// Takes one of this turn's TLS handshake steps; false if none is left and the stream has to wait for the next
     /// turn.
     func takeHandshakeStep() -> Bool {
         handshakesLeft -= 1
@@ -321,7 +327,8 @@ public final class Reactor {
 
     /// Whether a stream may reach its end in this turn; if not, it has to wait for the next.
     ///
-    /// An end may take long, of a client with thousands of subscriptions for example. A turn has one of these.
+    /// An end may take long, for example of a client with thousands of subscriptions. A turn allows one end, and
+    /// further ones only until it is long.
     func takeEnding() -> Bool {
         guard !hasEnding || !isTurnLong else { return false }
         hasEnding = true

@@ -2,8 +2,8 @@
 extension Reactor {
     /// Sends what was written in this turn, and notifies delegates of the results.
     ///
-    /// Sends first each stream's own bytes, then the groups' frames (a part of them if the members are many),
-    /// then what these caused. Streams closed in this turn are released at the end.
+    /// First sends each stream's own bytes, then the groups' frames (a part of them if there are many members), then
+    /// what these caused. Streams closed in this turn are released at the end.
     public func flush() {
         precondition(!isPolling && !isFlushing, "flush() inside a turn")
         isFlushing = true
@@ -60,8 +60,9 @@ extension Reactor {
 
     // MARK: Backlogs
 
-    /// How long a turn may last, in nanoseconds, before writable streams with a backlog wait for the next: each may
-    /// send hundreds of KiB at once, and thousands may become writable at the same time.
+    /// How long a turn may last, in nanoseconds, before writable streams with a backlog wait for the next turn.
+    ///
+    /// Each may send hundreds of KiB at once, and thousands may become writable at the same time.
     private static var drainTime: Int64 { 250_000 }
 
     var isDrainingLong: Bool {

@@ -10,7 +10,7 @@ extension Reactor {
     ///
     /// - Parameters:
     ///   - address: The address. With port 0 the kernel chooses a port, given by ``Listener/address``.
-    ///   - backlog: The most connections that may wait to be accepted; Linux caps it (`somaxconn`).
+    ///   - backlog: The maximum number of connections that may wait to be accepted; Linux caps it (`somaxconn`).
     ///   - reusePort: Whether other loops listen on the same address, each accepting its share.
     ///   - tls: The encryption of all streams of this listener; nil for none.
     ///   - streamLimits: The limits of each accepted stream.
@@ -61,8 +61,8 @@ extension Reactor {
 
     /// Connects to an address.
     ///
-    /// The delegate's `streamOpened` or `streamClosed` is called with the result, never from inside this call. What is
-    /// written before is sent once the stream is open.
+    /// The delegate's `streamOpened` or `streamClosed` is called with the result, never from inside this call. Bytes
+    /// written before that are sent once the stream is open.
     ///
     /// - Parameters:
     ///   - address: The address to connect to.
@@ -103,14 +103,10 @@ extension Reactor {
         return stream
     }
 
-    /// Makes a stream of a connected socket, for example one end of a socketpair(2).
+    /// Makes an open stream of a connected socket, for example one end of a socketpair(2).
     ///
-    /// - Parameters:
-    ///   - descriptor: The socket; it is made non-blocking.
-    ///   - limits: The stream's limits.
-    ///   - delegate: The stream's delegate; `streamOpened` is called before this returns.
-    /// - Returns: The open stream.
-    /// - Throws: The call that failed.
+    /// The socket is made non-blocking, and the delegate's `streamOpened` is called before this returns. Throws the
+    /// call that failed.
     @discardableResult
     public func adopt(
         _ descriptor: consuming FileDescriptor,

@@ -1,8 +1,6 @@
 /// Called when a timer of ``Reactor/schedule(after:_:tag:)`` is due.
 public protocol TimerTarget: AnyObject {
-    /// Called when the timer is due.
-    ///
-    /// - Parameter tag: The number given when the timer was scheduled.
+    /// Called when the timer is due, with the number given when it was scheduled.
     func timerFired(tag: Int)
 }
 

@@ -7,12 +7,14 @@ public struct TimerID: Hashable, Sendable {
 
 /// Timers hashed by deadline into a hierarchical wheel (Varghese and Lauck, 1987, scheme 7).
 ///
-/// Six levels of 64 slots. A slot of level *n* spans 64ⁿ ticks, so the wheel reaches 2³⁶ ticks: two
-/// years of milliseconds. A timer's level and slot follow from the highest six bits in which its deadline differs from
-/// now. It moves down a level each time now reaches its slot: five times at most. A timer whose deadline
-/// is out of reach waits in the last slot of the uppermost level, and is placed again when now reaches that slot.
-/// One word per level marks the occupied slots, so the next deadline is found without a search. The entries are in
-/// one array and are reused, so a million timers that come and go allocate nothing.
+/// Six levels of 64 slots. A slot of level *n* spans 64ⁿ ticks, so the wheel reaches 2³⁶ ticks: two years of
+/// milliseconds. A timer's level and slot follow from the highest six bits in which its deadline differs from the
+/// current tick. The timer moves down a level each time the current tick reaches its slot, at most five times. A timer
+/// whose deadline is out of reach waits in the last slot of the uppermost level, and is placed again when that slot is
+/// reached.
+///
+/// One word per level marks the occupied slots, so the next deadline is found without a search. The entries are in one
+/// array and are reused, so a million timers that start and end allocate nothing.
 struct TimerWheel<Payload> {
     private static var none: Int32 { -1 }
     private static var levelCount: Int { 6 }

@@ -7,8 +7,8 @@ public struct AddressRange: Sendable, Hashable {
 
     /// Parses `127.0.0.1`, `10.0.0.0/8`, `::1` or `fd00::/8`; nil for anything else.
     ///
-    /// The address's bits after the prefix are ignored. A range of mapped addresses (`::ffff:10.0.0.0/104`) is the range
-    /// of IPv4 that it stands for, as the addresses of peers are (RFC 4291 §2.5.5.2).
+    /// The address's bits after the prefix are ignored. A range of mapped addresses (`::ffff:10.0.0.0/104`) becomes the
+    /// IPv4 range that it represents, as do the addresses of peers (RFC 4291 §2.5.5.2).
     ///
     /// - Parameter text: A numeric address without brackets, optionally followed by a slash and the prefix length in
     ///   bits.
@@ -35,7 +35,7 @@ public struct AddressRange: Sendable, Hashable {
 
     /// Returns whether the range contains an address; false for another family or a Unix-domain socket.
     ///
-    /// A mapped address is the IPv4 address that it stands for.
+    /// A mapped address counts as the IPv4 address that it represents.
     public func contains(_ address: SocketAddress) -> Bool {
         guard var other = address.ipBytes else { return false }
         if other.starts(with: SocketAddress.mappedPrefix) { other = Array(other.suffix(4)) }

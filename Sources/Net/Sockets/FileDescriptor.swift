@@ -27,9 +27,7 @@ package enum DescriptorLimit {
     /// The soft limit (getrlimit(2)).
     package static var current: Int { read().map { Int(clamping: $0.rlim_cur) } ?? .max }
 
-    /// Raises the soft limit to the hard limit (getrlimit(2)), which needs no privilege.
-    ///
-    /// - Returns: The new limit.
+    /// Raises the soft limit to the hard limit (getrlimit(2)), which needs no privilege, and returns the new limit.
     @discardableResult package static func raise() -> UInt64 {
         guard let limit = read() else { return 0 }
         var raised = limit

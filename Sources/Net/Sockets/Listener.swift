@@ -3,8 +3,8 @@ import Glibc
 
 /// A listening socket that makes a stream of each connection.
 ///
-/// Running out of descriptors neither stops it nor makes it spin: a connection without a descriptor is accepted with a
-/// reserved one and closed at once, so that its peer knows. The rest of the kernel's backlog is retried by a timer.
+/// When descriptors run out, the listener neither stops nor spins. A connection without a descriptor is accepted with a
+/// reserved one and closed at once, so that its peer gets an answer. A timer retries the rest of the kernel's backlog.
 public final class Listener {
     /// The address, with the port that the kernel chose.
     public let address: SocketAddress
@@ -27,7 +27,7 @@ public final class Listener {
     private let refused: () -> Void
     private var retryTimer: TimerID?
 
-    /// The most connections accepted in one turn, so that a burst does not delay the open ones.
+    /// The maximum number of connections accepted in one turn, so that a burst does not delay the open ones.
     private static var burstCountMax: Int { 64 }
     /// The delay before accepting again when descriptors, memory or capacity have run out.
     private static var retryDelay: Duration { .milliseconds(50) }
@@ -152,8 +152,8 @@ public final class Listener {
         }
         refusedCount += 1
         refused()
-        // dup2 closes the connection and makes its descriptor the reserve again in one step, so that no other thread of
-        // the process can take the descriptor in between.
+        // dup2 closes the connection and makes its descriptor the reserve again in one step. So no other thread of the
+        // process can take the descriptor in between.
         if dup2(reactor.loop.wakeup.raw, accepted) < 0 { return Glibc.close(accepted) == 0 }
         _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
         reactor.spareDescriptor = try? FileDescriptor(accepted, from: "dup2")

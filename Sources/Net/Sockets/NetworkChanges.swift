@@ -3,8 +3,8 @@ import Synchronization
 
 /// Reports changes of the machine's network interfaces, addresses and routes.
 ///
-/// One thread of the process waits for them, from the first observer on. Changes that come together are reported once.
-/// If its socket can no longer be read, the thread opens another one, and reports that as a change.
+/// One thread of the process waits for them, from the first observer on. Changes within a short time are reported once.
+/// If its socket can no longer be read, the thread opens another one and reports that as a change.
 package final class NetworkChanges: Sendable {
     /// The changes of this machine.
     package static let shared = NetworkChanges()
@@ -25,7 +25,7 @@ package final class NetworkChanges: Sendable {
         var isRunning = false
     }
 
-    /// What the tests replace.
+    /// The system calls that tests replace.
     struct System: Sendable {
         /// Opens a socket.
         var openSocket: @Sendable () throws(SystemError) -> RoutingSocket = {

@@ -15,7 +15,7 @@ public struct ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
 extension SocketAddress {
     /// Resolves a host to addresses, in the order in which to try them (RFC 6724).
     ///
-    /// Blocks for as long as the name servers take: never call it on a loop's thread.
+    /// Blocks for as long as the name servers take, so never call it on a loop's thread.
     ///
     /// - Parameters:
     ///   - host: A name, or an IP address with or without brackets.

@@ -1,9 +1,11 @@
 import CLinux
 import Glibc
 
-/// A socket on which the kernel reports changes of interfaces, addresses and routes (rtnetlink(7)); closed when released.
+/// A socket on which the kernel reports changes of interfaces, addresses and routes (rtnetlink(7)).
+///
+/// It is closed when released.
 final class RoutingSocket: Sendable {
-    /// The time in which further changes are reported together, in milliseconds: an interface that comes up has several.
+    /// The time in which further changes are reported together, in milliseconds; an interface that starts has several.
     private static let settlingTime: Int32 = 250
 
     private let descriptor: FileDescriptor
@@ -32,9 +34,7 @@ final class RoutingSocket: Sendable {
         self.init(descriptor)
     }
 
-    /// Waits for a change, and a moment for those that follow it.
-    ///
-    /// - Returns: Whether something has changed; `false` if the socket can no longer be read.
+    /// Waits for a change, and a moment for those that follow it; false if the socket can no longer be read.
     func waitForChange() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         guard read(&buffer) else { return false }
@@ -44,7 +44,7 @@ final class RoutingSocket: Sendable {
         return true
     }
 
-    /// Reads messages; they need not be understood.
+    /// Reads messages without parsing them.
     private func read(_ buffer: inout [UInt8]) -> Bool {
         while true {
             let count = recv(descriptor.raw, &buffer, buffer.count, 0)

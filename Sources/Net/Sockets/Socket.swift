@@ -57,9 +57,9 @@ enum Socket {
     /// Bounds the bytes that the kernel buffers beyond the peer's receive window (TCP_NOTSENT_LOWAT).
     ///
     /// Without it the kernel holds up to 4 MiB (`tcp_wmem`) for a peer that does not read. That memory is copied per
-    /// socket, is not in the process's resident memory, and comes out of a pool (`tcp_mem`) whose exhaustion slows
-    /// every connection of the machine. With it the rest waits in the stream's queue, which is bounded and shares its
-    /// frames. A fast peer is not slowed: bytes in flight do not count.
+    /// socket and is not in the process's resident memory. It comes out of a pool (`tcp_mem`) whose exhaustion slows
+    /// every connection of the machine. With the bound, the rest waits in the stream's queue, which is bounded and
+    /// shares its frames. A fast peer is not slowed, because bytes in flight do not count.
     static func setUnsentMax(on fd: Int32) throws(SystemError) {
         try set(Int32(TCP_NOTSENT_LOWAT), of: Int32(IPPROTO_TCP), to: unsentMax, on: fd)
     }
@@ -83,7 +83,7 @@ enum Socket {
         return code
     }
 
-    /// The smoothed round-trip time that TCP has measured (tcp(7), `TCP_INFO`), in microseconds; nil for another socket.
+    /// The smoothed round-trip time that TCP has measured (tcp(7), `TCP_INFO`), in microseconds; nil if not TCP.
     static func roundTripMicroseconds(of fd: Int32) -> Int? {
         var info = tcp_info()
         var length = socklen_t(MemoryLayout<tcp_info>.size)
@@ -93,7 +93,7 @@ enum Socket {
 
     /// Sets the address that a socket connects from, on a port that the kernel chooses when it connects.
     static func bind(_ fd: Int32, toSource address: SocketAddress) throws(SystemError) {
-        // Otherwise the port would be chosen now, and no other socket could have it, to whichever address it connects.
+        // Otherwise the port would be chosen now, and no other socket could use it, whatever address it connects to.
         try set(Int32(IP_BIND_ADDRESS_NO_PORT), of: Int32(IPPROTO_IP), to: 1, on: fd)
         try SystemError.check(try address.withRaw { Glibc.bind(fd, $0, $1) }, "bind")
     }

@@ -35,10 +35,8 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Makes the address of a Unix-domain stream socket.
-    ///
-    /// - Parameter path: The file's path. Linux allows 107 bytes; a longer one fails when used.
-    /// - Returns: The address; nothing is looked up.
+    /// Makes the address of a Unix-domain stream socket; Linux allows a path of 107 bytes, and a longer one fails when
+    /// used.
     public static func unix(path: String) -> SocketAddress {
         SocketAddress(family: .unix(path: path))
     }

@@ -7,11 +7,7 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The value of `errno`.
     public var code: Int32
 
-    /// Makes the error of a call.
-    ///
-    /// - Parameters:
-    ///   - call: The call's own name.
-    ///   - code: The value of `errno`.
+    /// Makes the error of a call with its own name and the value of `errno`.
     public init(call: String, code: Int32) {
         self.call = call
         self.code = code

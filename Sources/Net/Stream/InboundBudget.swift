@@ -1,6 +1,6 @@
 /// The memory of input that is not processed yet: events before their fan-out, and incomplete requests and messages.
 ///
-/// It is separate from ``MemoryBudget``, so that input that comes too fast never closes a reader; its senders are
+/// It is separate from ``MemoryBudget``, so that input that arrives too fast never closes a reader; its senders are
 /// slowed down or refused instead. Confined to the reactor's thread.
 public final class InboundBudget {
     // Exclusive access is unchecked for numbers that every published event changes.
@@ -35,7 +35,7 @@ public final class InboundBudget {
         assert(byteCount >= 0, "more was refunded than charged")
     }
 
-    /// Returns the most bytes in use at a time since the last call.
+    /// Returns the maximum number of bytes in use at a time since the last call.
     public func takePeak() -> Int {
         defer { peak = byteCount }
         return peak

@@ -4,12 +4,12 @@ import Glibc
 ///
 /// A stream has a queue only while bytes are queued; the reactor keeps a few empty ones for reuse.
 final class OutputQueue {
-    /// The most buffers in one system call.
+    /// The maximum number of buffers in one system call.
     static let vectorCountMax = 64
 
-    /// The most bytes of a buffer that is copied to the end of another instead of being referenced.
+    /// The maximum number of bytes of a buffer that is copied to the end of another instead of being referenced.
     static let shortLengthMax = 256
-    /// The most bytes of short buffers gathered in one.
+    /// The maximum number of bytes of short buffers gathered in one.
     static let gatheredLengthMax = 2_016
 
     private var buffers: [[UInt8]] = []
@@ -54,8 +54,8 @@ final class OutputQueue {
 
     /// Appends a buffer that no other queue refers to; short ones are gathered.
     ///
-    /// A buffer takes about 50 bytes in addition to its contents. Without gathering, a peer that requests two-byte
-    /// answers and reads none of them would make a queue take 28 times the memory that it counts.
+    /// A buffer takes about 50 bytes in addition to its contents. A peer may request two-byte answers and read none of
+    /// them. Without gathering, its queue would take 28 times the memory that it counts.
     func gather(_ bytes: [UInt8]) {
         let last = buffers.count - 1
         // Never the first one: a part of it may be sent, or TLS may have to retry it.
@@ -81,12 +81,9 @@ final class OutputQueue {
     /// The number of queued buffers, for tests.
     var bufferCount: Int { buffers.count - first }
 
-    /// Sends the first buffers with one system call.
+    /// Sends the first buffers with one system call and removes the accepted bytes from the queue.
     ///
-    /// - Parameters:
-    ///   - fd: The socket.
-    ///   - flags: As of send(2).
-    /// - Returns: The number of bytes accepted, which are removed from the queue; negative as for sendmsg(2).
+    /// The flags are those of send(2). Returns the number of bytes accepted; negative as for sendmsg(2).
     func send(to fd: Int32, flags: Int32) -> Int {
         let sent: Int
         if first == buffers.count - 1 {
@@ -130,7 +127,7 @@ final class OutputQueue {
     ///
     /// - Precondition: The queue is not empty.
     /// - Parameters:
-    ///   - limit: The most bytes.
+    ///   - limit: The maximum number of bytes.
     ///   - buffer: Memory of `limit` bytes, in which the bytes are gathered if they are in several buffers.
     ///   - body: Called with a pointer to the bytes and their number.
     /// - Returns: The result of `body`.

@@ -53,9 +53,8 @@ extension Stream {
         phase == .draining ? Socket.lastSendFlags : Socket.sendFlags
     }
 
-    /// Sends as many of the unsent bytes as one system call takes.
-    ///
-    /// - Returns: The number of bytes accepted, which are removed; negative as for sendmsg(2).
+    /// Sends as many of the unsent bytes as one system call takes, removes them and returns their number; negative as
+    /// for sendmsg(2).
     func offerPendingOutput() -> Int {
         switch pendingOutput {
         case .nothing: return 0
@@ -64,7 +63,7 @@ extension Stream {
         }
     }
 
-    /// The same for a single buffer, which is moved out of the stream, since the kernel mostly accepts all of it.
+    /// The same for a single buffer, which is moved out of the stream, because the kernel mostly accepts all of it.
     private func offerBuffer() -> Int {
         guard case .buffer(let bytes) = exchange(&pendingOutput, with: .nothing) else { return 0 }
         let sent = Socket.send(fd, bytes, flags: sendFlags)

@@ -29,9 +29,7 @@ public final class MemoryBudget {
     /// Whether more than 7/8 are used, so that further connections have to be closed.
     var exceedsTarget: Bool { byteCount > byteCountMax - byteCountMax / 8 }
 
-    /// Adds bytes in use.
-    ///
-    /// - Returns: Whether the threshold is exceeded.
+    /// Adds bytes in use, and returns whether the threshold is exceeded.
     func charge(_ count: Int) -> Bool {
         byteCount += count
         return byteCount > threshold
@@ -52,9 +50,9 @@ public final class MemoryBudget {
 
 /// The buffers that are queued by a reactor's streams because the kernel's send buffers are full.
 ///
-/// A frame for a thousand stalled readers is in memory once, however many queues refer to it: so each buffer
-/// is counted once, and each reference to it adds 16 bytes. Bytes that are sent in the turn in which they are written
-/// are never counted.
+/// A frame for a thousand stalled readers is in memory once, however many queues refer to it. Therefore each buffer is
+/// counted once, and each reference to it adds 16 bytes. Bytes that are sent in the turn in which they are written are
+/// never counted.
 ///
 /// Confined to the reactor's thread.
 final class QueuedBufferLedger {
@@ -80,7 +78,7 @@ final class QueuedBufferLedger {
     ///
     /// - Parameters:
     ///   - bytes: The buffer, not empty.
-    ///   - budget: The budget to charge besides `total`; the first reference to a buffer decides.
+    ///   - budget: The budget to charge besides `total`; only the budget of a buffer's first reference is charged.
     func retain(_ bytes: [UInt8], for budget: MemoryBudget?) {
         guard let address = Self.address(of: bytes) else { return }
         if var entry = entries[address] {

@@ -2,16 +2,16 @@ import Glibc
 
 /// A connection: bytes in both directions, plain or TLS.
 ///
-/// Confined to its reactor's thread. An idle stream has no buffer: received bytes are passed to the ``delegate`` in the
-/// reactor's buffer, and written bytes go to the kernel; only what it does not accept is queued.
+/// Confined to its reactor's thread. An idle stream has no buffer: the ``delegate`` gets received bytes in the
+/// reactor's buffer, and written bytes go to the kernel. Only what the kernel does not accept is queued.
 public final class Stream {
     /// The descriptor's number, for logs; it may be reused once the stream is closed.
     public let fd: Int32
     let generation: UInt32
     let reactor: Reactor
 
-    // Internal, so that the optimizer sees every access and drops the dynamic exclusivity checks; and
-    // in an order without padding, since a broker has many streams.
+    // Internal, so that the optimizer sees every access and drops the dynamic exclusivity checks. The order avoids
+    // padding, because a broker has many streams.
     var currentDelegate: any StreamDelegate
     /// Bytes that the kernel has not accepted.
     var pendingOutput = PendingOutput.nothing
@@ -92,7 +92,7 @@ public final class Stream {
         static let readable = Flags(rawValue: 1 << 0)
         /// The kernel has reported that it accepts bytes again.
         static let writable = Flags(rawValue: 1 << 1)
-        /// The peer has ended its side; reading goes on until that end.
+        /// The peer has ended its side; reading continues until that end.
         static let hungUp = Flags(rawValue: 1 << 2)
         /// The socket has a pending error.
         static let broken = Flags(rawValue: 1 << 3)
@@ -158,8 +158,8 @@ public final class Stream {
         return SocketAddress(of: fd) { getsockname($0, $1, &$2) }
     }
 
-    /// Returns the round-trip time to the peer as TCP measures it, smoothed, in microseconds; nil if the connection is
-    /// lost or closed, or is not of TCP.
+    /// Returns the smoothed round-trip time that TCP has measured, in microseconds; nil if the connection is lost,
+    /// closed or not TCP.
     public func roundTripMicroseconds() -> Int? {
         guard descriptor != nil else { return nil }
         return Socket.roundTripMicroseconds(of: fd)
@@ -175,8 +175,8 @@ public final class Stream {
 
     /// Delivers the unconsumed bytes again in the next turn, without waiting for more.
     ///
-    /// For a delegate that got more than it should process in one turn, inside ``StreamDelegate/stream(_:received:)``.
-    /// Other streams are served first, and nothing more is read until the bytes are consumed.
+    /// A delegate calls it inside ``StreamDelegate/stream(_:received:)`` when it got more than it should process in one
+    /// turn. Other streams are served first, and nothing more is read until the bytes are consumed.
     public func redeliverUnread() {
         guard !isClosing else { return }
         flags.insert(.redelivers)
@@ -188,15 +188,15 @@ public final class Stream {
         guard flags.contains(.paused) else { return }
         flags.remove(.paused)
         if !unread.isEmpty { flags.insert(.redelivers) }
-        // Bytes that arrived meanwhile have had their edge-triggered event already.
+        // Bytes that arrived meanwhile have already had their edge-triggered event.
         flags.insert(.readable)
         reactor.serveLater(self)
     }
 
     /// Pauses reading, and stops the kernel's notifications of received bytes.
     ///
-    /// For a peer that sends little and often: a paused stream wakes its loop for each packet, a muted one does not. Muting
-    /// and unmuting cost a system call each; until ``unmuteReading()`` the peer's end is not noticed either.
+    /// For a peer that often sends little. A paused stream wakes its loop for each packet, a muted one does not. Muting
+    /// and unmuting cost a system call each. Until ``unmuteReading()`` the peer's end is not noticed either.
     public func muteReading() {
         guard !isClosing else { return }
         pauseReading()

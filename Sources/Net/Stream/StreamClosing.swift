@@ -5,16 +5,17 @@ import Glibc
 extension Stream {
     /// Closes the stream gracefully.
     ///
-    /// Sends the queue, the TLS `close_notify` and a FIN, and then waits for the peer's FIN, since closing the
-    /// descriptor earlier may reset the connection and discard the last bytes. Bytes that arrive meanwhile are dropped.
-    /// The stream leaves its groups at once, and their waiting frames are dropped; to send these first, leave the
+    /// Sends the queue, the TLS `close_notify` and a FIN, and then waits for the peer's FIN. Closing the descriptor
+    /// earlier may reset the connection and discard the last bytes. Bytes that arrive meanwhile are dropped.
+    ///
+    /// The stream leaves its groups at once, and their waiting frames are dropped. To send these first, leave the
     /// groups or call ``detachFromGroups()`` before the last `write`.
     ///
     /// - Parameters:
     ///   - limit: The longest time that this may take before the descriptor is closed anyway.
-    ///   - peerIsDone: Whether the peer's protocol has ended its side. Then the stream does not wait for its FIN:
-    ///     nothing can arrive that would make the kernel reset the connection. With TLS it waits, because the peer's
-    ///     `close_notify` is still to come.
+    ///   - peerIsDone: Whether the peer's protocol has ended its side. Then the stream does not wait for the peer's
+    ///     FIN, because nothing can arrive that would make the kernel reset the connection. With TLS it waits, because
+    ///     the peer's `close_notify` is still to come.
     public func close(within limit: Duration, peerIsDone: Bool = false) {
         guard phase == .open, !flags.contains(.failed) else {
             if phase == .connecting || phase == .handshaking { end(with: nil) }
@@ -30,13 +31,14 @@ extension Stream {
             if flags.contains(.ended), endsAtOnce() { return }
         }
         setDeadline(after: limit)
-        // Input that arrived while reading was paused makes no second event.
+        // Input that arrived while reading was paused causes no second event.
         flags.insert(.readable)
         reactor.serveLater(self)
         reactor.flushLater(self)
     }
 
-    /// Closes the descriptor if the kernel accepts the whole queue, since there is nothing else to wait for.
+    /// Closes the descriptor and returns true if the kernel accepts the whole queue and nothing else is to be waited
+    /// for.
     private func endsAtOnce() -> Bool {
         drain()
         guard pendingOutput.isEmpty, !flags.contains(.failed) else { return false }

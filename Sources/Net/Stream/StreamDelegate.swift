@@ -1,7 +1,7 @@
 /// The events of a ``Stream``.
 ///
-/// All methods are called on the loop's thread, inside the reactor's `poll()` or `flush()`, and never
-/// inside one of the stream's own methods: calling `write`, `close` or `abort` is safe anywhere.
+/// All methods are called on the loop's thread, inside the reactor's `poll()` or `flush()`, and never inside one of the
+/// stream's own methods. Calling `write`, `close` or `abort` is safe anywhere.
 public protocol StreamDelegate: AnyObject {
     /// Called when the stream is connected and its TLS handshake, if any, is complete.
     func streamOpened(_ stream: Stream)
@@ -27,9 +27,10 @@ public protocol StreamDelegate: AnyObject {
     /// The delegate has to discard the queue or close the stream. Otherwise, and by default, the stream is aborted.
     func streamOverflowed(_ stream: Stream)
 
-    /// Returns the budget to charge this stream's queued bytes to besides the reactor's, such as the one of an app.
+    /// Returns the budget to charge this stream's queued bytes to besides the reactor's, for example the budget of an
+    /// app.
     ///
-    /// Called when the kernel refuses bytes. By default there is none.
+    /// Called when the kernel refuses bytes. The default is nil: no further budget.
     func memoryBudget(of stream: Stream) -> MemoryBudget?
 
     /// Called when a budget is exceeded and this stream's queue is among the longest of its streams.
@@ -39,7 +40,7 @@ public protocol StreamDelegate: AnyObject {
 
     /// Called when the queue is empty again after the kernel had refused bytes, or while reading is paused.
     ///
-    /// So a delegate with a long queue can pause reading and resume it here, even if the kernel refuses nothing.
+    /// A delegate with a long queue can therefore pause reading and resume it here, even if the kernel refuses nothing.
     /// Does nothing by default.
     func streamDrained(_ stream: Stream)
 
@@ -56,10 +57,10 @@ public protocol StreamDelegate: AnyObject {
     /// - Returns: Bytes to send without TLS, as far as the kernel accepts them at once.
     func streamReceivedPlaintext(_ stream: Stream) -> [UInt8]
 
-    /// Returns whether to read the stream once more when a write has failed, before it ends.
+    /// Returns whether to read the stream once more after a failed write, before the stream ends.
     ///
-    /// For a peer that may respond, close and reset the connection while it is still sent to: its response is in the
-    /// kernel's buffer then. False by default.
+    /// For a peer that may respond, close and reset the connection while data is still being sent to it. Its response
+    /// is then in the kernel's buffer. False by default.
     func readsAfterFailedWrite(_ stream: Stream) -> Bool
 
     /// Called exactly once, as the last event, when the stream has ended.

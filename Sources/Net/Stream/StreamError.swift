@@ -36,8 +36,9 @@ public enum StreamError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// The limits of a stream.
 public struct StreamLimits: Hashable, Sendable {
-    /// The most bytes that may be queued before ``StreamDelegate/streamOverflowed(_:)`` is called: a peer that does not
-    /// read must not use up the memory.
+    /// The maximum number of bytes that may be queued before ``StreamDelegate/streamOverflowed(_:)`` is called.
+    ///
+    /// A peer that does not read therefore cannot use up the memory.
     public var queuedBytesMax: Int
     /// The longest duration of a TLS handshake.
     public var handshakeTimeout: Duration

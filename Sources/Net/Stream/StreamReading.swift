@@ -3,7 +3,7 @@ import Glibc
 
 // Reading: bytes from the kernel to the delegate.
 extension Stream {
-    /// The most reads of a stream in one turn, so that a busy one does not starve the others.
+    /// The maximum number of reads of a stream in one turn, so that a busy one does not starve the others.
     static var readCountMax: Int { 4 }
 
     /// The epoll interest (epoll_ctl(2)).

@@ -5,8 +5,8 @@ import Glibc
 extension Stream {
     /// Queues bytes.
     ///
-    /// They are sent with everything queued before: at the end of the turn or, if written while the stream is being
-    /// served, right after that.
+    /// They are sent after everything queued before: at the end of the turn or, if the stream is being served, right
+    /// after that.
     ///
     /// The buffer is referenced, not copied, unless it is short and follows others. Before the stream is open the bytes
     /// wait; once it is closing they are dropped. Past ``StreamLimits/queuedBytesMax`` the delegate is notified.
@@ -22,9 +22,9 @@ extension Stream {
 
     /// Drops the queue, so that a last message reaches a peer that does not read.
     ///
-    /// A buffer of which the kernel has accepted a part stays, since the peer must get it whole. Bytes written
-    /// afterwards are accepted by the kernel although the peer does not read; it keeps them for some minutes after the
-    /// stream is closed.
+    /// A buffer of which the kernel has accepted a part stays, because the peer must get it whole. The kernel accepts
+    /// bytes written afterwards although the peer does not read, and keeps them for some minutes after the stream is
+    /// closed.
     public func discardQueue() {
         guard !pendingOutput.isEmpty else { return }
         let queue = makeQueue()
@@ -75,10 +75,7 @@ extension Stream {
 
     /// Queues the part of a buffer that the kernel did not accept.
     ///
-    /// - Parameters:
-    ///   - bytes: The buffer, which the queue references.
-    ///   - sent: The result of send(2).
-    ///   - code: The `errno` after it.
+    /// The queue references the buffer. `sent` is the result of send(2), and `code` the `errno` after it.
     @inline(never)
     func queueUnsent(_ bytes: [UInt8], sent: Int, code: Int32) {
         if sent < 0 {
@@ -148,7 +145,7 @@ extension Stream {
         reactor.notifyLater(self, .failed(error))
     }
 
-    /// Sends the queue; if the stream is closing, continues with that once all is sent.
+    /// Sends the queue; if the stream is closing, continues closing once everything is sent.
     func flush() {
         flags.remove(.isDirty)
         switch phase {

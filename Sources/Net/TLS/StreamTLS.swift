@@ -10,7 +10,7 @@ extension Stream {
         phase == .open || phase == .draining ? session?.negotiated : nil
     }
 
-    /// The most reads in one turn, of up to a record each.
+    /// The maximum number of reads in one turn, of up to a record each.
     private static var recordCountMax: Int { 16 }
     /// The number of records, of at most 16 KiB, that correspond to one read of a plain stream.
     private static var recordsPerRead: Int { 4 }
@@ -70,8 +70,9 @@ extension Stream {
         }
     }
 
-    /// Whether a client's first record has arrived completely, so that an incomplete one takes no memory; also true for
-    /// bytes that are no such record, which OpenSSL then refuses.
+    /// Whether a client's first record has arrived completely, so that an incomplete one takes no memory.
+    ///
+    /// Also true for bytes that are not such a record, which OpenSSL then refuses.
     private var hasFirstRecord: Bool {
         guard flags.isDisjoint(with: [.hungUp, .broken]) else { return true }
         guard flags.contains(.readable) else { return false }

@@ -8,11 +8,7 @@ public struct CertificateFiles: Hashable, Sendable {
     /// The path of the private key in PEM form, without a passphrase.
     public var key: String
 
-    /// Makes a pair of paths; nothing is read yet.
-    ///
-    /// - Parameters:
-    ///   - certificate: The path of the certificate with its chain.
-    ///   - key: The path of the private key.
+    /// Makes a pair of paths; reads nothing yet.
     public init(certificate: String, key: String) {
         self.certificate = certificate
         self.key = key
@@ -27,19 +23,12 @@ public struct TLSCertificate: Hashable, Sendable {
     public var keyPEM: [UInt8]
 
     /// Makes a certificate of PEM bytes, which are validated when a ``TLSContext`` is made.
-    ///
-    /// - Parameters:
-    ///   - certificatePEM: The certificate with its chain.
-    ///   - keyPEM: The private key.
     public init(certificatePEM: [UInt8], keyPEM: [UInt8]) {
         self.certificatePEM = certificatePEM
         self.keyPEM = keyPEM
     }
 
-    /// Reads both files; blocks for as long as the disk takes.
-    ///
-    /// - Parameter files: Their paths.
-    /// - Throws: `unreadable` with the path.
+    /// Reads both files, blocking for as long as the disk takes; throws `unreadable` with the path.
     public init(reading files: CertificateFiles) throws(TLSError) {
         certificatePEM = try Self.read(files.certificate)
         keyPEM = try Self.read(files.key)
@@ -65,7 +54,7 @@ public struct TLSCertificate: Hashable, Sendable {
 
 /// The server certificates that a client accepts.
 ///
-/// The SDKs have enums with the same cases, since this module exists on Linux only.
+/// The SDKs have enums with the same cases, because this module exists on Linux only.
 public enum TLSTrust: Hashable, Sendable {
     /// Certificates for the host that are signed by the system's authorities.
     case system

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The TLS configuration shared by all streams of a listener, or of a client.
 ///
-/// TLS 1.2 and 1.3 with forward secrecy and authenticated encryption only (RFC 9325); ALPN
-/// `http/1.1`; sessions are resumed by tickets, also on another loop; no renegotiation.
+/// TLS 1.2 and 1.3 with forward secrecy and authenticated encryption only (RFC 9325), and ALPN `http/1.1`. Sessions are
+/// resumed by tickets, also on another loop. There is no renegotiation.
 public final class TLSContext: Sendable {
     /// One `SSL_CTX` per certificate; a client has one.
     private let credentials: [TLSCredential]
@@ -20,8 +20,8 @@ public final class TLSContext: Sendable {
 
     /// Makes a server context.
     ///
-    /// A client that names a host (SNI, RFC 6066 §3) gets the certificate that matches it exactly or
-    /// by a wildcard; any other client gets the first.
+    /// A client that names a host (SNI, RFC 6066 §3) gets the certificate that matches it exactly or by a wildcard. Any
+    /// other client gets the first.
     ///
     /// - Parameter certificates: At least one.
     /// - Returns: The context, for any number of listeners on any loops.
@@ -88,7 +88,7 @@ public final class TLSContext: Sendable {
     // MARK: Server names
 
     private func chooseByServerName() {
-        // SAFETY: unretained, yet alive: each session retains the context that its SSL was made of.
+        // SAFETY: unretained, but alive, because each session retains the context that its SSL was made of.
         shim_SSL_CTX_set_servername(
             credentials[0].raw,
             { ssl, _, context in
@@ -143,7 +143,7 @@ public final class TLSContext: Sendable {
 
     /// Returns the session stored for a server; the caller frees it.
     ///
-    /// A TLS 1.3 ticket is used once, since an observer could link two uses to one client
+    /// A TLS 1.3 ticket is used once, because an observer could link two uses to one client
     /// (RFC 8446 §C.4). A TLS 1.2 session stays stored, because the server does not issue a new one.
     func takeSession(of server: String) -> OpaquePointer? {
         sessions.withLock { store -> UInt? in

@@ -2,8 +2,8 @@ import COpenSSL
 
 /// An `SSL_CTX`: one certificate, or a client's trust, with Fanfare's fixed TLS settings.
 ///
-/// SAFETY: `@unchecked Sendable`, because OpenSSL counts references to an `SSL_CTX` and locks it itself once it is
-/// set up (SSL_CTX_new(3)), and it is set up before it is shared.
+/// SAFETY: `@unchecked Sendable`, because OpenSSL counts references to an `SSL_CTX` and locks it itself once it is set
+/// up (SSL_CTX_new(3)). It is set up before it is shared.
 final class TLSCredential: @unchecked Sendable {
     let raw: OpaquePointer
     /// The pinned keys; retained here, because OpenSSL has an unretained pointer to them.
@@ -15,8 +15,8 @@ final class TLSCredential: @unchecked Sendable {
         guard shim_SSL_CTX_set_proto_versions(raw, TLS1_2_VERSION, TLS1_3_VERSION) == 1 else {
             throw .library(call: "SSL_CTX_set_min_proto_version", reason: TLSError.takeReason())
         }
-        // An idle connection keeps no buffers; a refused write may be retried from another address; and a
-        // write returns after each record, so that its progress is known.
+        // An idle connection keeps no buffers. A refused write may be retried from another address. A write returns
+        // after each record, so that its progress is known.
         _ = shim_SSL_CTX_set_mode(
             raw,
             Int(SSL_MODE_RELEASE_BUFFERS) | Int(SSL_MODE_ENABLE_PARTIAL_WRITE)
@@ -78,7 +78,7 @@ final class TLSCredential: @unchecked Sendable {
         SSL_CTX_set_alpn_select_cb(
             raw,
             { _, chosen, chosenLength, offered, offeredLength, _ in
-                // No common protocol is no failure: such clients have always been served HTTP/1.1.
+                // No common protocol is not an error: the server answers such clients with HTTP/1.1.
                 selectProtocol(chosen, chosenLength, offered, offeredLength)
                     ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK
             },

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// Pinned public keys, by SHA-256 digest; a server must have one of them.
 ///
-/// They are checked while the certificate is verified, so that a server without one gets an alert, and no session is
+/// They are checked while the certificate is verified. A server without a pinned key gets an alert, and no session is
 /// stored that could be resumed later.
 final class TLSPins: Sendable {
     private let digests: Set<[UInt8]>
@@ -16,8 +16,8 @@ final class TLSPins: Sendable {
 
     /// Replaces OpenSSL's verification by the pins', which calls it.
     func apply(to context: OpaquePointer) {
-        // SAFETY: unretained, yet alive: the credential that owns the SSL_CTX retains the pins, and
-        // each session retains the credential's context.
+        // SAFETY: unretained, but alive: the credential that owns the SSL_CTX retains the pins, and each session
+        // retains the credential's context.
         SSL_CTX_set_cert_verify_callback(
             context,
             { store, argument in

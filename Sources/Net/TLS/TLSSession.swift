@@ -17,7 +17,7 @@ public struct NegotiatedTLS: Hashable, Sendable {
 
 /// The TLS of one stream: an `SSL` over the stream's descriptor.
 ///
-/// A server makes the `SSL` only when the handshake begins: with its buffers it takes about 45 KiB, which a client that
+/// A server makes the `SSL` only when the handshake begins. With its buffers it takes about 45 KiB, which a client that
 /// sends nothing must not occupy.
 final class TLSSession {
     private var ssl: OpaquePointer?
@@ -29,7 +29,7 @@ final class TLSSession {
     /// The SHA-256 digests of the server's keys, its own first, if none of them is pinned.
     var unpinned: [[UInt8]]?
 
-    /// The most bytes in a record (RFC 8446 §5.1).
+    /// The maximum number of bytes in a record (RFC 8446 §5.1).
     static var recordLengthMax: Int { 16 << 10 }
 
     /// The result of a call.
@@ -142,7 +142,7 @@ final class TLSSession {
         return progress(of: result, "SSL_write")
     }
 
-    /// Sends `close_notify`, without waiting for the peer's, since its FIN has the same meaning.
+    /// Sends `close_notify`, without waiting for the peer's, because its FIN has the same meaning.
     func shutDown() -> Progress {
         guard hasBegun else { return .done(0) }
         begin()
@@ -150,7 +150,7 @@ final class TLSSession {
         return result >= 0 ? .done(0) : progress(of: result, "SSL_shutdown")
     }
 
-    /// Clears earlier errors, of whatever connection, which SSL_get_error(3) would report.
+    /// Clears earlier errors of any connection, which SSL_get_error(3) would report.
     private func begin() {
         // Clearing visits every slot of the queue, so checking first is cheaper.
         if ERR_peek_error() != 0 { ERR_clear_error() }
@@ -178,7 +178,7 @@ final class TLSSession {
                 return .failed(.tls(.untrusted(reason: reason(verifyResult))))
             }
             var reason = TLSError.takeReason()
-            // OpenSSL's words for an answer that is no TLS record, such as one in HTTP.
+            // OpenSSL's text for an answer that is not a TLS record, such as a plain HTTP response.
             if !context.isServer, reason == "wrong version number" {
                 reason +=
                     ": the server answers without TLS; use http:// or ws://, or its port with TLS"

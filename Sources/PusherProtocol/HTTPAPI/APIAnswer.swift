@@ -4,7 +4,7 @@ public struct ChannelAttributes: Equatable, Sendable {
     public enum Cache: Equatable, Sendable {
         /// No event, or only an expired one.
         case empty
-        /// The data of the last event as a JSON string, quotes included, and its remaining lifetime in seconds.
+        /// The data of the last event as a JSON string, including quotes, and its remaining lifetime in seconds.
         case event(dataToken: [UInt8], secondsLeft: Int)
     }
 
@@ -16,17 +16,10 @@ public struct ChannelAttributes: Equatable, Sendable {
     public var subscriptionCount: Int?
     /// The cached event.
     public var cache: Cache?
-    /// The position of the last message; `nil` inside for an app without recovery.
+    /// The position of the last message; the inner `nil` means an app without recovery.
     public var position: ChannelPosition??
 
     /// Creates the attributes of a channel.
-    ///
-    /// - Parameters:
-    ///   - isOccupied: Whether the channel has subscribers.
-    ///   - userCount: The number of members of a presence channel.
-    ///   - subscriptionCount: The number of subscribed connections.
-    ///   - cache: The cached event.
-    ///   - position: The position of the last message.
     public init(
         isOccupied: Bool? = nil,
         userCount: Int? = nil,
@@ -77,7 +70,7 @@ public struct ChannelAttributes: Equatable, Sendable {
     }
 }
 
-/// The contents of the HTTP API's 200 responses: always a JSON object, since the PHP library accepts nothing else.
+/// The contents of the HTTP API's 200 responses: always a JSON object, because the PHP library accepts nothing else.
 public enum APIAnswer {
     /// The empty response: `{}`.
     public static let empty = Array("{}".utf8)
@@ -86,10 +79,7 @@ public enum APIAnswer {
 
     /// The response to a trigger with `info`: `{"channels":{"NAME":{…}}}`.
     ///
-    /// - Parameters:
-    ///   - channels: The attributes of each channel.
-    ///   - isRepeated: Whether the event was published before: then `"repeated":true` follows.
-    /// - Returns: The content.
+    /// If the event was published before, `"repeated":true` follows.
     public static func channels(
         _ channels: [(name: ChannelName, attributes: ChannelAttributes)],
         isRepeated: Bool = false
@@ -122,12 +112,12 @@ public enum APIAnswer {
             attributes.write(to: &json)
         }
 
-        /// Ends the list.
+        /// Ends the list, and returns the content of the response.
         ///
         /// - Parameters:
-        ///   - nextCursor: Where a list that was cut short goes on; written as `next_cursor`.
-        ///   - isRepeated: Whether the trigger that is answered was published before; written as `repeated`.
-        /// - Returns: The content of the response.
+        ///   - nextCursor: Where a truncated list continues; written as `next_cursor`.
+        ///   - isRepeated: Whether the answered trigger was published before; written as `repeated`.
+        /// - Returns: The content.
         public consuming func end(nextCursor: String? = nil, isRepeated: Bool = false) -> [UInt8] {
             json.endObject()
             json.repeated(isRepeated)
@@ -140,13 +130,9 @@ public enum APIAnswer {
         }
     }
 
-    /// The response to a batch: one object for each event, in the order of the request; `{}` when none requested
-    /// attributes.
+    /// The response to a batch: one object for each event, in the order of the request.
     ///
-    /// - Parameters:
-    ///   - events: The requested attributes of each event's channel.
-    ///   - isRepeated: Whether all events were published before: then `"repeated":true` follows.
-    /// - Returns: The content.
+    /// It is `{}` when no event requested attributes. If all events were published before, `"repeated":true` follows.
     public static func batch(_ events: [ChannelAttributes?], isRepeated: Bool = false) -> [UInt8] {
         guard events.contains(where: { $0 != nil }) else { return isRepeated ? repeated : empty }
         var json = JSONWriter()
@@ -186,7 +172,7 @@ public enum APIAnswer {
 }
 
 extension JSONWriter {
-    /// Writes that the events of a trigger were published before, if they were.
+    /// Writes `"repeated":true` if the events of a trigger were published before.
     fileprivate mutating func repeated(_ isRepeated: Bool) {
         guard isRepeated else { return }
         name("repeated")

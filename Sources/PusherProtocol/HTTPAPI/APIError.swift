@@ -1,6 +1,6 @@
 /// A refused request to the HTTP API: the status and one line of explanation.
 ///
-/// The texts are those of the hosted service where they are known: users search for them, and tests of official
+/// The texts are those of the hosted service where they are known. Users search for them, and tests of official
 /// libraries compare some of them exactly.
 public struct APIError: Error, Sendable {
     /// The HTTP status.
@@ -10,12 +10,7 @@ public struct APIError: Error, Sendable {
     /// The exceeded limit, if that is the cause; not part of the response.
     public var limit: Limit?
 
-    /// Creates an error.
-    ///
-    /// - Parameters:
-    ///   - status: The HTTP status, 400 to 599.
-    ///   - message: One line.
-    ///   - limit: The exceeded limit, if that is the cause.
+    /// Creates an error with an HTTP status from 400 to 599, one line, and the exceeded limit if that is the cause.
     public init(status: Int, message: String, limit: Limit? = nil) {
         self.status = status
         self.message = message
@@ -37,7 +32,7 @@ public struct APIError: Error, Sendable {
         badRequest("Missing required parameter: \(parameter)")
     }
 
-    /// The error of a key that is no string of 1 to ``IdempotencyKey/lengthMax`` characters.
+    /// The error of a key that is not a string of 1 to ``IdempotencyKey/lengthMax`` characters.
     package static var invalidIdempotencyKey: APIError {
         badRequest(
             "idempotency_key must be a string of 1 to \(IdempotencyKey.lengthMax) characters"

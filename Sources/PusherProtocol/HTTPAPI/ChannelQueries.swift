@@ -6,7 +6,7 @@ public struct ChannelsQuery: Equatable, Sendable {
     public var info: InfoAttributes
     /// The maximum number of channels in the response; `nil` for all.
     ///
-    /// An addition to the Pusher API, as ``cursor`` is.
+    /// Like ``cursor``, an addition to the Pusher API.
     public var limit: Int?
     /// The name after which the list begins, the `next_cursor` of an earlier response; empty for the beginning.
     public var cursor: String
@@ -69,12 +69,8 @@ public struct ChannelQuery: Equatable, Sendable {
 
 /// The query of `GET /apps/ID/channels/NAME/users`, which has no parameters.
 public enum UsersQuery {
-    /// Checks that the channel is a presence channel and that the query contains only the signature.
-    ///
-    /// - Parameters:
-    ///   - parameters: The parameters.
-    ///   - kind: The kind of the channel in the path.
-    /// - Throws: 400.
+    /// Checks that the channel in the path is a presence channel and that the query contains only the signature; throws
+    /// 400.
     public static func check(
         _ parameters: QueryParameters,
         kind: ChannelKind
@@ -87,9 +83,7 @@ public enum UsersQuery {
 }
 
 extension QueryParameters {
-    /// Checks that the query contains only the parameters of the signature.
-    ///
-    /// - Throws: 400 with the names of the other parameters.
+    /// Checks that the query contains only the parameters of the signature; throws 400 with the names of the others.
     public func refuseAllButSignature() throws(APIError) {
         let extraneous = names.filter {
             !$0.utf8.elementsEqual("body_md5".utf8) && !$0.utf8.starts(with: "auth_".utf8)

@@ -1,13 +1,13 @@
 /// The query of `GET /apps/ID/channels/NAME/history`.
 public struct HistoryQuery: Equatable, Sendable {
-    /// The most messages of one page.
+    /// The maximum number of messages of one page.
     public static let limitMax = 1_000
-    /// The maximum size of the messages of one page, in bytes; a longer message is a page of its own.
+    /// The maximum size of the messages of one page, in bytes; a longer message is on a separate page.
     public static let lengthMax = 1 << 20
 
-    /// Only messages behind this serial.
+    /// Only messages after this serial.
     public var after: UInt64?
-    /// Only messages ahead of this serial.
+    /// Only messages before this serial.
     public var before: UInt64?
     /// Only messages from this time on, in milliseconds since 1970.
     public var since: Int64?
@@ -89,9 +89,9 @@ public struct HistoryPage: Sendable {
     public let oldest: UInt64
     /// The messages, in the order of the query.
     public let messages: [Message]
-    /// Whether there are more messages behind the last one.
+    /// Whether there are more messages after the last one.
     public let hasMore: Bool
-    /// Whether messages are left out because what is kept of them is damaged.
+    /// Whether messages are left out because their stored data is damaged.
     public let isDamaged: Bool
 
     /// Creates a page.
@@ -113,11 +113,7 @@ public struct HistoryPage: Sendable {
 extension APIAnswer {
     /// The response to a query of a channel's kept messages.
     ///
-    /// - Parameters:
-    ///   - page: The messages.
-    ///   - position: The position of the last message, in the form for backends.
-    ///   - query: The query.
-    /// - Returns: The content.
+    /// `position` is that of the last message, in the form for backends.
     public static func history(
         _ page: HistoryPage,
         at position: ChannelPosition,
@@ -145,7 +141,7 @@ extension APIAnswer {
         return json.bytes
     }
 
-    /// The response to a purge: `{"position":{…}}`, of the stream that begins; `null` if a reload has turned recovery off.
+    /// The response to a purge: `{"position":{…}}` of the new stream; `null` if a reload has turned recovery off.
     public static func purged(_ position: ChannelPosition?) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()

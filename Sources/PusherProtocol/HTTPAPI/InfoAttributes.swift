@@ -1,6 +1,6 @@
 import Primitives
 
-/// The attributes of channels that a request to the HTTP API asks for.
+/// The attributes of channels that a request to the HTTP API includes.
 public struct InfoAttributes: OptionSet, Hashable, Sendable {
     /// One bit for each attribute.
     public let rawValue: UInt8
@@ -14,13 +14,12 @@ public struct InfoAttributes: OptionSet, Hashable, Sendable {
     public static let subscriptionCount = InfoAttributes(rawValue: 2)
     /// `cache`: the last event of a cache channel and its remaining lifetime.
     public static let cache = InfoAttributes(rawValue: 4)
-    /// `position`: the position of the last message of the channel's stream, or of a triggered event; the stream begins
-    /// with the request if the channel has none.
+    /// `position`: the position of the last message of the channel's stream, or of a triggered event.
+    ///
+    /// If the channel has no stream, one begins with the request.
     public static let position = InfoAttributes(rawValue: 8)
 
-    /// Parses a list such as `user_count,subscription_count`; it may be empty.
-    ///
-    /// - Throws: 400 for an attribute that does not exist.
+    /// Parses a list such as `user_count,subscription_count`, which may be empty; throws 400 for an unknown attribute.
     public init(_ list: String) throws(APIError) {
         var attributes: InfoAttributes = []
         for name in list.utf8.split(separator: UInt8(ascii: ",")) {

@@ -2,7 +2,7 @@ import Primitives
 
 /// The parameters of a query string, names in lower case, values decoded, sorted by name.
 ///
-/// This is the form that the HTTP API signs. All text is in one buffer: a query of any length costs two allocations.
+/// This is the form that the HTTP API signs. All text is in one buffer, so a query of any length costs two allocations.
 public struct QueryParameters: Sendable {
     struct Entry {
         var name: Range<Int>
@@ -66,7 +66,7 @@ public struct QueryParameters: Sendable {
         self.init(parsing: Array(query.utf8).span)
     }
 
-    /// The value of the first parameter named `name`, in lower case, or `nil`.
+    /// The value of the first parameter with this lower-case name; `nil` if there is none.
     ///
     /// The signature is not included.
     public subscript(name: String) -> String? {
@@ -79,10 +79,9 @@ public struct QueryParameters: Sendable {
         entries.map { String(decoding: text[$0.name], as: UTF8.self) }
     }
 
-    /// Returns the values of all parameters named `name`.
+    /// Returns the values of all parameters with this lower-case name, in the given order.
     ///
-    /// - Parameter name: The name in lower case. `channels` also matches `channels[]` and `channels[0]`.
-    /// - Returns: The values in the given order.
+    /// `channels` also matches `channels[]` and `channels[0]`.
     public func values(of name: String) -> [String] {
         let matches = entries.filter { isNamed($0, name) }
         // By position, not by name: `channels[10]` sorts before `channels[2]`.

@@ -56,7 +56,7 @@ public enum TriggerRequest {
                 throw error.inBatch(at: index)
             }
         }
-        // A condition of one event would decide on the others, whose channels have other homes.
+        // A condition of one event would affect the others, whose channels have other homes.
         guard publications.count == 1 || publications.allSatisfy({ $0.ifPosition == nil }) else {
             throw .badRequest("if_position needs a batch of a single event")
         }

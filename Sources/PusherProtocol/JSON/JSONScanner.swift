@@ -2,7 +2,7 @@ import Primitives
 
 /// Validates one JSON text (RFC 8259) and returns the ranges of its values.
 ///
-/// The scanner holds a position, not the text: pass the same bytes to each call. Names and values are returned as
+/// The scanner holds a position, not the text, so pass the same bytes to each call. Names and values are returned as
 /// ranges of the text, so a string can be forwarded exactly as it was written. Nested containers are scanned
 /// recursively, at most `depthMax` levels deep.
 ///

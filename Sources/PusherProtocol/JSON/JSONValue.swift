@@ -20,7 +20,7 @@ public struct JSONValue: Equatable, Sendable {
 
     /// The kind of the value.
     public let kind: Kind
-    /// The range of the value in the text, quotes and brackets included.
+    /// The range of the value in the text, including quotes and brackets.
     public let range: Range<Int>
     /// The length in bytes: of a string, without quotes and with its escapes decoded; of another value, as written.
     public let decodedLength: Int

@@ -83,7 +83,7 @@ public struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// Appends UTF-8 text as a JSON string, quotes included.
+    /// Appends UTF-8 text as a JSON string, including quotes.
     public static func append(_ text: Span<UInt8>, to bytes: inout [UInt8]) {
         bytes.append("\"")
         var start = 0
@@ -106,7 +106,7 @@ public struct JSONWriter: Sendable {
         bytes.append("\"")
     }
 
-    /// Returns UTF-8 text as a JSON string, quotes included.
+    /// Returns UTF-8 text as a JSON string, including quotes.
     public static func token(_ text: Span<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count + 2)
@@ -114,6 +114,6 @@ public struct JSONWriter: Sendable {
         return bytes
     }
 
-    /// Returns text as a JSON string, quotes included.
+    /// Returns text as a JSON string, including quotes.
     public static func token(_ text: String) -> [UInt8] { text.withUTF8Bytes { token($0) } }
 }

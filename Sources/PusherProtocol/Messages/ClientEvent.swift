@@ -1,23 +1,17 @@
 /// An event that a client sends to the other subscribers of a channel.
 public struct ClientEvent: Equatable, Sendable {
-    /// The event's name as a JSON string, quotes included.
+    /// The event's name as a JSON string, including quotes.
     public var nameToken: [UInt8]
     /// The channel's name as received; the broker checks that the client is subscribed.
     public var channel: String
-    /// The data as a JSON string, quotes included; other values are converted to a string of their JSON text.
+    /// The data as a JSON string, including quotes; other values are converted to a string of their JSON text.
     ///
     /// `nil` when the client sent none.
     public var dataToken: [UInt8]?
-    /// The key under which the client may repeat the event, and gets a receipt for it; `nil` for neither.
+    /// The key under which the client may repeat the event, and gets a receipt for it; `nil` for no key.
     public var key: IdempotencyKey?
 
-    /// Creates an event; the parts are not validated.
-    ///
-    /// - Parameters:
-    ///   - nameToken: The event's name as a JSON string, quotes included.
-    ///   - channel: The channel's name.
-    ///   - dataToken: The data as a JSON string, quotes included.
-    ///   - key: The key under which the client may repeat the event.
+    /// Creates an event from JSON strings, including quotes; the parts are not validated.
     public init(
         nameToken: [UInt8],
         channel: String,
@@ -39,12 +33,12 @@ public struct ClientEvent: Equatable, Sendable {
     /// The data, decoded; for logs and webhooks.
     public var data: String? { dataToken.map(EventEnvelope.decode) }
 
-    /// Returns the length of the message to the other subscribers.
+    /// Returns the length of the message to the other subscribers, in bytes.
     ///
     /// - Parameters:
     ///   - channel: The channel, to which the sender is subscribed.
-    ///   - userID: On a presence channel, the sender's user id as a JSON string, quotes included.
-    /// - Returns: The length, in bytes.
+    ///   - userID: On a presence channel, the sender's user id as a JSON string, including quotes.
+    /// - Returns: The length.
     public func envelopeLength(for channel: ChannelName, userID: [UInt8]? = nil) -> Int {
         envelope(from: userID).length(for: channel)
     }
@@ -53,7 +47,7 @@ public struct ClientEvent: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - channel: The channel, to which the sender is subscribed.
-    ///   - userID: On a presence channel, the sender's user id as a JSON string, quotes included.
+    ///   - userID: On a presence channel, the sender's user id as a JSON string, including quotes.
     ///   - serial: The number of the message in the channel's stream; 0 if it has none.
     ///   - bytes: The buffer.
     public func appendEnvelope(

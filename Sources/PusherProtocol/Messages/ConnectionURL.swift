@@ -15,7 +15,7 @@ public struct ConnectionURL: Equatable, Sendable {
     public var client: String?
     /// The version of the client's library, in any form; for logs only.
     public var clientVersion: String?
-    /// Whether the client wants receipts for client events with a key.
+    /// Whether the client requests receipts for client events with a key.
     public var wantsReceipts = false
 
     /// Creates the target for an app and a client.
@@ -41,7 +41,7 @@ public struct ConnectionURL: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - target: The request target in origin form.
-    ///   - pathPrefix: The path in front of `/app/`, such as `/ws`; empty for none.
+    ///   - pathPrefix: The path before `/app/`, such as `/ws`; empty for none.
     ///   - body: Called with the public key.
     /// - Returns: The result of `body`.
     /// - Throws: The code to close with once the connection is accepted: 4005 when the path is not `/app/KEY`, with or
@@ -60,9 +60,9 @@ public struct ConnectionURL: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - target: The request target in origin form.
-    ///   - pathPrefix: The path in front of `/r/` or `/app/`, such as `/ws`; empty for none.
+    ///   - pathPrefix: The path before `/r/` or `/app/`, such as `/ws`; empty for none.
     /// - Returns: The token; `nil` for a client without one.
-    /// - Throws: The violated rule: the client gets a connection all the same, without recovery.
+    /// - Throws: The violated rule; the client still gets a connection, but without recovery.
     public static func sessionToken(
         inTarget target: Span<UInt8>,
         pathPrefix: String = ""
@@ -88,7 +88,7 @@ public struct ConnectionURL: Equatable, Sendable {
         return (key, token)
     }
 
-    /// The range up to the next slash behind `literal`; `nil` if the path does not go on with `literal`.
+    /// The range up to the next slash after `literal`; `nil` if the path does not continue with `literal`.
     private static func segment(
         after literal: StaticString,
         in path: Span<UInt8>,
@@ -104,7 +104,7 @@ public struct ConnectionURL: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - target: The request target in origin form.
-    ///   - isRequired: Whether a client must name the version; otherwise the current version is the default.
+    ///   - isRequired: Whether a client must specify the version; otherwise the current version is the default.
     /// - Returns: One of ``protocolVersions``.
     /// - Throws: The code to close with once the connection is accepted: 4008 when a required version is missing, 4006
     ///   when it is not a number, 4007 when it is not supported.
@@ -135,10 +135,11 @@ public struct ConnectionURL: Equatable, Sendable {
         return try version(query.extracting(0..<0), isRequired: isRequired)
     }
 
-    /// Whether the client wants receipts for client events with a key: `receipts=true` in the query.
+    /// Whether the client requests receipts for client events with a key: `receipts=true` in the query, not
+    /// percent-encoded.
     ///
     /// - Parameter target: The request target in origin form.
-    /// - Returns: Whether the query has this member, without percent-encoding.
+    /// - Returns: Whether it does.
     public static func wantsReceipts(inTarget target: Span<UInt8>) -> Bool {
         var start = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
         while start < target.count {
@@ -167,7 +168,7 @@ public struct ConnectionURL: Equatable, Sendable {
         return version
     }
 
-    /// Whether names and values need no decoding: the fast path, since no library sends any that do.
+    /// Whether names and values need no decoding: the fast path, because no library sends any that do.
     private static func isPlain(_ query: Span<UInt8>) -> Bool {
         let first = query.firstIndex(from: 0) {
             $0.equal(to: UInt8(ascii: "%")) | $0.equal(to: UInt8(ascii: "[")) | $0.capital

@@ -46,7 +46,7 @@ struct ControlData {
         }
     }
 
-    /// Returns the position that a subscription asks for, or `nil` when it asks for none.
+    /// Returns the position that a subscription requests, or `nil` when it requests none.
     func positionRequest(
         of channel: String,
         in text: Span<UInt8>

@@ -4,7 +4,7 @@ import Primitives
 /// The message that carries an event to subscribers: `{"event":…,"channel":…,"data":…,"user_id":…}`.
 ///
 /// Everything except the channel's name is written once for all channels of an event. The length is known in advance,
-/// so that the frame's header and the message fit in one allocation.
+/// so the frame's header and the message fit in one allocation.
 struct EventEnvelope: Equatable, Sendable {
     /// The message without the channel's name and the closing brace.
     private var text: [UInt8] = []
@@ -14,7 +14,7 @@ struct EventEnvelope: Equatable, Sendable {
     /// Begins the message of an event.
     ///
     /// - Parameters:
-    ///   - name: The event's name as a JSON string, quotes included.
+    ///   - name: The event's name as a JSON string, including quotes.
     ///   - memberLength: The length of the members to be added, in bytes.
     init(name: Span<UInt8>, memberLength: Int = 0) {
         text.reserveCapacity(name.count + memberLength + 48)
@@ -31,12 +31,7 @@ struct EventEnvelope: Equatable, Sendable {
         text.append(value)
     }
 
-    /// The length of the message to the subscribers of `channel`, in bytes.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - serial: The number of the message in the channel's stream; 0 if it has none.
-    /// - Returns: The length.
+    /// The length of the message to the subscribers of `channel`, in bytes; `serial` is 0 if the message has no number.
     func length(for channel: ChannelName, serial: UInt64 = 0) -> Int {
         let member =
             serial == 0 ? 0 : Self.serialMember.utf8CodeUnitCount + serial.decimalDigitCount
@@ -58,7 +53,7 @@ struct EventEnvelope: Equatable, Sendable {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    /// The first 64 bits of the message's SHA-256: the same in every process, since files keep it.
+    /// The first 64 bits of the message's SHA-256; the same in every process, because files store it.
     var digest: UInt64 { Digest.sha256(text.span).prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
     /// The value of a member as JSON text, or empty; for logs and consoles.

@@ -11,11 +11,12 @@ public struct Publication: Equatable, Sendable {
     public let info: InfoAttributes
     /// The key under which the publisher may repeat the event; `nil` if it has none.
     public var key: IdempotencyKey?
-    /// The last position of the only channel, at which alone the event is to be published; `nil` for no condition.
+    /// The required last position of the only channel, without which the event is not published; `nil` for no
+    /// condition.
     public var ifPosition: ChannelPosition?
-    /// Whether the event is for present subscribers alone: it is not numbered, kept or cached.
+    /// Whether the event is only for present subscribers, so that it is not numbered, kept or cached.
     public let isEphemeral: Bool
-    /// Whether the publisher is answered only when the event is on the disk, also for a loss of power.
+    /// Whether the publisher is answered only when the event is on the disk, safe from a loss of power.
     public let isDurable: Bool
 
     init(
@@ -38,17 +39,17 @@ public struct Publication: Equatable, Sendable {
         self.key = key
     }
 
-    /// Whether the event needs a number: its publisher asks for its position, states the one that precedes it, or wants
-    /// it on the disk.
+    /// Whether the event needs a number: its position is requested, depends on the preceding one, or must be on the
+    /// disk.
     public var needsPosition: Bool { info.contains(.position) || ifPosition != nil || isDurable }
 
     /// A digest of the event, by which a repetition is distinguished from another event under the same key.
     public var digest: UInt64 { envelope.digest }
 
-    /// The event's name as a JSON string, quotes included; for logs and consoles.
+    /// The event's name as a JSON string, including quotes; for logs and consoles.
     public var nameToken: [UInt8] { envelope.token(of: \.event) }
 
-    /// The data as a JSON string, quotes included; for logs and consoles.
+    /// The data as a JSON string, including quotes; for logs and consoles.
     public var dataToken: [UInt8] { envelope.token(of: \.data) }
 
     /// The event's name, decoded; for logs and consoles.
@@ -57,22 +58,12 @@ public struct Publication: Equatable, Sendable {
     /// The data, decoded; for logs and consoles.
     public var data: String { EventEnvelope.decode(dataToken) }
 
-    /// Returns the length of the message to the subscribers of `channel`.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - serial: The number of the message in the channel's stream; 0 if it has none.
-    /// - Returns: The length, in bytes.
+    /// Returns the length of the message to the subscribers of `channel`, in bytes; `serial` is 0 if it has no number.
     public func envelopeLength(for channel: ChannelName, serial: UInt64 = 0) -> Int {
         envelope.length(for: channel, serial: serial)
     }
 
-    /// Appends the message to the subscribers of `channel`.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - serial: The number of the message in the channel's stream; 0 if it has none.
-    ///   - bytes: The buffer.
+    /// Appends the message to the subscribers of `channel`; `serial` is 0 if it has no number.
     public func appendEnvelope(
         for channel: ChannelName,
         serial: UInt64 = 0,

@@ -58,7 +58,7 @@ public struct PusherCode: RawRepresentable, Hashable, Sendable, Error {
 
     /// Whether a connection may be closed with this code.
     ///
-    /// Codes from 4300 on are for `pusher:error` only: closed with one, pusher-js does not reconnect.
+    /// Codes from 4300 on are only for `pusher:error`; pusher-js does not reconnect after a close with one of them.
     public var mayClose: Bool { (4000..<4300).contains(rawValue) }
 
     /// A human-readable text; short enough for a close frame.

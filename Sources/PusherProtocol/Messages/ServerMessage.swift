@@ -2,13 +2,14 @@ import Primitives
 
 /// A message from the broker to a client.
 ///
-/// The data of some events must be a string that holds JSON, of others an object; a client that receives the other form
-/// silently drops the event. Each case is written in the form that every official client reads; ``parse(_:)`` accepts
-/// both.
+/// The data of some events must be a string that contains JSON, and of others an object. A client that receives the
+/// other form silently drops the event. Each case is written in the form that every official client reads;
+/// ``parse(_:)`` accepts both.
 public enum ServerMessage: Equatable, Sendable {
     /// The first message: the socket ID, and the seconds of inactivity after which the client sends a ping.
     ///
-    /// With `receipts` the client asked for receipts of its client events (``ConnectionURL/wantsReceipts``) and gets them.
+    /// With `receipts`, the client has requested receipts of its client events (``ConnectionURL/wantsReceipts``) and
+    /// gets them.
     case connectionEstablished(socketID: SocketID, activityTimeout: Int, receipts: Bool = false)
     /// An error; the connection may stay open. The code is written even when it is `null`.
     case error(code: PusherCode?, message: String)
@@ -34,8 +35,8 @@ public enum ServerMessage: Equatable, Sendable {
     case watchlist(online: [String], offline: [String])
     /// A message that the broker does not send to this client, because it is the client's own or excludes it.
     ///
-    /// The message has the number `serial` if the client tracks the channel. With a `key` it is the receipt of the client
-    /// event under this key, which has its place in the channel's order, now or since an earlier attempt.
+    /// The message has the number `serial` if the client tracks the channel. With a `key` it is the receipt of the
+    /// client event under this key. That event has its place in the channel's order, now or since an earlier attempt.
     case position(channel: String, serial: UInt64?, key: String?)
     /// An event on a channel.
     case event(ReceivedEvent)
@@ -220,13 +221,6 @@ public struct ReceivedEvent: Equatable, Sendable {
     public var serial: UInt64?
 
     /// Creates an event.
-    ///
-    /// - Parameters:
-    ///   - name: The event's name.
-    ///   - channel: The channel's name.
-    ///   - data: The data.
-    ///   - userID: The member that sent a client event.
-    ///   - serial: The number of the message in the channel's stream.
     public init(
         name: String,
         channel: String?,

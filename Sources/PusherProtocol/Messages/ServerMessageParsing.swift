@@ -3,9 +3,7 @@ extension ServerMessage {
     ///
     /// A malformed `pusher:` event is returned as an ``event(_:)``, so that a client can log it.
     ///
-    /// - Parameter text: The whole message.
-    /// - Returns: The message.
-    /// - Throws: The error in a message that is not an event.
+    /// Throws the error in a message that is not an event.
     public static func parse(
         _ text: Span<UInt8>
     ) throws(MessageError) -> ServerMessage {

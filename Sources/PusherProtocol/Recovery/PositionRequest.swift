@@ -4,13 +4,13 @@ import Primitives
 public struct PositionRequest: Equatable, Sendable {
     /// The client's last position; `nil` if it has none, `"position":{}`.
     public var position: ChannelPosition?
-    /// The client's former socket IDs: what left one of those connections out is left out of the replay.
+    /// The client's former socket IDs; messages that exclude one of those connections are left out of the replay.
     ///
-    /// A request on the wire names the last one; the broker knows more of a client with a session token.
+    /// A request on the wire contains the last one; the broker knows more of a client with a session token.
     public var formerSocketIDs: [SocketID]
     /// Whether a cached event that belonged to the position did not arrive.
     public var wantsOpening = false
-    /// Which earlier messages a client without a position asks for.
+    /// The earlier messages that a client without a position requests.
     public var rewind: Rewind?
 
     /// Earlier messages, counted back from the present.
@@ -24,12 +24,7 @@ public struct PositionRequest: Equatable, Sendable {
         public static let range = 1...Int(SafeInteger.max)
     }
 
-    /// Creates a request.
-    ///
-    /// - Parameters:
-    ///   - position: The client's last position.
-    ///   - formerSocketID: Its last socket ID.
-    ///   - rewind: Which earlier messages it asks for if it has no position.
+    /// Creates a request with the client's last position, its last socket ID, and the rewind if it has no position.
     public init(
         _ position: ChannelPosition? = nil,
         formerSocketID: SocketID? = nil,
@@ -40,7 +35,7 @@ public struct PositionRequest: Equatable, Sendable {
         self.rewind = rewind
     }
 
-    /// The client's last socket ID, as a request names it.
+    /// The client's last socket ID, as sent in a request.
     public var formerSocketID: SocketID? {
         get { formerSocketIDs.last }
         set { formerSocketIDs = newValue.map { [$0] } ?? [] }

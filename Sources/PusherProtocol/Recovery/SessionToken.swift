@@ -1,11 +1,13 @@
 import Digests
 import Primitives
 
-/// The session token in the connection URL of a stock client, by which the broker keeps the client's positions over its
-/// connections.
+/// The session token in the connection URL of a stock client, by which the broker keeps the client's positions.
 ///
-/// `TIME-RANDOM`: the time of its creation in milliseconds since 1970 in base 36, as `Date.now().toString(36)` writes it,
-/// and 16 to 64 random characters. It authorizes nothing. The broker keeps only a digest of it (``SessionKey``).
+/// The positions are kept over all connections with the token.
+///
+/// `TIME-RANDOM`: the time of its creation in milliseconds since 1970 in base 36, as written by
+/// `Date.now().toString(36)`, and 16 to 64 random characters. It authorizes nothing. The broker keeps only a digest of
+/// it (``SessionKey``).
 public struct SessionToken: Sendable {
     /// The time of its creation by the client's clock, in milliseconds since 1970.
     public let createdAt: Int64
@@ -13,12 +15,10 @@ public struct SessionToken: Sendable {
 
     /// The permitted lengths of the random part, in characters.
     public static let randomLengths = 16...64
-    /// The most digits of the time.
+    /// The maximum number of digits of the time.
     static let timeLengthMax = 11
 
-    /// Validates a token.
-    ///
-    /// - Throws: The violated rule.
+    /// Validates a token; throws the violated rule.
     public init(validating text: Span<UInt8>) throws(SessionTokenError) {
         let dash = text.firstIndex(of: UInt8(ascii: "-")) ?? text.count
         guard dash < text.count, (1...Self.timeLengthMax).contains(dash) else { throw .time }
@@ -41,9 +41,7 @@ public struct SessionToken: Sendable {
         bytes = text.withUnsafeBufferPointer { Array($0) }
     }
 
-    /// Validates a token.
-    ///
-    /// - Throws: The violated rule.
+    /// Validates a token; throws the violated rule.
     public init(_ text: String) throws(SessionTokenError) {
         try self.init(validating: Array(text.utf8).span)
     }
@@ -64,7 +62,7 @@ public struct SessionToken: Sendable {
 }
 
 extension SessionToken: CustomStringConvertible {
-    /// Not the token, which belongs in no log.
+    /// A placeholder, because a token must not be logged.
     public var description: String { "a session token" }
 }
 

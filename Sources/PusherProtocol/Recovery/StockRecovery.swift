@@ -1,8 +1,8 @@
-/// What stock clients with a session token are told.
+/// The recovery messages to stock clients with a session token.
 extension ServerMessage {
-    /// A gap in what a stock client receives.
+    /// The notice of a gap to a stock client.
     ///
-    /// On an encrypted channel the data is `{}`: the Java library decrypts whatever else comes there.
+    /// On an encrypted channel the data is `{}`, because the Java library decrypts any other data there.
     public static func gap(_ gap: RecoveryGap, on channel: ChannelName) -> ServerMessage {
         var json = JSONWriter()
         if channel.kind.isEncrypted {
@@ -15,12 +15,9 @@ extension ServerMessage {
         return .event(ReceivedEvent(name: "pusher:gap", channel: channel.text, data: data))
     }
 
-    /// The data of the acknowledgement of a channel without members that a session resumes.
+    /// The acknowledgement of a channel without members that a session resumes.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - replay: The number of old messages that follow; `nil` if something is missing.
-    /// - Returns: The message.
+    /// `replay` is the number of old messages that follow; `nil` if messages are missing.
     public static func resumed(_ channel: ChannelName, replay: Int?) -> ServerMessage {
         guard !channel.kind.isEncrypted else {
             return .subscriptionSucceeded(channel: channel.text, data: "{}")

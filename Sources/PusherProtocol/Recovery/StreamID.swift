@@ -2,8 +2,8 @@ import Primitives
 
 /// The ID of a stream: the numbered sequence of a channel's messages.
 ///
-/// A channel whose messages may have been lost, as in a restart, goes on under another ID, so that no position of the
-/// former stream is mistaken for one of the new.
+/// A channel whose messages may have been lost, for example in a restart, continues under another ID. So no position of
+/// the former stream is mistaken for one of the new stream.
 public struct StreamID: Hashable, Sendable {
     /// The longest ID, in characters.
     public static let lengthMax = 64
@@ -45,7 +45,7 @@ extension StreamID: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// A position in a channel's stream: the message with the number `serial`, and all before it, are known.
+/// A position in a channel's stream: the message with the number `serial`, and all earlier ones, are known.
 public struct ChannelPosition: Hashable, Sendable {
     /// The largest serial: 2^53 − 1, which every JSON reader represents exactly.
     public static let serialMax = UInt64(SafeInteger.max)

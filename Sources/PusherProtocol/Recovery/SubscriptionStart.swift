@@ -1,22 +1,22 @@
-/// Where a subscription begins in its channel's stream, as the acknowledgement tells a client that tracks its position.
+/// Where a subscription begins in its channel's stream, as acknowledged to a client that tracks its position.
 public struct SubscriptionStart: Equatable, Sendable {
-    /// The relation to the position that the client asked for.
+    /// The relation to the position that the client sent.
     public enum Continuity: Equatable, Sendable {
         /// The client had no position.
         case began
-        /// Nothing is missing: the next `replay` numbers of the stream follow, and live events behind them.
+        /// Nothing is missing: the next `replay` numbers of the stream follow, and then live events.
         case recovered(replay: Int)
-        /// Something is missing, or nobody can know.
+        /// Messages are missing, or may be.
         case gap(RecoveryGap)
     }
 
-    /// Where the client stands with the acknowledgement.
+    /// The client's position at the acknowledgement.
     public var position: ChannelPosition
-    /// The relation to the position that the client asked for.
+    /// The relation to the position that the client sent.
     public var continuity: Continuity
     /// Whether a cached event follows that is not part of the stream.
     public var hasOpening = false
-    /// Whether everything was kept that the client wanted to be rewound to; `nil` if it asked for nothing.
+    /// Whether all messages of the requested rewind were kept; `nil` if none was requested.
     public var isRewindComplete: Bool?
     /// The number of earlier messages that follow a rewind.
     public var rewound = 0
@@ -61,9 +61,8 @@ public struct SubscriptionStart: Equatable, Sendable {
         }
     }
 
-    /// Reads the data of an acknowledgement; `nil` from a broker that keeps no positions.
-    ///
-    /// - Parameter data: The data of `pusher_internal:subscription_succeeded`, a JSON object.
+    /// Reads the data of `pusher_internal:subscription_succeeded`, a JSON object; `nil` from a broker that keeps no
+    /// positions.
     public init?(acknowledgement data: String) {
         guard let members = try? MessageData(Array(data.utf8)),
             let object = members.object("position"),
@@ -85,7 +84,7 @@ public struct SubscriptionStart: Equatable, Sendable {
 
 /// A gap in what a subscription has received.
 public struct RecoveryGap: Equatable, Sendable {
-    /// Why what was missed cannot be replayed.
+    /// The reason why missed messages cannot be replayed.
     public struct Reason: RawRepresentable, Hashable, Sendable {
         /// The reason in wire format.
         public let rawValue: String
@@ -101,15 +100,15 @@ public struct RecoveryGap: Equatable, Sendable {
         public static let tooMuch = Reason(rawValue: "too_much")
         /// The position is one that the stream has not reached.
         public static let ahead = Reason(rawValue: "ahead")
-        /// Nothing is kept of this channel.
+        /// No messages of this channel are kept.
         public static let notKept = Reason(rawValue: "not_kept")
-        /// The session of the client's token is not known any more.
+        /// The session of the client's token is no longer known.
         public static let unknownSession = Reason(rawValue: "unknown_session")
         /// Another client uses the same token.
         public static let sharedSession = Reason(rawValue: "shared_session")
     }
 
-    /// Why what was missed cannot be replayed.
+    /// The reason why missed messages cannot be replayed.
     public var reason: Reason
     /// The number of missed messages, if it is known.
     public var missed: UInt64?

@@ -106,7 +106,7 @@ public enum UserSignature {
     }
 }
 
-/// The cause why a subscription or a sign-in is refused.
+/// The reason why a subscription or a sign-in is refused.
 public enum SignatureError: Error, Equatable, Sendable {
     /// The part before the colon is not a key of the app, or there is no colon.
     case unknownKey(auth: String)
@@ -132,7 +132,7 @@ private enum SignedAuth {
         of text: String,
         secret: (String) -> AppSecret?
     ) throws(SignatureError) {
-        // By bytes, since a peer has written the text.
+        // By bytes, because a peer has written the text.
         guard let colon = auth.utf8.firstIndex(of: UInt8(ascii: ":")),
             let secret = secret(String(auth[..<colon]))
         else { throw .unknownKey(auth: auth) }

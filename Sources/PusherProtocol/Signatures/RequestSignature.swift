@@ -56,9 +56,9 @@ public enum RequestSignature {
     /// The signature covers method, path and query. The query contains the body's digest, `body_md5`, so the signature
     /// does not depend on the body itself.
     ///
-    /// Official libraries differ in details of the signed text. The variants are tried in turn, the usual form first:
-    /// the path without and with the prefix, as received and percent-decoded; `+` as itself and as a space; and arrays
-    /// as ``StringToSign/ArrayForm`` lists them. Every comparison takes constant time.
+    /// Official libraries differ in details of the signed text. The variants are tried in turn, the usual form first.
+    /// They are: the path without and with the prefix, as received and percent-decoded; `+` as itself and as a space;
+    /// and arrays in each ``StringToSign/ArrayForm``. Every comparison takes constant time.
     ///
     /// - Parameters:
     ///   - method: The request method, upper case.

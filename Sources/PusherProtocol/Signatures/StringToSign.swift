@@ -84,7 +84,7 @@ enum StringToSign {
         text.append(contentsOf: pairs.joined(separator: [UInt8(ascii: "&")]))
     }
 
-    /// The name in front of `[]` or `[7]`, or `nil` for a plain name.
+    /// The name before `[]` or `[7]`, or `nil` for a plain name.
     private static func arrayName(
         of entry: QueryParameters.Entry,
         in parameters: QueryParameters

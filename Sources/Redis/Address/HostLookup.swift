@@ -2,7 +2,7 @@ import Dispatch
 import Net
 import Synchronization
 
-/// The look-up of a host name, on a thread of its own, since it may take seconds.
+/// The look-up of a host name on its own thread, because it may take seconds.
 final class HostLookup: Sendable {
     private let state = Mutex<Result<[SocketAddress], ResolveError>?>(nil)
 

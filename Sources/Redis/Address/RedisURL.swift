@@ -27,7 +27,7 @@ public struct RedisURL: Hashable, Sendable, CustomStringConvertible {
 
     /// The port of an address that names none.
     public static var defaultPort: UInt16 { 6379 }
-    /// The most bytes of a socket's path (unix(7)).
+    /// The maximum number of bytes of a socket's path (unix(7)).
     public static var pathLengthMax: Int { 107 }
 
     private static let schemes = ["redis://", "rediss://", "redis+unix://"]
@@ -42,7 +42,7 @@ public struct RedisURL: Hashable, Sendable, CustomStringConvertible {
         }
         let rest = text.dropFirst(scheme.count)
         guard !rest.contains("?"), !rest.contains("#") else { throw .parameters }
-        // A password may contain a slash or an @, if it is not encoded; a host contains neither.
+        // A password may contain a slash or an @ that is not encoded; a host contains neither.
         var address = rest
         if let at = rest.lastIndex(of: "@") {
             (username, password) = try Self.credentials(rest[..<at])
@@ -119,11 +119,11 @@ public enum RedisURLError: Error, Hashable, Sendable, CustomStringConvertible {
     case parameters
     /// Something before `@` that is not a user, a colon and a password.
     case credentials
-    /// A `%` without two hexadecimal digits, or bytes that are no UTF-8.
+    /// A `%` without two hexadecimal digits, or bytes that are not UTF-8.
     case encoding
     /// No host, or one with forbidden characters.
     case host(String)
-    /// A port that is no number from 1 to 65535.
+    /// A port that is not a number from 1 to 65535.
     case port(String)
     /// A database other than 0.
     case database(String)

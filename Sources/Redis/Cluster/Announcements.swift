@@ -1,8 +1,8 @@
 import Primitives
 
-/// What is published for a channel: `SERIAL KIND EXCEPT TIME BODY`.
+/// A message published for a channel: `SERIAL KIND EXCEPT TIME BODY`.
 public struct ChannelAnnouncement: Hashable, Sendable {
-    /// What it announces.
+    /// The content of an announcement.
     public enum Content: Hashable, Sendable {
         /// An event (`e`).
         case event([UInt8])
@@ -10,11 +10,11 @@ public struct ChannelAnnouncement: Hashable, Sendable {
         case clientEvent([UInt8])
         /// A new member (`+`).
         case memberAdded(user: String, info: [UInt8])
-        /// A member that is gone (`-`).
+        /// A member that has left (`-`).
         case memberRemoved(user: String)
         /// The number of subscriptions (`#`).
         case count(Int)
-        /// A stream that begins (`!`), and why.
+        /// A stream that begins (`!`), and the reason.
         case stream(UInt64, Beginning)
 
         /// Whether it changes the list of members.
@@ -30,21 +30,21 @@ public struct ChannelAnnouncement: Hashable, Sendable {
     public enum Beginning: String, Sendable {
         /// The channel had none.
         case first
-        /// The one before is sealed by a new epoch; what is kept of it precedes this one.
+        /// The former stream is sealed by a new epoch; its kept messages precede this one.
         case epoch
-        /// The one before was purged: nothing of it is kept.
+        /// The former stream was purged, and nothing of it is kept.
         case purge
-        /// The one before has the largest serial; what is kept of it precedes this one.
+        /// The former stream has the largest serial; its kept messages precede this one.
         case full
     }
 
-    /// The place in the channel's stream; 0 without a position.
+    /// The serial in the channel's stream; 0 without a position.
     public var serial: UInt64
     /// The connection that does not get it; nil if all get it.
     public var except: String?
     /// When it was published, in milliseconds since 1970.
     public var time: Int64
-    /// What it announces.
+    /// The content.
     public var content: Content
 
     /// Parses an announcement; nil for another form.
@@ -108,7 +108,7 @@ extension ChannelAnnouncement.Content {
     }
 }
 
-/// What is published for a user: `WORD TIME`.
+/// A message published for a user: `WORD TIME`.
 public enum UserAnnouncement: Hashable, Sendable {
     /// The user is online.
     case online(at: Int64)
@@ -132,11 +132,11 @@ public enum UserAnnouncement: Hashable, Sendable {
     }
 }
 
-/// What is published for a node: `WORD APP:TOKEN SOCKET`, and a state.
+/// A message published for a node: `WORD APP:TOKEN SOCKET`, and a state.
 public struct InboxMessage: Hashable, Sendable {
-    /// What the node is to do.
+    /// The task of the node.
     public enum Content: Hashable, Sendable {
-        /// The connection is to park the session, for one that has been open for so long, in milliseconds.
+        /// The connection has to park the session, for one that has been open for this long, in milliseconds.
         case yield(openFor: Int64)
         /// The connection owns the session, with this state.
         case yielded([UInt8])
@@ -150,7 +150,7 @@ public struct InboxMessage: Hashable, Sendable {
     public var session: ClusterSession
     /// The connection.
     public var socketID: String
-    /// What the node is to do.
+    /// The task of the node.
     public var content: Content
 
     /// Parses a message; nil for another form.

@@ -1,10 +1,10 @@
-/// What the configuration says of a channel, for the scripts that change it.
+/// The configured rules of a channel, for the scripts that change it.
 public struct ChannelRules: Hashable, Sendable {
     /// The changes that webhooks report.
     public struct Webhooks: OptionSet, Sendable, Hashable {
         /// The bits.
         public let rawValue: UInt8
-        /// Makes a set of its bits.
+        /// Makes a set from its bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// The channel becomes occupied or vacant.
@@ -23,7 +23,7 @@ public struct ChannelRules: Hashable, Sendable {
     public var announcesCount: Bool
     /// The changes that webhooks report.
     public var webhooks: Webhooks
-    /// The most streams of the app's channels without subscriptions, in the channel's pool.
+    /// The maximum number of streams of the app's channels without subscriptions, in the channel's pool.
     public var positionsMax: Int
 
     /// Makes the rules of a channel.

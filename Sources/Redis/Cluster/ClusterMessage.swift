@@ -1,9 +1,9 @@
 import Primitives
 public import RESP
 
-/// The place of a message in a stream of its channel.
+/// The position of a message in a stream of its channel.
 public struct StreamPosition: Hashable, Sendable, CustomStringConvertible {
-    /// The stream's ID: the time of its beginning in milliseconds, or later.
+    /// The stream's ID: the time of its beginning in milliseconds, or a later time.
     public var stream: UInt64
     /// The number of the message; 0 for the beginning.
     public var serial: UInt64
@@ -35,7 +35,7 @@ public struct StreamPosition: Hashable, Sendable, CustomStringConvertible {
 
 /// A message to number, store and announce.
 public struct ClusterMessage: Sendable {
-    /// What the publisher knows of the channel's stream.
+    /// What the publisher knows about the channel's stream.
     public enum Stream: Hashable, Sendable {
         /// The channel is not recoverable: its messages have no positions.
         case none
@@ -45,7 +45,7 @@ public struct ClusterMessage: Sendable {
         case id(UInt64)
     }
 
-    /// How a repetition of the message is recognised.
+    /// The data by which a repetition of the message is recognised.
     public struct Idempotency: Hashable, Sendable {
         /// The key; it belongs to the app.
         public var key: String
@@ -53,7 +53,7 @@ public struct ClusterMessage: Sendable {
         public var digest: String
         /// The time for which the key is remembered, in seconds; at least 1.
         public var age: Int
-        /// The most keys of the app in the channel's pool, at least 1; beyond it the oldest are forgotten.
+        /// The maximum number of keys of the app in the channel's pool, at least 1; above it the oldest are forgotten.
         public var keysMax: Int
 
         /// Makes the mark of a message.
@@ -65,7 +65,7 @@ public struct ClusterMessage: Sendable {
         }
     }
 
-    /// What a pool of partitions keeps at most; beyond it the oldest goes first.
+    /// The limits of a pool of partitions, above which the oldest entries are dropped.
     public struct Budgets: Hashable, Sendable {
         /// The size of the app's messages, in bytes; nil for no limit of the app.
         public var appBytesMax: Int?
@@ -91,7 +91,8 @@ public struct ClusterMessage: Sendable {
     public struct Caching: Hashable, Sendable {
         /// The time for which the event is cached, in seconds; at least 1.
         public var lifetime: Int
-        /// The most cached events of the app in this partition, at least 1; those that expire first are removed.
+        /// The maximum number of cached events of the app in this partition, at least 1; those that expire first are
+        /// removed.
         public var eventsMax: Int
 
         /// Makes limits.
@@ -103,21 +104,21 @@ public struct ClusterMessage: Sendable {
 
     /// The channel.
     public var channel: ClusterChannel
-    /// What is known of its stream; ignored by `open`.
+    /// The known stream of the channel; ignored by `open`.
     public var stream: Stream
-    /// The most messages that the stream keeps, approximately.
+    /// The approximate maximum number of messages that the stream keeps.
     public var lengthMax: Int
-    /// What the channel's pool keeps at most.
+    /// The limits of the channel's pool.
     public var budgets: Budgets
     /// `KIND EXCEPT TIME BODY`.
     public var entry: [UInt8]
-    /// How a repetition is recognised; nil if none is.
+    /// The data that identifies a repetition; nil if none is recognised.
     public var idempotency: Idempotency?
-    /// How long this is the channel's cached event; nil if it is none.
+    /// How long this is the channel's cached event; nil if it is not cached.
     public var caching: Caching?
     /// The body of the webhook that reports it; nil if none does.
     public var webhook: [UInt8]?
-    /// The last position of the channel without which it is not published; nil for any.
+    /// The last position of the channel that is required for publishing; nil for any.
     public var expected: StreamPosition?
 
     /// Makes a message.
@@ -193,7 +194,7 @@ public struct ClusterMessage: Sendable {
     }
 }
 
-/// What went for the messages of a call, since a budget was exceeded.
+/// What was dropped for the messages of a call because a budget was exceeded.
 public struct PublishEvictions: Hashable, Sendable {
     /// The number of messages, for the budgets of apps.
     public var messagesOfApps: Int
@@ -206,7 +207,7 @@ public struct PublishEvictions: Hashable, Sendable {
     /// The number of cached events.
     public var cachedEvents: Int
 
-    /// Reads the element behind the outcomes of the messages; nil for another form.
+    /// Reads the element after the outcomes of the messages; nil for another form.
     public init?(_ element: borrowing RESPView) {
         guard element.kind == .array, element.count == 5, let ofApps = element[0].integer,
             let ofAll = element[1].integer, let keys = element[2].integer,
@@ -220,19 +221,21 @@ public struct PublishEvictions: Hashable, Sendable {
     }
 }
 
-/// What became of a message.
+/// The outcome of a message.
 public enum PublishOutcome: Hashable, Sendable {
     /// Announced without a position: the channel has no stream.
     case counted
-    /// Announced, with this place in the stream that the publisher named.
+    /// Announced with this serial, in the stream that the publisher named.
     case numbered(serial: UInt64)
     /// Announced at this position, in a stream that the publisher did not name.
     case placed(StreamPosition)
     /// Published before, with the same idempotency key, at this position; nil if it has none.
     case repeated(StreamPosition?)
-    /// Not published: the channel's last position is this one, and not the expected one; nil without a stream.
+    /// Not published: the channel's last position is this one instead of the expected one; nil without a stream.
     case outdated(StreamPosition?)
-    /// Not published: the stream has ended. To be repeated by `open`, with all later messages on the channel.
+    /// Not published: the stream has ended.
+    ///
+    /// The message has to be repeated by `open`, with all later messages on the channel.
     case stale
     /// Not published.
     case refused(RedisError)

@@ -1,21 +1,23 @@
-/// The scripts that number, store and announce what all nodes of a cluster share.
+/// The scripts that number, store and announce the shared data of all nodes of a cluster.
 ///
-/// Each file describes its keys, arguments and result. All keys of a call belong to one partition, so they have one hash
-/// tag (Redis Cluster specification). All but `publish` and `open` without an idempotency key can be repeated.
+/// Each file describes its keys, arguments and result. All keys of a call belong to one partition, so they have one
+/// hash tag (Redis Cluster specification). All calls can be repeated, except `publish` and `open` without an
+/// idempotency key.
 ///
-/// They begin with a shebang: so Redis refuses a script without memory, or on a replica, before its first command.
+/// The scripts begin with a shebang, so that Redis refuses a script without memory, or on a replica, before its first
+/// command.
 public final class ClusterScripts: Sendable {
-    /// Makes a node known, and begins an epoch if the primary is another than before.
+    /// Registers a node, and begins an epoch if the primary is not the same as before.
     public let register: RedisScript
     /// Renews a node, and its leadership.
     public let heartbeat: RedisScript
     /// Claims a number for a node that no other node has, or renews it.
     public let number: RedisScript
-    /// Ends a dead node, and lists what is left of it.
+    /// Ends a dead node, and lists its remaining items.
     public let condemn: RedisScript
     /// Numbers, stores and announces messages.
     public let publish: RedisScript
-    /// Does the same on the current streams of the channels, which it begins if necessary.
+    /// Does the same on the current streams of the channels; begins a stream if necessary.
     public let open: RedisScript
     /// Finds the current stream of a channel, or begins one.
     public let begin: RedisScript
@@ -23,7 +25,7 @@ public final class ClusterScripts: Sendable {
     public let purge: RedisScript
     /// Reads the newest positions of streams, and renews the streams.
     public let positions: RedisScript
-    /// Sets the number of a node's subscriptions to a channel, and reads what a subscription begins with.
+    /// Sets the number of a node's subscriptions to a channel, and reads the data with which a subscription begins.
     public let attach: RedisScript
     /// Removes a node's subscriptions to a channel.
     public let detach: RedisScript
@@ -43,7 +45,7 @@ public final class ClusterScripts: Sendable {
     public let claim: RedisScript
     /// Stores the state of a session.
     public let park: RedisScript
-    /// Executes what is due, and reads webhooks.
+    /// Executes due work, and reads webhooks.
     public let timers: RedisScript
     /// Announces the number of a channel's subscriptions that was due.
     public let count: RedisScript
@@ -67,15 +69,16 @@ public final class ClusterScripts: Sendable {
 
     /// The version of the keys and their contents; nodes with another one are refused.
     public static let layout = 2
-    /// The most messages in one call of `publish` or `open`, so that Redis is not blocked for long; also the most channels
-    /// or users in other calls.
+    /// The maximum number of messages in one call of `publish` or `open`, so that Redis is not blocked for long.
+    ///
+    /// Also the maximum number of channels or users in other calls.
     public static let messageCountMax = 64
 
     /// Makes the scripts.
     ///
     /// - Parameters:
-    ///   - isSharded: Whether messages are announced by `SPUBLISH`, as a Redis Cluster needs it.
-    ///   - webhooksMax: The most webhooks that wait in a partition; beyond it the oldest are dropped.
+    ///   - isSharded: Whether messages are announced by `SPUBLISH`, as a Redis Cluster requires.
+    ///   - webhooksMax: The maximum number of waiting webhooks in a partition; above it the oldest are dropped.
     public convenience init(isSharded: Bool, webhooksMax: Int = 16_384) {
         self.init(isSharded: isSharded, webhooksMax: webhooksMax, time: PackageResources.time_lua)
     }
@@ -84,8 +87,9 @@ public final class ClusterScripts: Sendable {
     ///
     /// - Parameters:
     ///   - key: The clock's key, whose value is a time in milliseconds.
-    ///   - lifetimeScale: By how much keys live longer than their lifetimes, so that a test decides when they expire.
-    ///   - webhooksMax: The most webhooks that wait in a partition.
+    ///   - lifetimeScale: The factor by which keys live longer than their lifetimes, so that a test decides when they
+    ///     expire.
+    ///   - webhooksMax: The maximum number of waiting webhooks in a partition.
     package convenience init(clock key: String, lifetimeScale: Int, webhooksMax: Int) {
         let time = """
             local function now() return tonumber(redis.call('GET', '\(key)')) end
@@ -123,7 +127,7 @@ public final class ClusterScripts: Sendable {
         }
         let webhooks = Lua.webhooks_lua
         let subscriptions = Lua.nodes_lua + webhooks + Lua.counts_lua
-        // What keeps a node known, or frees memory, works without memory too.
+        // Scripts that keep a node registered, or free memory, also work without memory.
         let always = true
         register = script("register", Lua.register_lua, allowsOutOfMemory: always)
         heartbeat = script(
@@ -137,7 +141,7 @@ public final class ClusterScripts: Sendable {
         condemn = script("condemn", Lua.leader_lua, Lua.condemn_lua, allowsOutOfMemory: always)
         let vacancies = Lua.sizes_lua + Lua.kept_lua + Lua.vacant_lua
         let opening = vacancies + Lua.opening_lua
-        // What few messages need is a function, so that the calls of others do not make what is in it.
+        // Code that few messages need is a function, so that the calls of others do not create its contents.
         func keeping(_ parts: [UInt8]) -> [UInt8] {
             Array("local function keeping()\n".utf8) + parts + Array("end\n".utf8)
         }
@@ -163,7 +167,7 @@ public final class ClusterScripts: Sendable {
         join = script("join", Lua.nodes_lua, webhooks, Lua.join_lua)
         leave = script("leave", leaving, Lua.leave_lua, allowsOutOfMemory: always)
         reap = script("reap", leaving, vacancies, Lua.reap_lua, allowsOutOfMemory: always)
-        // Also signs off.
+        // Also signs out.
         user = script("user", Lua.nodes_lua, Lua.user_lua, allowsOutOfMemory: always)
         watch = script("watch", Lua.watch_lua, allowsOutOfMemory: always)
         terminate = script("terminate", Lua.terminate_lua, allowsOutOfMemory: always)

@@ -1,6 +1,6 @@
 public import RESP
 
-/// What a pool keeps of an app's data.
+/// The amount of an app's data that a pool keeps.
 public struct KeptUse: Hashable, Sendable {
     /// The size of the messages, in bytes.
     public var bytes = 0
@@ -22,9 +22,9 @@ public struct KeptUse: Hashable, Sendable {
 
 /// The reply to `uses`.
 public struct KeptUses: Hashable, Sendable {
-    /// What is kept of all apps; its bytes alone are known.
+    /// The use of all apps, of which only the bytes are known.
     public var all = KeptUse()
-    /// What is kept of each app, in the order of the call.
+    /// The use of each app, in the order of the call.
     public var apps: [KeptUse] = []
 
     /// Reads a reply; nil for another form.

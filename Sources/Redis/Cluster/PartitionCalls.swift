@@ -1,13 +1,13 @@
 /// The calls of one node on one partition.
 ///
-/// Each is a value to send on a connection to the partition's server, and names the type that its reply is read with. Errors
-/// in place of a reply are read by ``RedisError/init(_:)``; `FENCED` means that the node has to be registered again.
+/// Each is a value to send on a connection to the partition's server, and names the type that reads its reply.
+/// ``RedisError/init(_:)`` reads an error in place of a reply; `FENCED` means that the node has to be registered again.
 public struct PartitionCalls: Sendable {
     /// The partition's keys.
     public let keys: PartitionKeys
     /// The scripts.
     public let scripts: ClusterScripts
-    /// The node's name, without white space; another one after each start of the process.
+    /// The node's name, without white space, different after each start of the process.
     public let node: String
 
     /// Makes the calls of a node.
@@ -19,15 +19,16 @@ public struct PartitionCalls: Sendable {
 
     // MARK: Nodes and epochs
 
-    /// Makes the node known, and begins an epoch if the server's data may be other than before.
+    /// Registers the node, and begins an epoch if the server's data may differ from before.
     ///
     /// - Parameters:
     ///   - server: The server.
-    ///   - known: The newest stream that the node knows; 0 if it knows none, or if the process is the one that it knows.
+    ///   - known: The newest stream that the node knows; 0 if it knows none, or if the process is the one that it
+    ///     knows.
     ///   - acknowledgement: How publishes are acknowledged.
     ///   - epoch: The epoch that the node knows; nil if it knows none.
-    ///   - origin: The process of the server that has told the node that the partition's slot has moved from it; nil if none
-    ///     has.
+    ///   - origin: The process of the server that has reported that the partition's slot has moved away from it; nil if
+    ///     none has.
     /// - Returns: The call; the reply is a ``Registration``.
     public func register(
         with server: ServerIdentity,
@@ -49,12 +50,12 @@ public struct PartitionCalls: Sendable {
         )
     }
 
-    /// Renews the node, and its leadership, or gives that up.
+    /// Renews the node, and renews or gives up its leadership.
     ///
     /// - Parameters:
     ///   - lease: The time after which a node without a heartbeat is dead, in milliseconds.
     ///   - acknowledgement: How publishes are acknowledged from now on.
-    ///   - mayLead: Whether the node takes a leadership that is vacant, and keeps its own.
+    ///   - mayLead: Whether the node takes a vacant leadership and keeps its own.
     /// - Returns: The call; the reply is a ``Heartbeat``.
     public func heartbeat(
         lease: Int,
@@ -73,11 +74,11 @@ public struct PartitionCalls: Sendable {
 
     /// Claims a number for the node that no other node of the deployment has, or renews it.
     ///
-    /// To be called on one partition alone, and repeated several times within the lifetime.
+    /// Call it on one partition only, and several times within the lifetime.
     ///
     /// - Parameters:
     ///   - former: The number that the node has; 0 if it has none.
-    ///   - lifetime: How long a number is kept without a renewal, in milliseconds.
+    ///   - lifetime: How long a number is reserved without a renewal, in milliseconds.
     /// - Returns: The call; the reply is the number, from 1 to 1,023, or 0 if all are taken.
     public func claimNumber(former: Int, lifetime: Int) -> ScriptCall {
         ScriptCall(
@@ -87,9 +88,9 @@ public struct PartitionCalls: Sendable {
         )
     }
 
-    /// Ends a node whose lease is over, and lists what is left of it; or ends the node itself, when it stops.
+    /// Ends a node whose lease has expired, or the calling node when it stops, and lists the node's remaining items.
     ///
-    /// For each item follows ``reap(_:of:_:)`` or ``reap(_:of:)``, then this call again, until nothing is left.
+    /// Call ``reap(_:of:_:)`` or ``reap(_:of:)`` for each item, and then this call again, until nothing is left.
     ///
     /// - Parameters:
     ///   - other: The ended node.
@@ -109,7 +110,7 @@ public struct PartitionCalls: Sendable {
     ///
     /// - Parameters:
     ///   - messages: At most ``ClusterScripts/messageCountMax``.
-    ///   - opens: Whether to use the channels' current streams, whichever the messages name.
+    ///   - opens: Whether to use the channels' current streams, whatever streams the messages name.
     /// - Returns: The call; each element of the reply is a ``PublishOutcome``.
     public func publish(
         _ messages: some Collection<ClusterMessage>,
@@ -120,10 +121,7 @@ public struct PartitionCalls: Sendable {
 
     /// Finds the current stream of a channel, or begins one.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - rules: The channel's rules.
-    /// - Returns: The call; the reply is the position of the last message, read by ``StreamPosition/init(_:)-(RESPView)``.
+    /// The reply is the position of the last message, read by ``StreamPosition/init(_:)-(RESPView)``.
     public func beginStream(
         of channel: ClusterChannel,
         _ rules: ChannelRules = .init()
@@ -135,13 +133,10 @@ public struct PartitionCalls: Sendable {
         )
     }
 
-    /// Removes a channel's messages and its cached event, and begins another stream.
+    /// Removes a channel's messages and its cached event, and begins another stream; if there is none, only if it
+    /// `begins`.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - begins: Whether to begin a stream if there is none.
-    ///   - rules: The channel's rules.
-    /// - Returns: The call; the reply is read by ``StreamPosition/init(_:)-(RESPView)``, and null without a stream.
+    /// The reply is read by ``StreamPosition/init(_:)-(RESPView)``, and null without a stream.
     public func purge(
         _ channel: ClusterChannel,
         begins: Bool,
@@ -157,7 +152,7 @@ public struct PartitionCalls: Sendable {
         )
     }
 
-    /// Reads the newest positions of channels, to compare them with what was received; and renews their streams.
+    /// Reads the newest positions of channels, to compare them with what was received, and renews their streams.
     ///
     /// - Parameter channels: At most ``ClusterScripts/messageCountMax``.
     /// - Returns: The call; the reply is ``StreamPositions``.

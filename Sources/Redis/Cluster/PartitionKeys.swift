@@ -1,6 +1,6 @@
 public import RESP
 
-/// The keys of a partition: a part of all channels and users, whose keys one Redis server has.
+/// The keys of a partition: a part of all channels and users whose keys are on one Redis server.
 ///
 /// Each begins with `PREFIX:{TAG}:`. Redis Cluster assigns a key by its tag alone, and the tags are chosen so that
 /// partitions spread evenly over the slots.
@@ -11,14 +11,15 @@ public struct PartitionKeys: Sendable {
     /// The slot of all the keys in a Redis Cluster.
     public let slot: Int
 
-    /// Makes the keys of all partitions.
+    /// Makes the keys of all partitions, by the partition's number.
     ///
     /// - Parameters:
     ///   - prefix: One for each deployment that shares a server; without braces.
     ///   - count: The number of partitions, at most 16,384; fixed for a deployment.
-    ///   - poolCount: The number of pools, whose partitions share the budgets of what is kept: those with the same remainder are on
-    ///     one server. Nil if each partition is a pool, as a Redis Cluster needs it.
-    /// - Returns: The keys, by the partition's number.
+    ///   - poolCount: The number of pools. The partitions of a pool share the limits of kept data and are on one
+    ///     server: those whose numbers have the same remainder. Nil if each partition is a pool, as a Redis Cluster
+    ///     requires.
+    /// - Returns: The keys.
     public static func all(
         prefix: String,
         count: Int = 256,
@@ -50,7 +51,7 @@ public struct PartitionKeys: Sendable {
     /// The slot of a key without a tag, outside of all partitions.
     package static func slot(ofKey key: String) -> Int { HashSlot.slot(of: key.utf8) }
 
-    /// The keys of the partition as a pool of its own, as a Redis Cluster needs it.
+    /// The keys of the partition as its own pool, as a Redis Cluster requires.
     public var ofOwnPool: PartitionKeys { PartitionKeys(base: base, pool: base, slot: slot) }
 
     private init(base: [UInt8], pool: [UInt8], slot: Int) {
@@ -67,23 +68,23 @@ public struct PartitionKeys: Sendable {
     package var nodeNumbers: RedisKey { RedisKey(base, "numbers") }
     /// The sorted set of the nodes' numbers, by their last renewal.
     var nodeNumberRenewals: RedisKey { RedisKey(base, "numbers:t") }
-    /// The hash of what a node says of itself, for people; in the first partition alone.
+    /// The hash of a node's report about itself, for operators; only in the first partition.
     package func report(of node: String) -> RedisKey { RedisKey(base, "d", node) }
     /// A number that changes with each message without a position.
     public var counter: RedisKey { RedisKey(base, "c") }
-    /// The set of what a node has, and `.` while it is registered.
+    /// The set of a node's items, and `.` while it is registered.
     public func items(of node: String) -> RedisKey { RedisKey(base, "i", node) }
-    /// The node that removes what a node had that has ended.
+    /// The node that removes the items of a node that has ended.
     public func reaper(of node: String) -> RedisKey { RedisKey(base, "b", node) }
-    /// The sorted set of what is due, by time.
+    /// The sorted set of due work, by time.
     public var due: RedisKey { RedisKey(base, "due") }
     /// The stream of webhooks that wait.
     public var webhooks: RedisKey { RedisKey(base, "w") }
-    /// The stream of webhooks that were given up.
+    /// The stream of webhooks that were abandoned.
     public var deadWebhooks: RedisKey { RedisKey(base, "w:dead") }
-    /// The name before those of the nodes' inboxes.
+    /// The prefix of the names of the nodes' inboxes.
     var inboxes: RedisKey { RedisKey(base, "inbox") }
-    /// The hash of what each node uses of the apps' limits; in the first partition alone.
+    /// The hash of each node's use of the apps' limits; only in the first partition.
     public var usage: RedisKey { RedisKey(base, "usage") }
     /// The pub/sub channel of a node.
     public func inbox(of node: String) -> RedisKey { RedisKey(base, "inbox", node) }
@@ -99,7 +100,7 @@ public struct PartitionKeys: Sendable {
     public func subscriptions(_ channel: ClusterChannel) -> RedisKey {
         RedisKey(base, "n", channel)
     }
-    /// The hash of a presence channel's members: on how many nodes each is.
+    /// The hash of a presence channel's members, with the number of nodes of each.
     public func members(_ channel: ClusterChannel) -> RedisKey { RedisKey(base, "p", channel) }
     /// The hash of the infos of a channel's members.
     public func memberInfos(_ channel: ClusterChannel) -> RedisKey { RedisKey(base, "q", channel) }
@@ -125,7 +126,7 @@ public struct PartitionKeys: Sendable {
     public func sessions(_ app: String) -> RedisKey { RedisKey(base, "s", app) }
     /// The sorted set of an app's sessions, by expiry.
     public func sessionExpiries(_ app: String) -> RedisKey { RedisKey(base, "e", app) }
-    /// What the partition's pool keeps, counted; the names of further keys begin with it (see `kept.lua`).
+    /// The amounts that the partition's pool keeps; the names of further keys begin with this one (see `kept.lua`).
     public var kept: RedisKey { RedisKey(pool, "kept") }
     /// The position that was published with an idempotency key.
     public func idempotency(_ app: String, _ key: String) -> RedisKey {
@@ -148,7 +149,7 @@ public struct ClusterChannel: Hashable, Sendable {
         self.name = name
     }
 
-    /// The channel in the arguments of scripts: neither an app's ID nor a channel's name contains a colon.
+    /// The channel in the arguments of scripts; neither an app's ID nor a channel's name contains a colon.
     var id: String { "\(app):\(name)" }
 
     /// Parses ``id``; nil for another form.
@@ -181,7 +182,7 @@ public struct ClusterUser: Hashable, Sendable {
     }
 }
 
-/// Splits a text at its first colon, by bytes: a peer may have chosen what follows; nil without a colon.
+/// Splits a text at its first colon, by bytes, because a peer may have chosen the rest; nil without a colon.
 private func halves(of text: String) -> (app: String, rest: String)? {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     return (String(text[..<colon]), String(text[text.utf8.index(after: colon)...]))

@@ -32,12 +32,13 @@ public struct PartitionMessages: Sendable {
 }
 
 extension ClusterScripts {
-    /// Publishes messages of several partitions in one call, which costs Redis and the node hardly more than one message.
+    /// Publishes messages of several partitions in one call, which costs Redis and the node hardly more than one
+    /// message.
     ///
     /// - Parameters:
-    ///   - parts: The messages, together at most ``messageCountMax``; all partitions are on the server that is called. In a
-    ///     Redis Cluster that holds for one alone, since the keys of a call have one slot there.
-    ///   - opens: Whether to use the channels' current streams, whichever the messages name.
+    ///   - parts: The messages, together at most ``messageCountMax``; all partitions are on the called server. In a
+    ///     Redis Cluster only one partition is allowed, because the keys of a call have one slot there.
+    ///   - opens: Whether to use the channels' current streams, whatever streams the messages name.
     /// - Returns: The call; each element of the reply is a ``PublishOutcome``.
     public func publishing(_ parts: [PartitionMessages], opens: Bool = false) -> ScriptCall {
         let count = parts.reduce(0) { $0 + $1.messages.count }

@@ -4,9 +4,10 @@ public import RESP
 public enum Acknowledgement: String, Sendable {
     /// By the primary.
     case primary
-    /// By some of the replicas too.
+    /// By the primary and some of the replicas.
     case replica
-    /// By all replicas of the store too, so that none of them lacks an acknowledged message when it is promoted.
+    /// By the primary and all replicas of the store, so that none of them lacks an acknowledged message when it is
+    /// promoted.
     case all
 }
 
@@ -14,7 +15,7 @@ public enum Acknowledgement: String, Sendable {
 public struct Epoch: Hashable, Sendable {
     /// The streams up to this ID are sealed.
     public var since: UInt64
-    /// Whether no acknowledged message of the epoch before is lost.
+    /// Whether no acknowledged message of the preceding epoch is lost.
     public var isClean: Bool
 
     /// Reads two numbers; nil for another form.
@@ -29,13 +30,13 @@ public struct Epoch: Hashable, Sendable {
 public struct Registration: Hashable, Sendable {
     /// The partition's epoch.
     public var epoch: Epoch
-    /// Whether the node was registered before, so that what it has is still known.
+    /// Whether the node was registered before, so that its items are still known.
     public var wasRegistered: Bool
     /// The number of ``PartitionKeys/counter``.
     public var counter: Int64
     /// Redis's time, in milliseconds since 1970.
     public var time: Int64
-    /// From which epoch on each was followed by the next without a loss.
+    /// The first epoch since which each was followed by the next without a loss.
     public var base: UInt64
 
     /// Reads a reply; nil for another form.
@@ -64,7 +65,7 @@ public struct Heartbeat: Hashable, Sendable {
     public var leads: Bool
     /// Redis's time, in milliseconds since 1970.
     public var time: Int64
-    /// Nodes whose lease is over.
+    /// Nodes whose lease has expired.
     public var dead: [String]
 
     /// Reads a reply; nil for another form.
@@ -88,11 +89,11 @@ public struct Heartbeat: Hashable, Sendable {
 public enum Condemnation: Hashable, Sendable {
     /// The node is alive.
     case alive
-    /// Another node removes what it had.
+    /// Another node removes its items.
     case handledElsewhere
-    /// The caller is to remove these items, and to condemn the node again.
+    /// The caller has to remove these items, and then to condemn the node again.
     case items([NodeItem])
-    /// Nothing was left, and the node is forgotten by this call.
+    /// Nothing was left, and this call has removed the node.
     case forgotten
     /// The node is not known.
     case unknown
@@ -116,14 +117,14 @@ public enum Condemnation: Hashable, Sendable {
     }
 }
 
-/// What a node has.
+/// An item of a node.
 public enum NodeItem: Hashable, Sendable {
     /// Subscriptions to a channel, and members on it.
     case channel(ClusterChannel)
     /// Connections of a signed-in user.
     case user(ClusterUser)
 
-    /// Parses a member of a node's items; nil for another form, and for `.`, which stands for the node itself.
+    /// Parses a member of a node's items; nil for another form, and for `.`, which represents the node itself.
     public init?(_ text: String) {
         let rest = Substring(text.utf8.dropFirst(2))
         if text.utf8.starts(with: "c:".utf8), let channel = ClusterChannel(id: rest) {

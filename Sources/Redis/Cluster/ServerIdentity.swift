@@ -1,12 +1,12 @@
-/// What tells whether a server has the same data as before, for ``PartitionCalls/register(with:known:_:)``.
+/// The data that shows whether a server has the same data as before, for ``PartitionCalls/register(with:known:_:)``.
 public struct ServerIdentity: Hashable, Sendable {
     /// The process.
     public var run: String
     /// The history of its data; empty if it is hidden.
     public var replication: String
-    /// The history that its data had before; empty without one, or if it is hidden.
+    /// The former history of its data; empty without one, or if it is hidden.
     public var formerReplication: String
-    /// When the process had started at the latest, in milliseconds since 1970; the maximum if that is hidden.
+    /// The latest possible start of the process, in milliseconds since 1970; the maximum if that is hidden.
     public var startedAt: Int64
     /// The configuration epoch in which the Sentinels name it; 0 without Sentinels.
     public var configurationEpoch: Int64
@@ -30,8 +30,8 @@ public struct ServerIdentity: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - server: The server, as it has described itself.
-    ///   - connection: A text that no other connection has, which stands for a process that is hidden: then each connection
-    ///     begins an epoch.
+    ///   - connection: A text that is unique to the connection. It replaces the process if that is hidden; then each
+    ///     connection begins an epoch.
     ///   - configurationEpoch: The configuration epoch in which the Sentinels name the server; 0 without Sentinels.
     public init(_ server: RedisServer, connection: String, configurationEpoch: Int64 = 0) {
         self.init(

@@ -2,14 +2,14 @@ import RESP
 
 // Subscriptions and members of channels.
 extension PartitionCalls {
-    /// What a subscription needs to know of its channel.
+    /// What a subscription needs to know about its channel.
     public struct Interests: OptionSet, Sendable {
         /// The bits.
         public let rawValue: UInt8
-        /// Makes a set of its bits.
+        /// Makes a set from its bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// A subscriber tracks its position: a stream is begun if there is none.
+        /// A subscriber tracks its position; a stream begins if there is none.
         public static let stream = Interests(rawValue: 1)
         /// The cached event.
         public static let cachedEvent = Interests(rawValue: 2)
@@ -28,7 +28,7 @@ extension PartitionCalls {
         public var channel: ClusterChannel
         /// The number of subscriptions, at least 1.
         public var count: Int
-        /// What to read.
+        /// The data to read.
         public var interests: Interests
         /// The channel's rules.
         public var rules: ChannelRules
@@ -47,7 +47,7 @@ extension PartitionCalls {
             self.rules = rules
         }
 
-        // The script uses a stream, announcements and a notice for some flags alone.
+        // The script uses a stream, announcements and a notice only for some flags.
         private var hasMessages: Bool {
             interests.contains(.stream) || rules.isRecoverable || rules.announcesCount
                 || rules.webhooks.contains(.counts)
@@ -104,12 +104,7 @@ extension PartitionCalls {
         }
     }
 
-    /// Removes the node's subscriptions to a channel, on which it has no members any more.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - rules: The channel's rules.
-    /// - Returns: The call; the reply is a ``ChannelDetachment``.
+    /// Removes the node's subscriptions to a channel without members of the node; the reply is a ``ChannelDetachment``.
     public func detach(from channel: ClusterChannel, _ rules: ChannelRules = .init()) -> ScriptCall
     {
         ScriptCall(
@@ -130,15 +125,9 @@ extension PartitionCalls {
         ]
     }
 
-    /// Makes a user a member of a channel, to which the node is attached.
+    /// Makes a user a member of a channel to which the node is attached; the reply is a ``MemberArrival``.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - user: The user's ID.
-    ///   - info: The user's info, which counts if the user is no member yet.
-    ///   - membersMax: The most members.
-    ///   - rules: The channel's rules.
-    /// - Returns: The call; the reply is a ``MemberArrival``.
+    /// The info is used if the user is not a member yet. The channel has at most `membersMax` members.
     public func join(
         _ channel: ClusterChannel,
         as user: String,
@@ -160,13 +149,7 @@ extension PartitionCalls {
         )
     }
 
-    /// Ends the membership of a user on the node.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - user: The user's ID.
-    ///   - rules: The channel's rules.
-    /// - Returns: The call; the reply is a ``MemberDeparture``.
+    /// Ends the membership of a user on the node; the reply is a ``MemberDeparture``.
     public func leave(
         _ channel: ClusterChannel,
         as user: String,
@@ -182,13 +165,7 @@ extension PartitionCalls {
         )
     }
 
-    /// Removes a channel from a node that has ended, or from the node itself what is out of date.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - other: The node.
-    ///   - rules: The channel's rules.
-    /// - Returns: The call; the reply is a ``Reaping``.
+    /// Removes a channel from a node that has ended, or outdated data of the node itself; the reply is a ``Reaping``.
     public func reap(
         _ channel: ClusterChannel,
         of other: String,

@@ -1,6 +1,6 @@
 public import RESP
 
-/// What `attach` has read of a channel.
+/// The data of a channel that `attach` has read.
 public struct ChannelAttachment: Hashable, Sendable {
     /// A member of a presence channel.
     public struct Member: Hashable, Sendable {
@@ -14,18 +14,18 @@ public struct ChannelAttachment: Hashable, Sendable {
     public var subscriptionCount: Int64
     /// Whether the channel had none before.
     public var wasVacant: Bool
-    /// The position of the newest message; nil without a stream, or if it was not asked for.
+    /// The position of the newest message; nil without a stream, or if it was not requested.
     public var newest: StreamPosition?
-    /// The position of the oldest message that is kept; nil if there is none.
+    /// The position of the oldest kept message; nil if there is none.
     public var oldest: StreamPosition?
-    /// The cached event, as it was announced; nil if there is none, or if it was not asked for.
+    /// The cached event, as it was announced; nil if there is none, or if it was not requested.
     public var cachedEvent: [UInt8]?
-    /// The members; none if they were not asked for.
+    /// The members; none if they were not requested.
     public var members: [Member]
     /// The number of ``PartitionKeys/counter``.
     public var counter: Int64
 
-    /// Reads a reply: what was read of each channel of the call, in their order; nil for another form.
+    /// Reads a reply with the data of each channel of the call, in order; nil for another form.
     public static func all(_ reply: borrowing RESPView) -> [ChannelAttachment]? {
         guard let counter = reply[1].safeInteger else { return nil }
         var attachments: [ChannelAttachment] = []
@@ -47,7 +47,7 @@ public struct ChannelAttachment: Hashable, Sendable {
         self.counter = counter
         newest = StreamPosition(element[2])
         oldest = StreamPosition(element[3])
-        // A damaged position must not pass for a channel without messages.
+        // A damaged position must not count as a channel without messages.
         guard newest != nil || element[2].isNull else { return nil }
         cachedEvent = element[4].isNull ? nil : element[4].copy()
         var members: [Member] = []
@@ -69,7 +69,7 @@ public struct ChannelDetachment: Hashable, Sendable {
     public var subscriptionCount: Int64
     /// Whether the channel has lost its last one by this call.
     public var becameVacant: Bool
-    /// The number of streams that were forgotten for the limit of channels without subscriptions.
+    /// The number of streams dropped because of the limit of channels without subscriptions.
     public var forgottenCount: Int64
 
     /// Reads a reply; nil for another form.
@@ -85,7 +85,7 @@ public struct ChannelDetachment: Hashable, Sendable {
 
 /// The reply to `join`.
 public enum MemberArrival: Hashable, Sendable {
-    /// The channel has the most members already, and the user is not one of them.
+    /// The channel already has the maximum number of members, and the user is not one of them.
     case refused(memberCount: Int64)
     /// The user is a new member, and was announced.
     case newMember(memberCount: Int64)
@@ -106,9 +106,9 @@ public enum MemberArrival: Hashable, Sendable {
 
 /// The reply to `leave`.
 public enum MemberDeparture: Hashable, Sendable {
-    /// The user was no member on the node.
+    /// The user was not a member on the node.
     case unknown
-    /// The user is no member any more, which was announced.
+    /// The user is no longer a member, which was announced.
     case memberLeft
     /// The user is a member on another node.
     case memberStays
@@ -126,11 +126,11 @@ public enum MemberDeparture: Hashable, Sendable {
 
 /// The reply to `reap`.
 public struct Reaping: Hashable, Sendable {
-    /// The number of members that are gone.
+    /// The number of removed members.
     public var memberCount: Int64
     /// Whether the call is to be repeated.
     public var hasMore: Bool
-    /// The number of streams that were forgotten for the limit of channels without subscriptions.
+    /// The number of streams dropped because of the limit of channels without subscriptions.
     public var forgottenCount: Int64
 
     /// Reads a reply; nil for another form.

@@ -1,6 +1,6 @@
-// What the leader of a partition does.
+// The tasks of the leader of a partition.
 extension PartitionCalls {
-    /// Executes what is due, and reads webhooks; for the leader, every second.
+    /// Executes due work, and reads webhooks; for the leader, every second.
     ///
     /// - Parameter last: The last webhook that was read; nil after the node has become the leader.
     /// - Returns: The call; the reply is ``DueWork``.
@@ -12,12 +12,7 @@ extension PartitionCalls {
         )
     }
 
-    /// Announces the number of subscriptions that was due.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - rules: The channel's rules.
-    /// - Returns: The call; the reply is 1, or 0 if nothing was due.
+    /// Announces the number of subscriptions that was due; the reply is 1, or 0 if nothing was due.
     public func announceCount(of channel: ClusterChannel, _ rules: ChannelRules) -> ScriptCall {
         ScriptCall(
             scripts.count,
@@ -52,10 +47,7 @@ extension PartitionCalls {
         )
     }
 
-    /// Announces that a user is offline, which was due.
-    ///
-    /// - Parameter user: The user.
-    /// - Returns: The call; the reply is 1, or 0 if nothing was due.
+    /// Announces that a user is offline, which was due; the reply is 1, or 0 if nothing was due.
     public func announceOffline(_ user: ClusterUser) -> ScriptCall {
         ScriptCall(scripts.offline, [keys.announcements(user), keys.due], [.text(user.text)])
     }
@@ -64,8 +56,8 @@ extension PartitionCalls {
     ///
     /// - Parameters:
     ///   - delivered: Webhooks that were delivered.
-    ///   - dead: Webhooks that were given up; the last 1,000 of them are kept.
-    /// - Returns: The call; the reply is the number of webhooks that are removed.
+    ///   - dead: Webhooks that were abandoned; the last 1,000 of them are kept.
+    /// - Returns: The call; the reply is the number of removed webhooks.
     public func settle(delivered: [StreamPosition], dead: [StreamPosition] = []) -> ScriptCall {
         let arguments =
             delivered.flatMap { [.text("d"), .text($0.description)] }
@@ -73,7 +65,7 @@ extension PartitionCalls {
         return ScriptCall(scripts.settle, [keys.webhooks, keys.deadWebhooks], arguments)
     }
 
-    /// Reads what the partition's pool keeps of apps; for every node, now and then.
+    /// Reads the amounts that the partition's pool keeps of apps; each node calls it regularly.
     ///
     /// - Parameter apps: The apps' IDs, at most ``ClusterScripts/messageCountMax``.
     /// - Returns: The call; the reply is ``KeptUses``.

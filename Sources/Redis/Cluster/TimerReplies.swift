@@ -3,7 +3,7 @@ public import RESP
 
 /// The reply to `timers`.
 public struct DueWork: Hashable, Sendable {
-    /// What is due, and needs a call of its own.
+    /// Due work that needs its own call.
     public enum Item: Hashable, Sendable {
         /// ``PartitionCalls/announceCount(of:_:)``
         case count(ClusterChannel)
@@ -35,9 +35,9 @@ public struct DueWork: Hashable, Sendable {
         }
     }
 
-    /// What is due; with 64 items, the call is to be repeated.
+    /// The due work; with 64 items, the call has to be repeated.
     public var items: [Item]
-    /// The webhooks that have not been read, in order; with 64, the call is to be repeated.
+    /// The webhooks that have not been read, in order; with 64, the call has to be repeated.
     public var webhooks: [WebhookRecord]
     /// The number of webhooks that wait.
     public var waitingCount: Int64
@@ -75,7 +75,7 @@ public struct DueWork: Hashable, Sendable {
 
 /// A webhook that waits.
 public struct WebhookRecord: Hashable, Sendable {
-    /// What it reports.
+    /// The event that it reports.
     public enum Kind: String, Sendable {
         /// The channel has become occupied.
         case occupied
@@ -83,7 +83,7 @@ public struct WebhookRecord: Hashable, Sendable {
         case vacated
         /// A user has become a member; the rest is the user's ID.
         case added
-        /// A user is no member any more; the rest is the user's ID.
+        /// A user is no longer a member; the rest is the user's ID.
         case removed
         /// A subscription has found no cached event.
         case miss
@@ -93,15 +93,15 @@ public struct WebhookRecord: Hashable, Sendable {
         case client
     }
 
-    /// Its place in the queue, which no other webhook of the partition ever has.
+    /// Its position in the queue, which is unique in the partition.
     public var id: StreamPosition
-    /// What it reports.
+    /// The event that it reports.
     public var kind: Kind
     /// When it happened, in milliseconds since 1970.
     public var time: Int64
     /// The channel.
     public var channel: ClusterChannel
-    /// What else belongs to the kind.
+    /// Further data of the kind.
     public var rest: [UInt8]
 
     /// Parses an entry; nil for another form.

@@ -10,12 +10,7 @@ extension PartitionCalls {
         setConnections(of: user, on: node, to: count)
     }
 
-    /// Removes a user from a node that has ended.
-    ///
-    /// - Parameters:
-    ///   - user: The user.
-    ///   - other: The node.
-    /// - Returns: The call; the reply is ``UserConnections``.
+    /// Removes a user from a node that has ended; the reply is ``UserConnections``.
     public func reap(_ user: ClusterUser, of other: String) -> ScriptCall {
         setConnections(of: user, on: other, to: 0)
     }
@@ -45,10 +40,7 @@ extension PartitionCalls {
         )
     }
 
-    /// Terminates the connections of a user on all nodes.
-    ///
-    /// - Parameter user: The user.
-    /// - Returns: The call; the reply is the time in milliseconds.
+    /// Terminates the connections of a user on all nodes; the reply is the time in milliseconds.
     public func terminate(_ user: ClusterUser) -> ScriptCall {
         ScriptCall(scripts.terminate, [keys.announcements(user), keys.termination(user)], [])
     }
@@ -61,8 +53,8 @@ extension PartitionCalls {
     ///   - session: The session.
     ///   - connection: The connection.
     ///   - age: How long a session is kept, in milliseconds.
-    ///   - sessionsMax: The most sessions of the app in this partition, at least 1.
-    ///   - openFor: For how long the connection has been open, in milliseconds.
+    ///   - sessionsMax: The maximum number of sessions of the app in this partition, at least 1.
+    ///   - openFor: How long the connection has been open, in milliseconds.
     ///   - takes: Whether to take it from an owner that does not answer.
     /// - Returns: The call; the reply is a ``ClaimedSession``.
     public func claim(
@@ -92,11 +84,13 @@ extension PartitionCalls {
     ///
     /// - Parameters:
     ///   - session: The session.
-    ///   - connection: The connection that owns it; for ``ClusterSession/Parking/share``, any one that has owned it.
+    ///   - connection: The connection that owns it; for ``ClusterSession/Parking/share``, any connection that has owned
+    ///     it.
     ///   - state: The state.
     ///   - age: How long a session is kept, in milliseconds.
     ///   - parking: Whether the ownership ends.
-    ///   - byteCountMax: The most bytes of the app's sessions in this partition; once half are taken, an address has a quarter.
+    ///   - byteCountMax: The maximum size of the app's sessions in this partition, in bytes. Once half is used, one
+    ///     address may have at most a quarter.
     ///   - addressDigest: A digest of the client's address; 0 if it is not known.
     /// - Returns: The call; the reply is a ``SessionParking``.
     public func park(
@@ -153,9 +147,9 @@ public struct ClusterSession: Hashable, Sendable {
     public enum Parking: String, Sendable, CaseIterable {
         /// The connection has ended, or yields.
         case park
-        /// The connection goes on; to be repeated at least twice within the age.
+        /// The connection continues; to be repeated at least twice within the age.
         case checkpoint
-        /// Two living clients use the session, which resumes nothing from now on.
+        /// Two connected clients use the session, which resumes nothing from now on.
         case share
     }
 }

@@ -17,7 +17,7 @@ public struct UserConnections: Hashable, Sendable {
 
 /// The reply to `claim`.
 public struct ClaimedSession: Hashable, Sendable {
-    /// What became of a claim.
+    /// The outcome of a claim.
     public enum Outcome: String, Sendable {
         /// The session is not known, or was forgotten.
         case new
@@ -25,7 +25,7 @@ public struct ClaimedSession: Hashable, Sendable {
         case full
         /// It was parked, or belongs to the connection already.
         case resumed
-        /// Its owner is gone without parking it; the state may be old.
+        /// Its owner has disappeared without parking it; the state may be old.
         case checkpoint
         /// A message to the node's inbox follows: ``InboxMessage``.
         case awaited
@@ -35,11 +35,11 @@ public struct ClaimedSession: Hashable, Sendable {
         case shared
     }
 
-    /// What became of the claim.
+    /// The outcome of the claim.
     public var outcome: Outcome
     /// The state, for ``Outcome/resumed`` and ``Outcome/checkpoint``; otherwise empty.
     public var state: [UInt8]
-    /// The number of sessions that were forgotten for this one.
+    /// The number of sessions that were dropped for this one.
     public var forgottenCount: Int64
     /// When a session was last forgotten before this claim, in milliseconds since 1970; nil for never.
     ///
@@ -68,7 +68,7 @@ public enum SessionParking: Int64, Sendable {
     case passedOn = 2
     /// The state is stored, although the session was not known: it was forgotten, or lost with Redis's data.
     case restored = 3
-    /// One of these, with an empty state: it would exceed the most bytes of all sessions.
+    /// As above, but with an empty state: the state would exceed the maximum size of all sessions.
     case emptied = 4
 
     /// Reads a reply; nil for another form.

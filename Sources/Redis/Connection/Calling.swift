@@ -9,12 +9,10 @@ extension RedisConnection {
     /// The bytes of the calls that wait for their answers.
     public var unansweredBytes: Int { unanswered.byteCount }
 
-    /// Sends a command.
-    ///
-    /// It is sent with everything else that is written in this turn.
+    /// Sends a command, together with everything else that is written in this turn.
     ///
     /// - Parameters:
-    ///   - argumentCount: The number of arguments, the command's name included.
+    ///   - argumentCount: The number of arguments, including the command's name.
     ///   - write: Writes them.
     /// - Returns: The call, which the reply refers to.
     /// - Throws: The reason why nothing was sent.
@@ -44,11 +42,7 @@ extension RedisConnection {
         }
     }
 
-    /// Sends a call of a script of ``RedisSettings/scripts``.
-    ///
-    /// - Parameter call: The call.
-    /// - Returns: The call, which the reply refers to.
-    /// - Throws: The reason why nothing was sent.
+    /// Sends a call of a script of ``RedisSettings/scripts``; throws the reason why nothing was sent.
     @discardableResult
     public func send(_ call: ScriptCall) throws(RedisCallError) -> CallID {
         try send(call.bytes, answer: .reply)

@@ -2,8 +2,8 @@ import RESP
 
 /// The commands that open a connection, and the replies to them.
 ///
-/// All commands are sent at once: `HELLO 3` with the credentials, `SCRIPT LOAD` for each script, `INFO`. The first error
-/// ends the connection, so that none is used in part.
+/// All commands are sent at once: `HELLO 3` with the credentials, `SCRIPT LOAD` for each script, `INFO`. The first
+/// error ends the connection, so that none is used partly.
 struct Handshake {
     private enum Command: Equatable {
         case hello
@@ -57,10 +57,7 @@ struct Handshake {
         return writer.bytes
     }
 
-    /// Reads a reply.
-    ///
-    /// - Returns: The server, after the last reply.
-    /// - Throws: The reason why the server cannot be used.
+    /// Reads a reply, and returns the server after the last one; throws the reason why the server cannot be used.
     mutating func receive(_ reply: borrowing RESPView) throws(RedisFault) -> RedisServer? {
         guard let command = unanswered.popFirst() else { throw .unexpectedReply }
         let error = RedisError(reply)

@@ -9,7 +9,7 @@ extension RedisConnection: StreamDelegate, TimerTarget {
         stream.write(Handshake.commands(settings))
     }
 
-    /// Passes on the values that are complete.
+    /// Passes on the complete values.
     public func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
         let bytes = bytes.span
         var index = 0
@@ -56,7 +56,7 @@ extension RedisConnection: StreamDelegate, TimerTarget {
             delegate?.received(reply, to: takeAnswered(), on: self)
         case .pong:
             if error != nil {
-                // The call is answered by what follows.
+                // The call is answered by the following pushes.
                 delegate?.received(reply, to: unanswered.firstID, on: self)
             } else if reply.equals("PONG") {
                 _ = takeAnswered()
@@ -83,10 +83,10 @@ extension RedisConnection: StreamDelegate, TimerTarget {
 
     // MARK: The end
 
-    /// Ends the connection: whatever is unanswered stays so.
+    /// Ends the connection; unanswered calls stay unanswered.
     public func streamReachedEnd(_ stream: Stream) { fail(.closedByServer) }
 
-    /// A server that ends may have answered: what it has sent is read first.
+    /// A server that ends the connection may have answered, so its data is read first.
     public func readsAfterFailedWrite(_ stream: Stream) -> Bool { fault == nil }
 
     /// Tries the next address, or notifies the delegate.
@@ -95,7 +95,7 @@ extension RedisConnection: StreamDelegate, TimerTarget {
         end(fault ?? error.map { .stream($0) } ?? .closedByServer)
     }
 
-    /// Ends the connection if it was not opened, or a call not answered, in time.
+    /// Ends the connection if it was not opened, or a call was not answered, in time.
     public func timerFired(tag: Int) {
         switch Alarm(rawValue: tag) {
         case .lookup: continueLookup()

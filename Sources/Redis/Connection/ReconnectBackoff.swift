@@ -1,7 +1,7 @@
 /// The pauses between attempts to connect.
 ///
-/// The first attempt comes almost at once, since a failover is over soon; later ones wait twice as long each. A random
-/// part of a half keeps nodes apart that have lost the same server.
+/// The first attempt follows almost at once, because a failover is short; each later pause is twice as long. A random
+/// part of up to half a pause separates the attempts of nodes that have lost the same server.
 public struct ReconnectBackoff: Hashable, Sendable {
     /// The longest pause before the first attempt.
     public var shortest: Duration
@@ -16,10 +16,7 @@ public struct ReconnectBackoff: Hashable, Sendable {
         next = shortest
     }
 
-    /// Returns the pause before the next attempt.
-    ///
-    /// - Parameter random: A random number.
-    /// - Returns: Half of the whole pause, or more.
+    /// Returns the pause before the next attempt: at least half of the whole pause, depending on a random number.
     public mutating func pause(random: UInt64) -> Duration {
         let whole = min(next, longest)
         next = min(whole * 2, longest)

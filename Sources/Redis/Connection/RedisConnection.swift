@@ -3,12 +3,13 @@ import RESP
 
 /// A connection to a Redis server, by RESP3: calls in a pipeline, and published messages between their replies.
 ///
-/// Confined to its reactor's thread. Replies and pushes are passed on in the order in which Redis has sent them, so what
-/// was published before a call was executed arrives before its reply. A connection is opened once; after its end the
-/// delegate makes another, for example with ``ReconnectBackoff``.
+/// Confined to its reactor's thread. Replies and pushes are passed on in the order in which Redis has sent them. So a
+/// message that was published before a call was executed arrives before the call's reply. A connection is opened once.
+/// After its end the delegate makes another, for example with ``ReconnectBackoff``.
 ///
-/// Nothing is kept for a connection that is not open, and the bytes of unanswered calls are bounded. It ends as soon as
-/// a call has waited for ``RedisSettings/answerTimeout``, so a delegate that calls regularly notices a lost server.
+/// No call waits for a connection that is not open, and the bytes of unanswered calls are bounded. The connection ends
+/// as soon as a call has waited for ``RedisSettings/answerTimeout``, so a delegate that calls regularly notices a lost
+/// server.
 public final class RedisConnection {
     /// The settings.
     public let settings: RedisSettings
@@ -24,7 +25,7 @@ public final class RedisConnection {
     var unanswered = UnansweredCalls()
     /// The reason of the end, once it is known.
     var fault: RedisFault?
-    /// The deadline of opening, or the time to look at the oldest call.
+    /// The deadline of opening, or the time to check the oldest call.
     var timer: TimerID?
     private var lookup: HostLookup?
     /// The addresses that have not been tried.
@@ -44,7 +45,7 @@ public final class RedisConnection {
         case deadline
         /// The name servers may have answered.
         case lookup
-        /// There is no stream whose end the reactor could notify of.
+        /// There is no stream of whose end the reactor could notify.
         case end
     }
 
@@ -100,7 +101,7 @@ public final class RedisConnection {
         return connection
     }
 
-    /// Uses a socket that is connected already, for example one end of a socketpair(2).
+    /// Uses a socket that is already connected, for example one end of a socketpair(2).
     ///
     /// - Parameters:
     ///   - descriptor: The socket; it is made non-blocking.
@@ -129,7 +130,7 @@ public final class RedisConnection {
         return connection
     }
 
-    /// The queue is bounded by the unanswered calls; the handshake comes before them.
+    /// The queue is bounded by the unanswered calls and the handshake before them.
     private var streamLimits: StreamLimits {
         StreamLimits(
             queuedBytesMax: settings.unansweredBytesMax + Handshake.commands(settings).count,
@@ -137,7 +138,7 @@ public final class RedisConnection {
         )
     }
 
-    /// Looks every few milliseconds whether the name servers have answered; that happens once per connection.
+    /// Checks every few milliseconds whether the name servers have answered; done once per connection.
     private func awaitLookup() {
         reactor.schedule(after: .milliseconds(5), self, tag: Alarm.lookup.rawValue)
     }
@@ -156,7 +157,7 @@ public final class RedisConnection {
         _ = tryNextAddress(after: nil)
     }
 
-    /// Connects to the next address, if one is left and the last one has only not let itself be reached.
+    /// Connects to the next address, if one is left and the last one could not be reached.
     func tryNextAddress(after error: StreamError?) -> Bool {
         guard fault == nil, let address = addresses.popFirst() else { return false }
         if case .tls = error { return false }

@@ -7,7 +7,7 @@ public protocol RedisConnectionDelegate: AnyObject {
 
     /// Called with the reply to a call, or with the error in its place.
     ///
-    /// Not called for subscriptions that succeed, and not for an error that ends the connection
+    /// Not called for successful subscriptions, nor for an error that ends the connection
     /// (``RedisError/endsConnection``), because its call counts as unanswered.
     ///
     /// - Parameters:
@@ -18,14 +18,12 @@ public protocol RedisConnectionDelegate: AnyObject {
 
     /// Called with a published message, or the confirmation of a subscription.
     ///
-    /// A `sunsubscribe` also comes without a call, when the channel's slot has moved to another server of a Redis Cluster.
+    /// A `sunsubscribe` also arrives without a call, when the channel's slot has moved to another server of a Redis
+    /// Cluster.
     func received(push: borrowing RESPView, on connection: RedisConnection)
 
-    /// Called once, as the last event; the next connection is up to the delegate.
+    /// Called once, as the last event; the delegate may open the next connection.
     ///
-    /// - Parameters:
-    ///   - connection: The connection.
-    ///   - fault: The reason.
-    ///   - unanswered: The calls that Redis may have executed or not.
+    /// Redis may or may not have executed the unanswered calls.
     func closed(_ connection: RedisConnection, _ fault: RedisFault, unanswered: Range<CallID>)
 }

@@ -23,7 +23,7 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
         case noProtocol = "NOPROTO"
         /// The memory limit is reached (`maxmemory`).
         case outOfMemory = "OOM"
-        /// The server cannot save its data, so that it refuses to change them.
+        /// The server cannot save its data, and therefore refuses writes.
         case misconfigured = "MISCONF"
         /// Fewer replicas than required are connected (`min-replicas-to-write`).
         case noReplicas = "NOREPLICAS"
@@ -41,7 +41,7 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
         case crossSlot = "CROSSSLOT"
         /// The node is not registered; an error of the cluster's scripts.
         case fenced = "FENCED"
-        /// The node is registered, so that no other may remove what it has; an error of the cluster's scripts.
+        /// The node is registered, so no other node may remove its items; an error of the cluster's scripts.
         case alive = "ALIVE"
         /// The node does not lead the partition; an error of the cluster's scripts.
         case notLeader = "NOTLEADER"
@@ -57,14 +57,12 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
         case other = ""
     }
 
-    /// What is wrong.
+    /// The error.
     public var code: Code
     /// The whole text, at most the first 500 bytes.
     public var text: String
 
-    /// Makes an error.
-    ///
-    /// - Parameter text: The text of a reply.
+    /// Makes an error from the text of a reply.
     public init(_ text: String) {
         self.text = text
         code =
@@ -72,7 +70,7 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
             .flatMap { Code(rawValue: String($0)) } ?? .other
     }
 
-    /// Reads an error; nil if the reply is none.
+    /// Reads an error; nil if the reply is not an error.
     public init?(_ reply: borrowing RESPView) {
         guard reply.isError else { return nil }
         self.init(reply.withBytes { $0.extracting(0..<min($0.count, 500)).string() })
@@ -80,7 +78,7 @@ public struct RedisError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Whether the connection cannot be used any more.
     ///
-    /// Each of these is cured by a new connection, to the primary, with the scripts.
+    /// A new connection to the primary, with the scripts, resolves each of these.
     public var endsConnection: Bool {
         switch code {
         case .readOnly, .loading, .masterDown, .noScript, .noAuthentication: true

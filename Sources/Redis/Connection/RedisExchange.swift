@@ -1,8 +1,8 @@
 package import Net
 package import RESP
 
-/// A few commands over a connection of their own, for what is asked seldom and outside of a loop: a check of a server, or a
-/// list of nodes.
+/// A few commands over a separate connection, for rare queries outside of a loop: a check of a server, or a list of
+/// nodes.
 package struct RedisExchange: Sendable {
     /// The server, as it has described itself.
     package var server: RedisServer
@@ -90,7 +90,7 @@ private final class Conversation: RedisConnectionDelegate {
     private let commands: [[String]]
     private var server: RedisServer?
     private var replies: [RESPTree] = []
-    /// Set once, when the last reply has come or the connection has ended.
+    /// Set once, when the last reply has arrived or the connection has ended.
     private(set) var result: Result<RedisExchange, RedisFault>?
 
     init(_ commands: [[String]]) { self.commands = commands }

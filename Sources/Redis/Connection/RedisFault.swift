@@ -5,27 +5,27 @@ public import RESP
 public enum RedisFault: Error, Hashable, Sendable, CustomStringConvertible {
     /// The owner has closed it.
     case closedByOwner
-    /// The server has closed it: it stops, or this side has read too slowly.
+    /// The server has closed it because it stops, or because this side has read too slowly.
     case closedByServer
     /// The name of the host cannot be resolved.
     case unresolvable(ResolveError)
     /// The connection, or its encryption, has failed.
     case stream(StreamError)
-    /// No connection within this time, handshake included.
+    /// The connection was not open within this time, including the handshake.
     case openTimedOut(Duration)
     /// A call was not answered within this time.
     case answerTimedOut(Duration)
     /// The server has sent something that is not RESP3, or too much.
     case malformed(RESPError)
-    /// The server has sent a reply that no call waits for.
+    /// The server has sent a reply that belongs to no call.
     case unexpectedReply
-    /// The server has refused the handshake, or is not usable any more.
+    /// The server has refused the handshake, or can no longer be used.
     case refused(RedisError)
     /// The server is older than `least`.
     case version(String, least: String)
     /// The server is a replica.
     case replica
-    /// The server is another process than expected, or has been a replica in the meantime.
+    /// The server is another process than expected, or was a replica in the meantime.
     case anotherServer
     /// The reply to a command of the handshake has another form; the command.
     case handshake(String)

@@ -1,6 +1,6 @@
 /// The identity of a Redis process, or of its data.
 ///
-/// Two connections with the same ID have reached the same process; a restarted or promoted server has another.
+/// Two connections with the same ID have reached the same process; a restarted or promoted server has another ID.
 public struct RunID: Hashable, Sendable, CustomStringConvertible {
     /// 40 hexadecimal digits.
     public let description: String
@@ -13,9 +13,9 @@ public struct RunID: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a server has said of itself when the connection was opened.
+/// A server's description of itself when the connection was opened.
 public struct RedisServer: Hashable, Sendable {
-    /// How the server is run.
+    /// The operating mode of the server.
     public enum Mode: String, Sendable {
         /// A server, with or without replicas.
         case standalone
@@ -29,21 +29,21 @@ public struct RedisServer: Hashable, Sendable {
     public var product: String
     /// The version, such as `7.0.15`.
     public var version: String
-    /// How the server is run.
+    /// The operating mode of the server.
     public var mode: Mode
-    /// Whether the server is no replica.
+    /// Whether the server is not a replica.
     public var isPrimary: Bool
     /// The process (`run_id`), or where a host hides it, the history of the data (`master_replid`).
     ///
-    /// Nil if both are hidden: then each connection may have reached another process.
+    /// Nil if both are hidden; then each connection may have reached another process.
     public var runID: RunID?
     /// The number of the connection (`CLIENT ID`).
     public var clientID: Int64
-    /// The history of the data (`master_replid`), another one after a promotion; nil if it is hidden.
+    /// The history of the data (`master_replid`), which changes with a promotion; nil if it is hidden.
     public var replicationID: RunID?
-    /// The history that the data had before (`master_replid2`); nil without one, or if it is hidden.
+    /// The former history of the data (`master_replid2`); nil without one, or if it is hidden.
     public var formerReplicationID: RunID?
-    /// When the process had started at the latest, in milliseconds since 1970 by the server's clock; nil if it is hidden.
+    /// The latest possible start of the process, in milliseconds since 1970 by the server's clock; nil if it is hidden.
     public var startedAt: Int64?
     /// The number of connected replicas.
     public var replicaCount = 0
@@ -57,12 +57,10 @@ public struct RedisServer: Hashable, Sendable {
         return major >= 7
     }
 
-    /// Reads the sections `server` and `replication` of `INFO`.
+    /// Reads the reply to `INFO server replication`.
     ///
-    /// To be called again from time to time: on an open connection a server can become a replica and be promoted again, which
-    /// changes ``replicationID``, and then its partitions have to be registered again.
-    ///
-    /// - Parameter info: The reply to `INFO server replication`.
+    /// Call it again regularly. On an open connection a server can become a replica and be promoted again. That changes
+    /// ``replicationID``, and then its partitions have to be registered again.
     public mutating func read(info: String) {
         let fields = Self.fields(of: info)
         runID =
@@ -71,23 +69,21 @@ public struct RedisServer: Hashable, Sendable {
         if let time = fields["server_time_usec"].flatMap({ Int64($0) }),
             let uptime = fields["uptime_in_seconds"].flatMap({ Int64($0) })
         {
-            // The difference of two times in whole seconds: the start is up to a second behind what it says.
+            // The difference of two times in whole seconds: the actual start is up to a second later.
             startedAt = (time / 1_000_000 - uptime + 1) * 1_000
         }
-        // In a compatible mode, Valkey gives the version of the Redis that it is compatible with as `redis_version`.
+        // In a compatible mode, Valkey reports the compatible Redis version as `redis_version`.
         if let version = fields["valkey_version"] {
             (product, self.version) = ("valkey", String(version))
         }
     }
 
-    /// Reads the section `replication` of `INFO`.
-    ///
-    /// - Parameter info: The reply to `INFO replication`.
+    /// Reads the reply to `INFO replication`.
     mutating func read(replication info: String) { readReplication(Self.fields(of: info)) }
 
     private mutating func readReplication(_ fields: [Substring: Substring]) {
         replicationID = fields["master_replid"].flatMap { RunID($0) }
-        // Zeros stand for none.
+        // Zeros mean none.
         formerReplicationID = fields["master_replid2"].flatMap { RunID($0) }
             .flatMap { $0.description.contains { $0 != "0" } ? $0 : nil }
         replicaCount = fields["connected_slaves"].flatMap { Int($0) } ?? 0

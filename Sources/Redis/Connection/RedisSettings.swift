@@ -14,9 +14,9 @@ public struct RedisSettings: Sendable {
     public var requiresPrimary: Bool
     /// The time until the connection is open: connecting, TLS and handshake.
     public var openTimeout: Duration
-    /// The time in which each call has to be answered.
+    /// The time within which each call has to be answered.
     public var answerTimeout: Duration
-    /// The most bytes of commands that wait for their answers.
+    /// The maximum size of unanswered commands, in bytes.
     public var unansweredBytesMax: Int
     /// The limits of each reply and push.
     public var limits: RESPLimits

@@ -3,16 +3,16 @@ import Primitives
 
 /// The calls of a connection that Redis has not answered, in their order.
 struct UnansweredCalls {
-    /// What answers a call.
+    /// The kind of answer to a call.
     enum Answer: Equatable {
         /// One reply.
         case reply
-        /// So many pushes that begin with the command's name, or one error.
+        /// This number of pushes that begin with the command's name, or one error.
         case confirmations(SubscriptionCommand, Int)
-        /// `PONG`, which a `PING` behind the command brings, or an error and then `PONG`.
+        /// The `PONG` to a `PING` sent after the command, or an error followed by `PONG`.
         ///
-        /// For `SUNSUBSCRIBE`: a server of a Redis Cluster also sends pushes for a slot that has moved, without a call, and
-        /// then answers the call itself by an error. So pushes do not tell whether the error is still to come.
+        /// For `SUNSUBSCRIBE`: a server of a Redis Cluster also sends pushes without a call for a slot that has moved.
+        /// Then it answers the call itself by an error. So pushes do not show whether the error will follow.
         case pong
     }
 
@@ -49,9 +49,8 @@ struct UnansweredCalls {
         return id
     }
 
-    /// Counts a push that may answer the oldest call.
-    ///
-    /// - Returns: Whether it was the last one, so that the call is answered.
+    /// Counts a push that may answer the oldest call, and returns whether it was the last one, so that the call is
+    /// answered.
     mutating func confirm(_ command: SubscriptionCommand) -> Bool {
         guard !isEmpty, case .confirmations(command, let count) = calls[0].answer else {
             return false

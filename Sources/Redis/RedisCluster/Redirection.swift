@@ -1,17 +1,19 @@
-/// An error by which a server of a Redis Cluster names another one (Redis Cluster specification, "Redirection and resharding").
+/// An error by which a server of a Redis Cluster names another one.
+///
+/// See the Redis Cluster specification, "Redirection and resharding".
 public struct Redirection: Hashable, Sendable {
-    /// What the other server is.
+    /// The state of the other server.
     public enum Kind: Sendable {
         /// It has the slot from now on (`MOVED`).
         case moved
         /// It is taking over the slot, and has none of the call's keys elsewhere (`ASK`).
         ///
-        /// Not followed: a script with several keys, of which some do not exist, is refused on both sides until the slot has
-        /// moved (`TRYAGAIN`). So the call is repeated until then.
+        /// Not followed. A script with several keys, of which some do not exist, is refused on both sides until the
+        /// slot has moved (`TRYAGAIN`). So the call is repeated until then.
         case ask
     }
 
-    /// What the other server is.
+    /// The state of the other server.
     public var kind: Kind
     /// The slot.
     public var slot: Int
@@ -20,9 +22,7 @@ public struct Redirection: Hashable, Sendable {
 
     /// Reads an error; nil for others, and if the server is unknown.
     ///
-    /// - Parameters:
-    ///   - error: The error.
-    ///   - url: The server that has sent it. The other one may have the same host.
+    /// The other server may have the host of `url`, the server that has sent the error.
     public init?(_ error: RedisError, from url: RedisURL) {
         let kind: Kind
         switch error.code {

@@ -1,4 +1,4 @@
-/// What a server of a Redis Cluster says of the cluster's state (redis.io/commands/cluster-info).
+/// A server's report of the state of a Redis Cluster (redis.io/commands/cluster-info).
 package struct RedisClusterInfo: Sendable {
     private let fields: [Substring: Substring]
 
@@ -7,14 +7,15 @@ package struct RedisClusterInfo: Sendable {
         fields = RedisServer.fields(of: text)
     }
 
-    /// Whether the server takes the cluster for usable: it reaches most primaries, and if slots have no server, that matters to
-    /// these alone.
+    /// Whether the server considers the cluster usable.
+    ///
+    /// It does if it reaches most primaries. Slots without a server then affect only themselves.
     package var isHealthy: Bool { fields["cluster_state"] == "ok" }
 
     /// The number of the newest configuration that the server knows; nil if it is unknown.
     package var epoch: Int? { fields["cluster_current_epoch"].flatMap { Int($0) } }
 
-    /// Why the server refuses commands; nil if it does not.
+    /// The reason why the server refuses commands; nil if it does not.
     package var fault: String? {
         guard !isHealthy else { return nil }
         let count = fields["cluster_slots_ok"] ?? "?"

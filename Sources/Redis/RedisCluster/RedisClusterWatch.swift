@@ -1,24 +1,24 @@
 public import Net
 public import RESP
 
-/// Follows which server of a Redis Cluster has which slots.
+/// Tracks which server of a Redis Cluster has which slots.
 ///
-/// One server after another is asked, until one answers that takes the cluster for healthy; that one is asked on. A server
-/// that is cut off from most others knows that, and a view that is older than the known one is left out (`CLUSTER INFO`:
-/// `cluster_state`, `cluster_current_epoch`). Confined to its reactor's thread.
+/// It queries one server after another, until one answers that considers the cluster healthy, and then continues with
+/// that one. A server that is cut off from most others knows that. A view that is older than the known one is ignored
+/// (`CLUSTER INFO`: `cluster_state`, `cluster_current_epoch`). Confined to its reactor's thread.
 ///
-/// The owner passes on what it notices earlier: ``follow(_:)`` for a `MOVED`, and ``refresh()`` for a push `sunsubscribe`
-/// without a call, by which a server ends the subscriptions of a slot that has moved.
+/// The owner reports changes that it notices earlier: ``follow(_:)`` for a `MOVED`, and ``refresh()`` for a push
+/// `sunsubscribe` without a call. By such a push a server ends the subscriptions of a slot that has moved.
 public final class RedisClusterWatch {
-    /// What to ask, and whom.
+    /// The servers to query, and the intervals.
     public struct Settings: Sendable {
         /// Some servers of the cluster; the others have the same credentials and encryption as the first.
         public var seeds: [RedisURL]
         /// The settings of the connections.
         public var connection: RedisSettings
-        /// The time between two questions.
+        /// The time between two queries.
         public var interval: Duration
-        /// The time between two questions as long as there is a reason to ask again.
+        /// The time between two queries while the map may be out of date.
         public var retryInterval: Duration
 
         /// Makes settings; the connections require no primary and load no scripts.
@@ -40,7 +40,7 @@ public final class RedisClusterWatch {
 
     /// The newest map; nil before the first.
     public private(set) var map: SlotMap?
-    /// Why the last server that was asked could not be used, with its address; nil if it could.
+    /// The reason why the last queried server could not be used, with its address; nil if it could.
     public private(set) var fault: String?
 
     private let settings: Settings
@@ -50,20 +50,20 @@ public final class RedisClusterWatch {
     private var connection: (link: RedisConnection, url: RedisURL)?
     /// The calls of `CLUSTER INFO` and `CLUSTER SHARDS` that are not answered.
     private var question: (info: CallID, shards: CallID)?
-    /// What the reply to `CLUSTER INFO` says; nil if the server's view is not used.
+    /// The epoch in the reply to `CLUSTER INFO`; nil if the server's view is not used.
     private var answeredEpoch: Int?
     /// The epoch of the map.
     private var epoch = 0
-    /// The servers to ask, the next one first.
+    /// The servers to query, the next one first.
     private var candidates: [RedisURL] = []
     /// Whether the map may be out of date.
     private var isOutdated = true
     private var timer: TimerID?
 
-    /// Begins to follow the map.
+    /// Begins to track the map.
     ///
     /// - Parameters:
-    ///   - settings: What to ask, and whom.
+    ///   - settings: The servers to query, and the intervals.
     ///   - tls: The accepted certificates; necessary for secure addresses.
     ///   - reactor: The reactor of the loop. It retains the watch until ``stop()``.
     ///   - delegate: Not retained, and never called from inside this call.
@@ -87,16 +87,14 @@ public final class RedisClusterWatch {
         connection.take()?.link.close()
     }
 
-    /// Asks soon, because the map may be out of date.
+    /// Queries soon, because the map may be out of date.
     public func refresh() {
         guard !isOutdated else { return }
         isOutdated = true
         schedule(after: settings.retryInterval)
     }
 
-    /// Asks the server that a slot has moved to, unless the map has it there already.
-    ///
-    /// - Parameter redirection: Of a call's error.
+    /// Queries the server that a slot has moved to, according to a call's error, unless the map already has it there.
     public func follow(_ redirection: Redirection) {
         guard redirection.kind == .moved, map?[redirection.slot] != redirection.server,
             !isOutdated
@@ -118,7 +116,7 @@ public final class RedisClusterWatch {
         timer = reactor.schedule(after: time, self)
     }
 
-    /// Asks, connecting first if necessary.
+    /// Queries the server, connecting first if necessary.
     private func ask() {
         schedule(after: isOutdated ? settings.retryInterval : settings.interval)
         guard let link = connection?.link else { return connect() }
@@ -147,7 +145,7 @@ public final class RedisClusterWatch {
         connection = (link, url)
     }
 
-    /// Has the next server asked soon.
+    /// Switches to the next server, which is queried soon.
     private func change() {
         connection.take()?.link.close()
         (question, answeredEpoch) = (nil, nil)
@@ -160,7 +158,7 @@ public final class RedisClusterWatch {
     }
 
     private func adopt(_ new: SlotMap, at newEpoch: Int) {
-        // Another server may know more.
+        // Another server may have a newer view.
         guard newEpoch >= epoch else { return change() }
         epoch = newEpoch
         (isOutdated, fault) = (false, nil)
@@ -172,7 +170,7 @@ public final class RedisClusterWatch {
 }
 
 extension RedisClusterWatch: RedisConnectionDelegate {
-    /// Asks the server.
+    /// Queries the server.
     public func opened(_ connection: RedisConnection, server: RedisServer) {
         guard connection === self.connection?.link else { return }
         guard server.mode != .cluster else { return ask() }
@@ -205,7 +203,7 @@ extension RedisClusterWatch: RedisConnectionDelegate {
     /// Nothing is subscribed to.
     public func received(push: borrowing RESPView, on connection: RedisConnection) {}
 
-    /// Has the next server asked.
+    /// Switches to the next server.
     public func closed(
         _ connection: RedisConnection,
         _ fault: RedisFault,
@@ -219,7 +217,7 @@ extension RedisClusterWatch: RedisConnectionDelegate {
 }
 
 extension RedisClusterWatch: TimerTarget {
-    /// Asks again.
+    /// Queries again.
     public func timerFired(tag: Int) {
         timer = nil
         ask()

@@ -1,6 +1,6 @@
 public import RESP
 
-/// Which server of a Redis Cluster has which slots.
+/// The servers of a Redis Cluster by slot.
 public struct SlotMap: Hashable, Sendable {
     private struct Part: Hashable {
         let slots: ClosedRange<Int>
@@ -15,11 +15,8 @@ public struct SlotMap: Hashable, Sendable {
 
     /// Reads the reply to `CLUSTER SHARDS` (redis.io/commands/cluster-shards); nil for another form.
     ///
-    /// A shard without a primary that is online has no server, until one of its replicas is promoted.
-    ///
-    /// - Parameters:
-    ///   - shards: The reply.
-    ///   - url: The server that was asked. Other servers may have its host, and are encrypted as it is.
+    /// A shard without an online primary has no server, until one of its replicas is promoted. Other servers may have
+    /// the host of `url`, the queried server, and use encryption as it does.
     public init?(_ shards: borrowing RESPView, of url: RedisURL) {
         self.init(RESPTree(shards), of: url)
     }
@@ -57,7 +54,7 @@ public struct SlotMap: Hashable, Sendable {
 
     /// The server that has a slot; nil if none has it.
     public subscript(slot: Int) -> RedisURL.Location? {
-        // The last part that begins before the slot or with it.
+        // The last part that begins before the slot or at it.
         var (low, high) = (0, parts.count)
         while low < high {
             let middle = (low + high) / 2
@@ -85,7 +82,7 @@ extension RedisURL {
     /// The location of another server of the same cluster.
     ///
     /// - Parameters:
-    ///   - endpoint: The host; empty if it is the one of this server, and `?` if it is unknown.
+    ///   - endpoint: The host; empty for the host of this server, and `?` if it is unknown.
     ///   - port: The port.
     /// - Returns: The location; nil if it is unknown.
     func location(endpoint: String, port: UInt16) -> Location? {

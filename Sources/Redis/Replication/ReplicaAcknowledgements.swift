@@ -1,16 +1,16 @@
 public import Net
 public import RESP
 
-/// Confirms that the replicas of a primary have what it has executed, for `acknowledge: replica`.
+/// Confirms that the replicas of a primary have everything that it has executed, for `acknowledge: replica`.
 ///
-/// A second connection beside the one that publishes, because `WAIT` blocks the connection that calls it. A round of
-/// `INCRBY counter 0`, `WAIT` and `INFO replication` confirms everything that the primary had executed before the round
-/// began, on any connection: `WAIT` (redis.io/commands/wait) waits for the place in the replication stream that the
-/// connection has last seen, and the write proves that the server is still a primary. One round is under way at a time; what
-/// is requested meanwhile shares the next one.
+/// It uses a second connection beside the publishing one, because `WAIT` blocks the connection that calls it. A round
+/// of `INCRBY counter 0`, `WAIT` and `INFO replication` confirms everything that the primary had executed before the
+/// round began, on any connection. `WAIT` (redis.io/commands/wait) waits for the offset in the replication stream that
+/// the connection has last seen, and the write proves that the server is still a primary. One round is in progress at a
+/// time; requests made meanwhile share the next one.
 ///
-/// It ends if the server is not, or no longer, the one that the calls were executed by. A primary that became a replica and
-/// was promoted again has the data of another, and its replicas confirm nothing of what it had before.
+/// It ends if the server is not, or no longer, the one that has executed the calls. A primary that became a replica and
+/// was promoted again has the data of another server, and its replicas confirm nothing of its former data.
 ///
 /// Confined to its reactor's thread.
 public final class ReplicaAcknowledgements {
@@ -73,7 +73,7 @@ public final class ReplicaAcknowledgements {
         let info: CallID
         /// The number of replicas that have confirmed; nil before the reply.
         var replicaCount: Int64?
-        /// Why the write was refused.
+        /// The error if the write was refused.
         var refusal: RedisError?
     }
 
@@ -96,8 +96,8 @@ public final class ReplicaAcknowledgements {
     ///   - server: The server that executes the calls, as its connection has described it. Its process has to be known.
     ///   - reactor: The reactor of the loop.
     ///   - delegate: Not retained, and never called from inside this call.
-    /// - Returns: The acknowledgements, to be closed by the owner. Rounds can be requested, and begin when the connection is
-    ///   open.
+    /// - Returns: The acknowledgements, which the owner has to close. Rounds can be requested at once, and begin when
+    ///   the connection is open.
     public static func connect(
         to url: RedisURL,
         tls: TLSContext? = nil,
@@ -117,11 +117,9 @@ public final class ReplicaAcknowledgements {
         return acknowledgements
     }
 
-    /// Uses a socket that is connected already, for example one end of a socketpair(2).
+    /// Uses a socket that is already connected, for example one end of a socketpair(2).
     ///
-    /// - Parameters: As for ``connect(to:tls:settings:of:on:delegate:)``.
-    /// - Returns: The acknowledgements.
-    /// - Throws: The call that failed.
+    /// The parameters are those of ``connect(to:tls:settings:of:on:delegate:)``.
     public static func adopt(
         _ descriptor: consuming FileDescriptor,
         settings: Settings,
@@ -139,12 +137,10 @@ public final class ReplicaAcknowledgements {
         return acknowledgements
     }
 
-    /// Requests the confirmation of everything whose replies were received until now.
+    /// Requests the confirmation of everything whose replies were received until now, and returns the round that
+    /// confirms it.
     ///
-    /// To be called once a turn, behind the replies of the turn.
-    ///
-    /// - Returns: The round that confirms it.
-    /// - Throws: ``RedisCallError/notOpen`` after the end.
+    /// Call it once a turn, after the replies of the turn. It throws ``RedisCallError/notOpen`` after the end.
     public func request() throws(RedisCallError) -> Round {
         guard connection != nil else { throw .notOpen }
         let round = next
@@ -156,7 +152,7 @@ public final class ReplicaAcknowledgements {
     /// Ends the connection; the delegate's `closed` follows.
     public func close() { connection?.close() }
 
-    /// Begins the next round if it is requested and none is under way.
+    /// Begins the next round if it is requested and none is in progress.
     private func begin() {
         guard isRequested, current == nil, let connection, connection.isOpen else { return }
         let milliseconds = Int((settings.timeout / .milliseconds(1)).rounded(.up))
@@ -167,13 +163,13 @@ public final class ReplicaAcknowledgements {
                 writer.argument(0)
             }
             let wait = try connection.call("WAIT", "\(settings.replicaCount)", "\(milliseconds)")
-            // Behind the confirmations, so that it tells of everything until then.
+            // After the confirmations, so that it covers everything until then.
             let info = try connection.call("INFO", "replication")
             current = RoundUnderWay(round: next, write: write, wait: wait, info: info)
             next = Round(number: next.number + 1)
             isRequested = false
         } catch {
-            // Not even three small commands fit in what may be unanswered.
+            // Not even three small commands fit into the limit of unanswered bytes.
             connection.close()
         }
     }
@@ -196,7 +192,7 @@ public final class ReplicaAcknowledgements {
 
     /// Whether a server is the process that executes the calls, and has followed no other since.
     private func isSame(_ other: RedisServer) -> Bool {
-        // The history of a primary gets another ID when its first replica comes, but then it has no former one.
+        // The history of a primary gets another ID when its first replica connects, but then it has no former one.
         other.replicationID == server.replicationID || other.formerReplicationID == nil
     }
 }
@@ -257,13 +253,10 @@ public protocol ReplicaAcknowledgementsDelegate: AnyObject {
         confirm round: ReplicaAcknowledgements.Round
     )
 
-    /// Called when too few replicas have confirmed in time: what was executed before may be lost at a failover.
+    /// Called when too few replicas have confirmed in time, so that earlier calls may be lost in a failover.
     ///
-    /// - Parameters:
-    ///   - acknowledgements: The acknowledgements, which go on.
-    ///   - round: The round.
-    ///   - replicaCount: The number of replicas that have confirmed.
-    ///   - refusal: Why the server refuses writes, if it does.
+    /// `replicaCount` replicas have confirmed, and `refusal` is the error if the server refuses writes. The
+    /// acknowledgements continue.
     func acknowledgements(
         _ acknowledgements: ReplicaAcknowledgements,
         miss round: ReplicaAcknowledgements.Round,
@@ -273,10 +266,7 @@ public protocol ReplicaAcknowledgementsDelegate: AnyObject {
 
     /// Called once, as the last event, also if the connection was never open.
     ///
-    /// - Parameters:
-    ///   - acknowledgements: The acknowledgements.
-    ///   - fault: The reason.
-    ///   - round: The first round that is not confirmed, with all later ones.
+    /// `round` is the first round that is not confirmed; all later ones are not confirmed either.
     func acknowledgements(
         _ acknowledgements: ReplicaAcknowledgements,
         closed fault: RedisFault,

@@ -9,11 +9,7 @@ public struct RedisScript: Hashable, Sendable {
     /// The SHA-1 digest of the source in hexadecimal digits, by which `EVALSHA` calls it.
     public let digest: String
 
-    /// Makes a script.
-    ///
-    /// - Parameters:
-    ///   - name: The name, for logs.
-    ///   - source: The source in Lua.
+    /// Makes a script from its source in Lua; the name is for logs.
     public init(name: String, source: [UInt8]) {
         self.name = name
         self.source = source

@@ -1,19 +1,13 @@
 public import RESP
 
-/// A call of a script: a value that can be sent on any connection, also again after it was redirected.
+/// A call of a script: a value that can be sent on any connection, and again after a redirection.
 public struct ScriptCall: Sendable {
     /// The script.
     public let script: RedisScript
     /// The command `EVALSHA`.
     public let bytes: [UInt8]
 
-    /// Makes a call.
-    ///
-    /// - Parameters:
-    ///   - script: The script.
-    ///   - keyCount: The number of keys.
-    ///   - argumentCount: The number of further arguments.
-    ///   - write: Writes the keys, then the arguments.
+    /// Makes a call; `write` writes `keyCount` keys, and then `argumentCount` further arguments.
     public init(
         _ script: RedisScript,
         keyCount: Int,

@@ -4,8 +4,9 @@ import Net
 public struct SentinelPrimary: Hashable, Sendable {
     /// Where it listens.
     public var location: RedisURL.Location
-    /// The Sentinels' configuration epoch (`config-epoch`): greater with each failover, so it tells a primary that has remained
-    /// one from a former primary that was promoted again.
+    /// The Sentinels' configuration epoch (`config-epoch`), which is greater after each failover.
+    ///
+    /// It distinguishes a primary that has remained one from a former primary that was promoted again.
     public var configurationEpoch: Int64
 
     /// Makes a primary.
@@ -30,7 +31,7 @@ struct SentinelVotes {
     /// - Parameters:
     ///   - primary: The primary; nil if the Sentinel does not know it.
     ///   - sentinel: The index of the Sentinel.
-    ///   - time: When it was asked, since its answer is at least that new.
+    ///   - time: When it was queried; its answer is at least that new.
     mutating func record(
         _ primary: SentinelPrimary?,
         of sentinel: Int,
@@ -39,8 +40,10 @@ struct SentinelVotes {
         votes[sentinel] = primary.map { Vote(primary: $0, time: time) }
     }
 
-    /// Returns the server that more than half of all Sentinels have named within the last `age`, with the latest of the epochs in
-    /// which they do: one of them may have missed that another server was the primary in between.
+    /// Returns the server that more than half of all Sentinels have named within the last `age`.
+    ///
+    /// It has the latest of their configuration epochs, because one Sentinel may have missed that another server was
+    /// the primary in between.
     func majority(at time: MonotonicTime, within age: Duration) -> SentinelPrimary? {
         var epochs: [RedisURL.Location: [Int64]] = [:]
         for case let vote? in votes where vote.time.duration(to: time) <= age {

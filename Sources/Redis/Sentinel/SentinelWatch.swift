@@ -1,12 +1,12 @@
 public import Net
 import RESP
 
-/// Follows which server the majority of the Sentinels takes for the primary.
+/// Tracks the server that the majority of the Sentinels considers the primary.
 ///
-/// A primary that is cut off from most Sentinels may have been replaced without its knowledge; then the majority names
+/// A primary that is cut off from most Sentinels may have been replaced without its knowledge. Then the majority names
 /// another one, or cannot be reached. Confined to its reactor's thread.
 public final class SentinelWatch {
-    /// What to ask, and whom.
+    /// The Sentinels to query, and the intervals.
     public struct Settings: Sendable {
         /// The name under which the Sentinels monitor the primary.
         public var name: String
@@ -14,7 +14,7 @@ public final class SentinelWatch {
         public var sentinels: [RedisURL]
         /// The settings of the connections to the Sentinels.
         public var connection: RedisSettings
-        /// The time between two questions to a Sentinel.
+        /// The time between two queries of a Sentinel.
         public var interval: Duration
         /// The time for which an answer counts.
         public var answerLifetime: Duration
@@ -49,10 +49,10 @@ public final class SentinelWatch {
     private weak var delegate: (any SentinelWatchDelegate)?
     private var timer: TimerID?
 
-    /// Begins to follow the primary.
+    /// Begins to track the primary.
     ///
     /// - Parameters:
-    ///   - settings: What to ask, and whom.
+    ///   - settings: The Sentinels to query, and the intervals.
     ///   - tls: The accepted certificates; necessary for secure addresses.
     ///   - reactor: The reactor of the loop. It retains the watch until ``stop()``.
     ///   - delegate: Not retained, and never called from inside this call.
@@ -73,10 +73,10 @@ public final class SentinelWatch {
         }
     }
 
-    /// Begins to follow the primary over connections that the owner makes, for example of socketpair(2).
+    /// Begins to track the primary over connections that the owner makes, for example of socketpair(2).
     ///
     /// - Parameters:
-    ///   - settings: What to ask, and whom.
+    ///   - settings: The Sentinels to query, and the intervals.
     ///   - reactor: The reactor of the loop. It retains the watch until ``stop()``.
     ///   - delegate: Not retained, and never called from inside this call.
     ///   - connect: Connects to a Sentinel, given by its index, with the settings of connections; called again when the
@@ -105,7 +105,7 @@ public final class SentinelWatch {
         peers = []
     }
 
-    /// Asks each Sentinel, connecting first to those that cannot be asked.
+    /// Queries each Sentinel; connects first to those without a connection.
     private func tick() {
         for peer in peers { peer.ask() }
         timer = reactor.schedule(after: settings.interval, self)
@@ -119,7 +119,7 @@ public final class SentinelWatch {
     private func evaluate() {
         var majority = votes.majority(at: reactor.timerTime, within: settings.answerLifetime)
         if let primary, let named = majority, named.location == primary.location {
-            // Those that know of the last failover may not have answered lately.
+            // Those that know of the last failover may not have answered recently.
             majority?.configurationEpoch = max(named.configurationEpoch, primary.configurationEpoch)
         }
         guard majority != primary else { return }
@@ -129,7 +129,7 @@ public final class SentinelWatch {
 }
 
 extension SentinelWatch: TimerTarget {
-    /// Asks again.
+    /// Queries again.
     public func timerFired(tag: Int) {
         evaluate()
         tick()
@@ -138,7 +138,7 @@ extension SentinelWatch: TimerTarget {
 
 /// The owner of a ``SentinelWatch``.
 public protocol SentinelWatchDelegate: AnyObject {
-    /// Called when the majority names another primary, the same one behind a failover, or none any more (nil).
+    /// Called when the majority names another primary, the same one after a failover, or none any more (nil).
     func sentinels(_ watch: SentinelWatch, name primary: SentinelPrimary?)
 }
 
@@ -147,16 +147,16 @@ private final class SentinelPeer: RedisConnectionDelegate {
     private let index: Int
     private unowned let watch: SentinelWatch
     private var connection: RedisConnection?
-    /// A question to the Sentinel, which has two commands.
+    /// A query of the Sentinel, which has two commands.
     private struct Question {
         let address: CallID
         let details: CallID
         let askedAt: MonotonicTime
-        /// Where the primary listens, once that is answered.
+        /// The primary's address, once that is answered.
         var location: RedisURL.Location?
     }
 
-    /// The question that is not answered yet.
+    /// The query that is not answered yet.
     private var question: Question?
     private static var switched: String { "+switch-master" }
 
@@ -172,12 +172,12 @@ private final class SentinelPeer: RedisConnectionDelegate {
         }
         guard question == nil else { return }
         let name = watch.settings.name
-        // The address changes earlier in a failover than among the details. The epoch is read behind it: then it is at least as
-        // new, and no server is taken for one that was the primary in an earlier epoch.
+        // In a failover the address changes earlier in this reply than among the details. The epoch is read after it,
+        // so it is at least as new, and no server counts as the primary of an earlier epoch.
         guard let address = try? connection.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name),
             let details = try? connection.call("SENTINEL", "MASTER", name)
         else {
-            // Not open yet, or no longer: the next question comes soon.
+            // Not open yet, or no longer: the next query follows soon.
             return
         }
         question = .init(address: address, details: details, askedAt: watch.reactor.timerTime)
@@ -189,7 +189,7 @@ private final class SentinelPeer: RedisConnectionDelegate {
     }
 
     func opened(_ connection: RedisConnection, server: RedisServer) {
-        // So that a failover is noticed before the next question.
+        // So that a failover is noticed before the next query.
         _ = try? connection.subscribe(to: [Self.switched])
         ask()
     }
@@ -212,7 +212,7 @@ private final class SentinelPeer: RedisConnectionDelegate {
 
     func received(push: borrowing RESPView, on connection: RedisConnection) {
         guard push[0].equals("message") else { return }
-        // Of a question that was answered in part, the address is the former one, and the epoch will be the new one.
+        // In a partly answered query the address is the former one, while the epoch will be the new one.
         if question?.location != nil { question = nil }
         ask()
     }

@@ -2,7 +2,8 @@ package import Net
 import RESP
 import Redis
 
-/// Asks the servers of a cluster from outside of a broker: for `fanfare nodes` and `fanfare check`, and before a start.
+/// Queries the servers of a cluster from outside of a broker: for `fanfare nodes` and `fanfare check`, and before a
+/// start.
 package struct ClusterInspector: Sendable {
     /// The keys of each partition.
     let keys: [PartitionKeys]
@@ -11,7 +12,7 @@ package struct ClusterInspector: Sendable {
     private let tls: TLSContext?
     private let settings: RedisSettings
 
-    /// A server, or why it cannot be asked.
+    /// A server that cannot be queried, and the reason.
     package struct Failure: Error, CustomStringConvertible {
         /// The address of the server, without its password.
         package let server: String
@@ -41,8 +42,8 @@ package struct ClusterInspector: Sendable {
 
     /// Finds the servers.
     ///
-    /// - Returns: The servers, those of a Redis Cluster by its own word.
-    /// - Throws: Why no server of a Redis Cluster names the others.
+    /// - Returns: The servers, those of a Redis Cluster as it lists them.
+    /// - Throws: The reason why no server of a Redis Cluster lists the others.
     package func servers() async throws(Failure) -> ClusterServers {
         let mode = configuration.redis.mode
         if mode == .cluster || mode == .auto && configuration.redis.sentinels.isEmpty {
@@ -69,9 +70,9 @@ package struct ClusterInspector: Sendable {
         try await ask(try await primary(of: server.address), settings, commands)
     }
 
-    /// Asks one server after the other, until one names all of a Redis Cluster.
+    /// Queries one server after the other, until one lists all of a Redis Cluster.
     ///
-    /// - Returns: The servers; `nil` if the first that answers is alone, or none answers.
+    /// - Returns: The servers; `nil` if the first that answers is standalone, or none answers.
     private func serversOfRedisCluster() async throws(Failure) -> ClusterServers? {
         var settings = settings
         settings.requiresPrimary = false
@@ -136,7 +137,7 @@ package struct ClusterInspector: Sendable {
         }
     }
 
-    /// The address of a primary, which more than half of the Sentinels name if there are any.
+    /// The address of a primary; with Sentinels, the one that more than half of them name.
     private func primary(of address: StoreAddress) async throws(Failure) -> RedisURL {
         var url = address.url
         guard let watch = address.sentinels else { return url }
@@ -168,7 +169,7 @@ package struct ClusterInspector: Sendable {
 package struct ClusterServers: Sendable {
     /// The servers.
     package var all: [ClusterServer]
-    /// What none of them has; `nil` if they have everything.
+    /// The part that none of them has; `nil` if they have everything.
     package var fault: ClusterInspector.Failure?
 
     /// Creates the list.
@@ -182,7 +183,7 @@ package struct ClusterServer: Sendable {
     let address: StoreAddress
     /// The numbers of its partitions.
     let partitions: [Int]
-    /// The layout that its data has to have, on which all nodes of a deployment have to agree; `nil` if another server has it.
+    /// The layout required of its data, on which all nodes of a deployment must agree; `nil` if another server has it.
     let layout: String?
     let isOfRedisCluster: Bool
 

@@ -5,29 +5,30 @@ import Redis
 package struct NodeListing: Sendable {
     /// A node.
     package struct Node: Sendable, Hashable {
-        /// What a node does, or what has become of it.
+        /// The state of a node.
         package enum State: String, Sendable {
             /// It serves clients.
             case serving
-            /// It stops, and sends its clients to other nodes.
+            /// It is stopping, and sends its clients to other nodes.
             case draining
-            /// Redis has not heard of it for some seconds: its clients are asked to reconnect soon, if it lives.
+            /// Redis has not received its heartbeat for some seconds; if it is alive, its clients are about to be
+            /// closed.
             case isolated
-            /// It has not renewed its lease, and other nodes have removed what it had.
+            /// It has not renewed its lease, and other nodes have removed its data.
             case lost
         }
 
-        /// The name in Redis, another one after each start.
+        /// The name in Redis, different after each start.
         package var id: String
-        /// What it says of itself; `nil` for one that has not said anything yet.
+        /// Its report about itself; `nil` if it has not sent one yet.
         package var report: NodeReport?
         /// The time since the oldest of its last heartbeats, one in each partition, in milliseconds.
         package var heartbeatAge: Int64
-        /// The number of servers that have all heartbeats in time.
+        /// The number of servers that have received all heartbeats in time.
         package var storeCount: Int
         package var state: State
 
-        /// The name for people.
+        /// The display name.
         package var name: String { report?.name ?? id }
     }
 
@@ -35,7 +36,7 @@ package struct NodeListing: Sendable {
     package var nodes: [Node]
     /// The number of servers.
     package var storeCount: Int
-    /// Why servers could not be asked; what they know is missing.
+    /// The reasons why servers could not be queried; their data is missing.
     package var failures: [ClusterInspector.Failure] = []
 
     /// The apps that most nodes have; `nil` without nodes.
@@ -47,18 +48,18 @@ package struct NodeListing: Sendable {
         return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
     }
 
-    /// Whether a node is isolated, or has other apps than most, or a server cannot be asked.
+    /// Whether a node is isolated or has other apps than most, or a server cannot be queried.
     package var hasFaults: Bool {
         !failures.isEmpty || nodes.contains { $0.state == .isolated || hasOtherApps($0) }
     }
 
-    /// Whether a living node has other apps than most.
+    /// Whether a live node has other apps than most.
     package func hasOtherApps(_ node: Node) -> Bool {
         guard node.state != .lost, let apps = node.report?.apps else { return false }
         return apps != commonApps
     }
 
-    /// The time since the last heartbeat from which on a node is isolated, in milliseconds.
+    /// The time since the last heartbeat after which a node is isolated, in milliseconds.
     static var isolationAge: Int64 { 5_000 }
 }
 
@@ -75,7 +76,7 @@ extension ClusterInspector {
 
     /// Lists the nodes.
     ///
-    /// - Throws: Why the first server cannot be asked, which has the nodes' reports.
+    /// - Throws: The reason why the first server, which has the nodes' reports, cannot be queried.
     package func nodes() async throws(Failure) -> NodeListing {
         let servers = try await servers()
         guard let firstServer = servers.all.first(where: { $0.partitions.contains(0) }) else {
@@ -108,7 +109,7 @@ extension ClusterInspector {
         )
     }
 
-    /// Returns what is known of a node; `nil` if that is nothing but its number.
+    /// Returns what is known of a node; `nil` if only its number is known.
     private func node(
         _ id: String,
         _ report: NodeReport?,

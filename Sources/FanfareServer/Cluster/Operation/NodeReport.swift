@@ -3,21 +3,21 @@ import Digests
 import Redis
 import Synchronization
 
-/// What a node says of itself in Redis, for `fanfare nodes`: a hash that it renews with its heartbeats.
+/// A node's report about itself in Redis, for `fanfare nodes`: a hash that it renews with its heartbeats.
 package struct NodeReport: Sendable, Hashable {
-    /// What a node does with clients.
+    /// Whether a node serves clients.
     package enum State: String, Sendable {
         /// It serves them.
         case serving
-        /// It stops, and sends its clients to other nodes.
+        /// It is stopping, and sends its clients to other nodes.
         case draining
-        /// It lacks a server of Redis, or one that does what the node needs.
+        /// A server of Redis is unreachable, or does not do what the node needs.
         case isolated
     }
 
-    /// The node's name for people.
+    /// The node's display name.
     package var name: String
-    /// What it does with clients.
+    /// Whether it serves clients.
     package var state: State
     /// The number of its clients.
     package var clientCount: Int
@@ -29,10 +29,10 @@ package struct NodeReport: Sendable, Hashable {
     package var version: String
     /// The time of the report, in milliseconds since 1970 by Redis's clock.
     package var time: Int64
-    /// Why it is isolated; empty if it is not.
+    /// The reason why it is isolated; empty if it is not.
     package var reason = ""
 
-    /// How long a report outlives its node, so that one that has died is still listed, in milliseconds.
+    /// How long a report outlives its node, in milliseconds, so that a dead node is still listed.
     static var lifetime: Int { 600_000 }
 
     /// The fingerprint of apps: four hexadecimal digits of a digest of their configuration.
@@ -74,7 +74,7 @@ extension NodeReport {
 extension ClusterHome {
     /// Renews the node's report.
     ///
-    /// Without a script, since nothing is decided by it, but for the flag that a server without memory demands.
+    /// A script is used only while the server is out of memory, for the flag `allow-oom`.
     func sendReport() {
         let status = settings.status
         let isIsolated = status.isIsolated

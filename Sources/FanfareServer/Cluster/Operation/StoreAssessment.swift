@@ -1,32 +1,32 @@
 import RESP
 import Redis
 
-/// What is unsafe about a Redis server that a cluster is to use.
+/// The unsafe properties of a Redis server that a cluster is to use.
 package struct StoreAssessment: Sendable, Hashable {
     /// The product and its version, such as `redis 7.0.15`.
     package var server: String
-    /// What forbids to use the server, each a clause that says what to do.
+    /// The properties that forbid the use of the server, each a clause with a remedy.
     package var faults: [String] = []
-    /// What can lose messages or costs too much, each a clause that says what to do.
+    /// The properties that can lose messages or cost too much, each a clause with a remedy.
     package var warnings: [String] = []
 
-    /// The settings of the server that are looked at.
+    /// The settings of the server that are examined.
     static let settings = [
         "maxmemory", "maxmemory-policy", "appendonly", "save", "stream-node-max-bytes",
         "min-replicas-to-write", "cluster-require-full-coverage", "client-output-buffer-limit",
     ]
 
-    /// What the cluster needs of the server.
+    /// The cluster's requirements for the server.
     struct Needs {
         /// The number of replicas that have to acknowledge.
         var replicaCount = 0
-        /// What promotes a replica when the server fails.
+        /// The mechanism that promotes a replica when the server fails.
         var failover = Failover.none
         /// The layout of the data; `nil` if the server does not have it.
         var layout: String?
     }
 
-    /// What promotes a replica when a server fails.
+    /// The mechanism that promotes a replica when a server fails.
     enum Failover {
         /// An operator.
         case none
@@ -34,7 +34,7 @@ package struct StoreAssessment: Sendable, Hashable {
         case redisCluster
     }
 
-    /// The difference of the server's clock from this machine's that is worth a warning, in milliseconds.
+    /// The smallest difference between the server's clock and this machine's that causes a warning, in milliseconds.
     private static var clockDifferenceMax: Int64 { 1_000 }
     /// The memory below which the channels that clients may open alone can fill the server, in bytes.
     private static var memoryMin: Int { 256 << 20 }
@@ -47,10 +47,10 @@ package struct StoreAssessment: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - server: The server, as it has described itself.
-    ///   - settings: Its values of ``settings``; `nil` if it does not tell them.
-    ///   - layout: The layout of the data that it has; `nil` without data.
-    ///   - clock: Its clock less this machine's, in milliseconds.
-    ///   - needs: What the cluster needs.
+    ///   - settings: Its values of ``settings``; `nil` if it does not report them.
+    ///   - layout: The layout of its data; `nil` without data.
+    ///   - clock: Its clock minus this machine's, in milliseconds.
+    ///   - needs: The cluster's requirements.
     init(
         _ server: RedisServer,
         settings: [String: String]?,
@@ -186,16 +186,12 @@ package struct StoreAssessment: Sendable, Hashable {
 }
 
 extension ClusterInspector {
-    /// The key of the layout, outside of all partitions: another number of them has other keys.
+    /// The key of the layout, outside of all partitions, because another number of partitions has other keys.
     var layoutKey: String { "\(configuration.prefix):layout" }
 
-    /// Assesses a server.
+    /// Assesses a server; throws the reason why it cannot be queried.
     ///
-    /// - Parameters:
-    ///   - server: The server.
-    ///   - claims: Whether the data is to have the configured layout from now on, if there is none.
-    /// - Returns: The assessment.
-    /// - Throws: Why the server cannot be asked.
+    /// `claims` is whether the data gets the configured layout from now on, if it has none.
     package func assess(
         _ server: ClusterServer,
         claims: Bool = false

@@ -3,7 +3,7 @@ import PusherProtocol
 
 /// The subscriptions and queries of one home shard that wait for messages of the archive.
 struct ArchiveReads {
-    /// What waits.
+    /// A waiting subscription or query.
     enum Waiting {
         case subscription(Subscription)
         /// A query, and the number of its channel's stream in the archive.
@@ -18,11 +18,11 @@ struct ArchiveReads {
         /// `nil` for a client that does not track the channel.
         let position: PositionRequest?
         let read = ArchiveRead()
-        /// The number of attempts: the messages in memory may go on while the archive reads.
+        /// The number of attempts; the oldest messages in memory may be dropped while the archive reads.
         var attempts = 1
     }
 
-    /// The maximum number of attempts; then the client is told of a gap.
+    /// The maximum number of attempts; after these the client is notified of a gap.
     static let attemptsMax = 5
 
     private var waiting: [UInt64: Waiting] = [:]
@@ -31,19 +31,17 @@ struct ArchiveReads {
     /// The number of waiting subscriptions and queries.
     var count: Int { waiting.count }
 
-    /// Adds what waits, and returns its number.
+    /// Adds an item that waits, and returns its number.
     mutating func add(_ item: Waiting) -> UInt64 {
         last += 1
         waiting[last] = item
         return last
     }
 
-    /// Removes and returns what waits for a reply.
+    /// Removes and returns the item that waits for a reply.
     mutating func remove(_ number: UInt64) -> Waiting? { waiting.removeValue(forKey: number) }
 
-    /// Removes the subscription of a connection that has unsubscribed meanwhile.
-    ///
-    /// - Returns: Whether it waited.
+    /// Removes the subscription of a connection that has unsubscribed meanwhile, and returns whether it was waiting.
     mutating func removeSubscription(of id: SocketID, to address: ChannelAddress) -> Bool {
         guard !waiting.isEmpty else { return false }
         let found = waiting.first { _, item in
@@ -58,16 +56,11 @@ struct ArchiveReads {
 }
 
 extension ChannelService {
-    /// Whether a subscription waits: for what is held back of the channel, for the ID of its stream to be written, or
-    /// for messages of the archive.
+    /// Whether a subscription waits and continues later.
     ///
-    /// - Parameters:
-    ///   - request: The subscription.
-    ///   - address: The channel.
-    ///   - member: The user, on a presence channel.
-    ///   - position: The position of a client that tracks the channel.
-    ///   - archived: What the archive has answered; `nil` before it was asked.
-    /// - Returns: Whether it goes on later.
+    /// It waits for held entries of the channel, for the ID of its stream to be written, or for messages of the
+    /// archive. The position is that of a client that tracks the channel. `archived` is the archive's answer, and `nil`
+    /// before the archive was read.
     func waitsForArchive(
         _ request: SubscriptionRequest,
         to address: ChannelAddress,
@@ -99,8 +92,9 @@ extension ChannelService {
         return true
     }
 
-    /// Whether an unsubscription waits for what is held back of the channel, or for nothing, because the subscription
-    /// waited and is dropped.
+    /// Whether an unsubscription needs no further work now.
+    ///
+    /// It waits for held entries of the channel, or its subscription was waiting and is dropped.
     func waitsForArchive(
         unsubscriptionOf id: SocketID,
         of shard: Int,
@@ -113,7 +107,7 @@ extension ChannelService {
         return true
     }
 
-    /// Asks the archive for what a subscription has missed, if that is no longer in memory.
+    /// Requests from the archive what a subscription has missed, if that is no longer in memory.
     private func askArchive(_ subscription: ArchiveReads.Subscription, _ stream: Int) -> Bool {
         guard let app = context.registry.apps[subscription.address.app] else { return false }
         var request = subscription.position
@@ -138,10 +132,10 @@ extension ChannelService {
         context.archive?.post(.read(query, read, shard: context.shard, number: number))
     }
 
-    /// Asks the archive for what a query wants to know, if the messages in memory do not have all of it, and has it forget
-    /// what a purge drops.
+    /// Requests the data of a query from the archive, if it is not all in memory, and makes the archive drop what a
+    /// purge drops.
     ///
-    /// - Returns: Whether the answer comes later.
+    /// - Returns: Whether the answer follows later.
     func askArchive(_ query: ShardQuery, _ reply: QueryReply) -> Bool {
         if case .purge(let address) = query { return waitsForArchive(purgeOf: address, reply) }
         guard commits != nil, let address = query.address, keepsMessages(at: address) else {
@@ -170,7 +164,7 @@ extension ChannelService {
         return true
     }
 
-    /// Continues what has waited for the archive.
+    /// Continues an item that has waited for the archive.
     func receive(_ page: ArchivePage?, of number: UInt64) {
         switch archiveReads.remove(number) {
         case nil: break
@@ -192,7 +186,7 @@ extension ChannelService {
                 {
                     return
                 }
-                // What is missing between the file and memory is a gap, which no attempt has closed.
+                // Messages missing between the file and memory are a gap that no attempt has closed.
                 archived = ArchivedMessages()
             }
             subscription.request.read = subscription.read
@@ -207,10 +201,10 @@ extension ChannelService {
         }
     }
 
-    /// Answers a query with what the archive knows of the stream with a number.
+    /// Answers a query with the archive's data of the stream with a number.
     ///
-    /// If the channel has gone on in another stream meanwhile, the query is about that one; and the app may have lost its
-    /// recovery.
+    /// If the channel has continued in another stream meanwhile, the query is about that one. The app may also have
+    /// lost its recovery.
     private func answer(
         _ query: ShardQuery,
         _ reply: QueryReply,

@@ -1,15 +1,15 @@
 import Broker
 import PusherProtocol
 
-/// What one shard holds back until the archive has written it: the messages of its stored channels, and behind them
-/// whatever else concerns these channels.
+/// The entries that one shard holds until the archive has written them: the messages of its stored channels, followed
+/// by everything else that concerns these channels.
 ///
-/// One queue in the order of the home's decisions: so everything about a channel happens as if the home had decided it
-/// when it is released.
+/// There is one queue in the order of the home's decisions. So everything about a channel happens as if the home had
+/// decided it when it is released.
 final class CommitQueue {
-    /// A message with its number, which nobody has seen yet.
+    /// A message with its serial, which no client has received yet.
     ///
-    /// An object: it passes through the queue without copies of what it refers to.
+    /// A class, so that it passes through the queue without copies of the objects that it refers to.
     final class Message {
         enum Event {
             case publication(Publication, ChannelBacklog.Origin)
@@ -21,7 +21,7 @@ final class CommitQueue {
         /// The index of the stream.
         let stream: Int
         let key: IdempotencyKey?
-        /// When it got its number, in milliseconds of the loop's clock.
+        /// When it got its serial, in milliseconds of the loop's clock.
         let time: Int64
 
         init(
@@ -39,12 +39,12 @@ final class CommitQueue {
         }
     }
 
-    /// What is held back.
+    /// The content of an entry.
     enum Content {
         case message(Message)
-        /// A stream was made, whose ID nobody has seen yet.
+        /// A stream was made, whose ID no client has received yet.
         case opening(stream: Int)
-        /// A request that is decided when everything ahead of it is released.
+        /// A request that is decided when all entries before it are released.
         case request(Request)
     }
 
@@ -56,7 +56,7 @@ final class CommitQueue {
         case clientEvent(ClientEvent, ClientEventAuthor)
         /// Begin another stream.
         case purge(QueryReply)
-        /// Tell of the stream that a purge began.
+        /// Notify clients of the stream that a purge began.
         case restart(QueryReply)
 
         /// Whether later events of the channel wait for its decision.
@@ -68,7 +68,7 @@ final class CommitQueue {
         }
     }
 
-    /// What is held back, and its channel.
+    /// A held entry, and its channel.
     struct Entry {
         let address: ChannelAddress
         let content: Content
@@ -76,7 +76,7 @@ final class CommitQueue {
         let group: UInt64
     }
 
-    /// What is held back of one channel.
+    /// The held entries of one channel.
     private struct Held {
         private(set) var count = 0
         private(set) var messageCount = 0
@@ -107,20 +107,20 @@ final class CommitQueue {
     }
 
     let archive: any MessageArchive
-    /// Whether entries are released: what they decide does not wait for the entries that are behind them.
+    /// Whether entries are being released; a decision then does not wait for later entries.
     var isReleasing = false
-    /// Whether the broker goes on in memory while the archive fails.
+    /// Whether the broker continues in memory while the archive fails.
     let continuesInMemory: Bool
     private let shard: Int
     private var entries: [Entry] = []
     private var head = 0
     private var held: [ChannelAddress: Held] = [:]
     private var changes: [ArchiveChange] = []
-    /// The streams to be forgotten, and those whose group is not confirmed.
+    /// The streams to be dropped from the archive, and those whose group is not confirmed.
     private var forgotten: [Int64] = []
     private var unconfirmed: [(group: UInt64, rows: [Int64])] = []
     private var isDurable = false
-    /// The number of the group that gathers.
+    /// The number of the group that is being filled.
     private var group: UInt64 = 1
     private var epoch: UInt64 = 0
 
@@ -135,14 +135,14 @@ final class CommitQueue {
 
     // MARK: - Channels
 
-    /// Whether a request about a channel has to wait for what is held back of it.
+    /// Whether a request about a channel has to wait for held entries.
     func mustWait(at address: ChannelAddress) -> Bool {
         !isReleasing && !held.isEmpty && held[address] != nil
     }
 
     /// Whether a backend's event has to wait to be decided.
     ///
-    /// Most events do not: they get their numbers at once, and are written together with those ahead of them.
+    /// Most events do not: they get their serials at once, and are written together with earlier events.
     func mustWait(_ publication: Publication, at address: ChannelAddress) -> Bool {
         let isBound = publication.isEphemeral || publication.ifPosition != nil
         return mustWait(at: address, publication.key, isBound: isBound)
@@ -153,8 +153,10 @@ final class CommitQueue {
         mustWait(at: address, event.key, isBound: !isKept)
     }
 
-    /// Whether an event has to wait: for the messages ahead of it, if it depends on them or one has its key, or for events
-    /// that are not decided themselves.
+    /// Whether an event has to wait.
+    ///
+    /// It waits for earlier messages if it depends on them or one has its key, and for earlier events that are not
+    /// decided yet.
     private func mustWait(
         at address: ChannelAddress,
         _ key: IdempotencyKey?,
@@ -162,21 +164,17 @@ final class CommitQueue {
     ) -> Bool {
         guard !held.isEmpty, let held = held[address] else { return false }
         let isBound = isBound || key.map { held.keys.contains($0) } == true
-        // At the head of the queue only messages that were given numbers meanwhile are ahead of it.
+        // At the head of the queue, only messages that got their serials meanwhile precede it.
         if isReleasing { return isBound && held.messageCount > 0 }
         return isBound || held.eventRequestCount > 0 || archive.isFailing
     }
 
     // MARK: - Entries
 
-    /// Holds a message back.
+    /// Holds a message until its change is written.
     ///
-    /// - Parameters:
-    ///   - message: The message.
-    ///   - address: Its channel.
-    ///   - opening: What the archive is to be told of its stream, if anything.
-    ///   - change: What the archive is to write.
-    ///   - isDurable: Whether it must survive a loss of power before it is released.
+    /// `opening` is the stream's record, if the archive needs it first. A durable message must survive a loss of power
+    /// before it is released.
     func append(
         _ message: Message,
         on address: ChannelAddress,
@@ -191,20 +189,20 @@ final class CommitQueue {
         append(.message(message), on: address)
     }
 
-    /// Holds the ID of a new stream back.
+    /// Holds the ID of a new stream.
     func append(opening stream: Int, on address: ChannelAddress, _ change: ArchiveChange) {
         changes.append(change)
         append(.opening(stream: stream), on: address)
     }
 
-    /// Holds a request back.
+    /// Holds a request.
     func append(_ request: Request, on address: ChannelAddress) {
         append(.request(request), on: address)
     }
 
     private func append(_ content: Content, on address: ChannelAddress) {
         held[address, default: Held()].add(content)
-        // A request behind the last posted group needs no other: there may be none.
+        // A request after the last posted group needs no other group; there may be none.
         let last = changes.isEmpty ? group - 1 : group
         entries.append(Entry(address: address, content: content, group: last))
     }
@@ -234,14 +232,14 @@ final class CommitQueue {
         if held.values[index].count == 0 { held.remove(at: index) }
     }
 
-    /// Drops everything, when the shard has stopped: publishers that wait refer to the shard.
+    /// Drops everything when the shard has stopped, because waiting publishers refer to the shard.
     func dropAll() {
         (entries, head, held, changes) = ([], 0, [:], [])
     }
 
     // MARK: - Groups
 
-    /// Has the archive forget streams, as soon as it can be written.
+    /// Makes the archive drop streams as soon as it can be written.
     func forget(_ rows: [Int64]) { forgotten += rows }
 
     /// Posts the changes of this turn.
@@ -271,10 +269,10 @@ final class CommitQueue {
         unconfirmed.removeAll { $0.group <= group }
     }
 
-    /// Gives up everything that is not confirmed.
+    /// Abandons everything that is not confirmed.
     ///
     /// - Parameter epoch: The epoch that has failed.
-    /// - Returns: All entries, in order; none if that epoch is over already.
+    /// - Returns: All entries, in order; none if that epoch is already over.
     func fail(epoch: UInt64) -> [Entry] {
         guard epoch == self.epoch else { return [] }
         self.epoch += 1

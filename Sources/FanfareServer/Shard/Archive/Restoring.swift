@@ -29,7 +29,7 @@ extension ChannelService {
 }
 
 extension ChannelService {
-    /// At the home: what is in memory alone.
+    /// At the home: the state that is only in memory.
     var spooled: SpooledState { state.spooled(calendarOffset: context.calendarOffset) }
 
     /// At the home: continues what an earlier run had in memory.

@@ -2,7 +2,7 @@ import Broker
 import Net
 import PusherProtocol
 
-/// Stored channels: the archive writes a message before anybody sees it.
+/// Stored channels: the archive writes a message before any client receives it.
 extension ChannelService {
     // MARK: - Holding back
 
@@ -27,7 +27,7 @@ extension ChannelService {
 
     /// Whether an event of a stored stream may be published: in the archive, or in memory while the archive fails.
     ///
-    /// In memory the stream goes on under another ID, and under a third one in the archive afterwards.
+    /// In memory the stream continues under another ID, and afterwards in the archive under a third one.
     func isArchived(_ stream: Int, isDurable: Bool) -> Bool {
         guard let commits else { return false }
         let isFailing = commits.archive.isFailing
@@ -36,7 +36,7 @@ extension ChannelService {
         return true
     }
 
-    /// Gives an event of a stored stream its number, and holds it back until it is written.
+    /// Assigns a serial to an event of a stored stream, and holds the event until it is written.
     func hold(
         _ event: CommitQueue.Message.Event,
         in stream: Int,
@@ -87,12 +87,9 @@ extension ChannelService {
         }
     }
 
-    /// Holds the ID of a stored channel's new stream back, if the archive does not know it yet.
+    /// Holds the ID of a stored channel's new stream, if the archive has no record of it yet.
     ///
-    /// - Parameters:
-    ///   - stream: The index of the stream.
-    ///   - address: The channel.
-    ///   - isLazy: Whether a stream that anybody may open is written with its first message only.
+    /// If it is lazy, a stream that any client may open is written only with its first message.
     func holdOpening(_ stream: Int, at address: ChannelAddress, isLazy: Bool = false) {
         guard let commits, state.streams[stream].isStored, !commits.archive.isFailing,
             let opening = state.openRow(stream, isLazy: isLazy)
@@ -100,10 +97,11 @@ extension ChannelService {
         commits.append(opening: stream, on: address, .open(opening))
     }
 
-    /// The maximum number of streams without messages that a stop has the archive keep: few, since anybody may open them.
+    /// The maximum number of streams without messages that the archive keeps over a stop; few, because any client may
+    /// open them.
     private static var blankKeptMax: Int { 1_000 }
 
-    /// Has the archive keep the streams of channels on which nothing was published, before a stop disconnects their clients.
+    /// Makes the archive keep the streams of channels without messages, before a stop disconnects their clients.
     func keepBlankStreams() {
         guard commits != nil else { return }
         for stream in state.streams.blankStored(upTo: Self.blankKeptMax) {
@@ -112,7 +110,7 @@ extension ChannelService {
         dispatchCommits()
     }
 
-    /// Posts what was held back in this turn.
+    /// Posts the entries held in this turn.
     func dispatchCommits() {
         guard let commits else { return }
         commits.forget(state.takeForgottenRows())
@@ -151,7 +149,7 @@ extension ChannelService {
         }
     }
 
-    /// Gives a written message to everybody, and answers its publisher.
+    /// Sends a written message to all subscribers, and answers its publisher.
     private func release(_ message: CommitQueue.Message, at address: ChannelAddress) {
         let channel = table[address]
         switch message.event {
@@ -178,7 +176,7 @@ extension ChannelService {
         }
     }
 
-    /// Performs a request that has waited for what was ahead of it.
+    /// Performs a request that has waited for earlier entries.
     private func perform(_ request: CommitQueue.Request, at address: ChannelAddress) {
         switch request {
         case .subscribe(let request, let member, let position):

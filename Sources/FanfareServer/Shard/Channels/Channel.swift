@@ -20,9 +20,9 @@ final class Channel {
     let name: ChannelName
     /// At the home: bytes sent to other shards since they last confirmed that their subscribers have room.
     var unconfirmedLength: Int32 = 0
-    /// This shard's subscribers whose client has a session token, and so confirms what it gets.
+    /// This shard's subscribers whose client has a session token and therefore confirms what it gets.
     private(set) var confirming: [SocketID: Connection] = [:]
-    /// The serial of the last message that was sent to this shard's subscribers; 0 if it had none.
+    /// The serial of the last message that was sent to this shard's subscribers; 0 if there was none.
     private(set) var lastSerial: UInt64 = 0
     /// Whether the shard's ``Confirmations`` have the channel in their list.
     var isInConfirmations = false
@@ -78,7 +78,7 @@ final class Channel {
         if !confirming.isEmpty { confirming[socketID] = nil }
     }
 
-    /// Called when the channel goes on in another stream: the serials of the former one say nothing about it.
+    /// Called when the channel continues in another stream, to which the former serials do not apply.
     func forgetSerials() {
         lastSerial = 0
         plain?.resetMarks()

@@ -5,8 +5,8 @@ import PusherProtocol
 /// The events of a congested channel that its home has not sequenced yet, and the shards on which it is congested.
 ///
 /// A channel has a backlog only while its subscribers are slower than its events. Until they have caught up, the home
-/// keeps new events here, unanswered, so that their publishers wait: the number of sequenced events stays small, and a
-/// subscriber that reads is not sent more than it can take. On other shards the backlog only records the congestion.
+/// keeps new events here, unanswered, so that their publishers wait. So the number of sequenced events stays small, and
+/// a subscriber that reads is not sent more than it can take. On other shards the backlog only records the congestion.
 final class ChannelBacklog: ReliefTarget {
     /// A queued event, and where to report its outcome.
     enum Event {

@@ -4,21 +4,21 @@ import PusherProtocol
 
 /// The channels of one shard: the subscribers connected to it, and the homes of the channels that it owns.
 ///
-/// `ChannelHome` decides; this class performs its effects. The extensions contain subscribing, unsubscribing, what is
-/// kept of published events, publishing and congestion.
+/// `ChannelHome` decides; this class performs its effects. The extensions contain subscribing, unsubscribing, kept
+/// events, publishing and congestion.
 final class ChannelService: TimerTarget {
     let context: ShardContext
     let connections: Connections
     // Exclusive access is not checked: the values call nothing while they change.
     @exclusivity(unchecked) var table: ChannelTable
     @exclusivity(unchecked) var state: HomeShardState
-    /// What the archive has to write first; `nil` without an archive.
+    /// The entries that the archive has to write first; `nil` without an archive.
     let commits: CommitQueue?
-    /// The home of all nodes' channels; `nil` for a broker alone.
+    /// The home of all nodes' channels; `nil` for a standalone broker.
     @exclusivity(unchecked) var cluster: (any SharedHome)?
     /// The clients that are asked to reconnect because messages are missing.
     let reconnects: PacedReconnects
-    /// What waits for messages of the archive.
+    /// The subscriptions and queries that wait for messages of the archive.
     var archiveReads = ArchiveReads()
     /// Sends the answer to a query that has waited for the archive.
     var answerQuery: ([ChannelCount], QueryReply) -> Void = { _, _ in }
@@ -66,9 +66,7 @@ final class ChannelService: TimerTarget {
         confirmations.channelAt = { [unowned self] in table[$0] }
     }
 
-    /// Called after the apps of the context were replaced.
-    ///
-    /// - Parameter former: The apps that were served.
+    /// Called after the apps of the context were replaced; `former` are the apps served before.
     func appsWereReplaced(_ former: AppRegistry) {
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
         guard commits != nil else {
@@ -88,13 +86,9 @@ final class ChannelService: TimerTarget {
 
     // MARK: - Effects of a home
 
-    /// Performs the effects of a home.
+    /// Performs the effects of a home, in order.
     ///
-    /// - Parameters:
-    ///   - effects: The effects, in order.
-    ///   - channel: The channel; `nil` if it does not exist.
-    ///   - address: The channel's address.
-    ///   - request: The subscription request that caused them, if any.
+    /// The channel is `nil` if it does not exist, and the request is the one that caused the effects, if any.
     func perform(
         _ effects: [ChannelHome.Effect],
         on channel: Channel?,
@@ -190,7 +184,7 @@ final class ChannelService: TimerTarget {
     private static var countInterval: Duration { .seconds(1) }
     /// The maximum delay of the refusal of an expired trigger.
     private static var expiryInterval: Duration { .milliseconds(250) }
-    /// The time between two turns at least, while subscriptions wait for replays that may count no longer.
+    /// The shortest time between two turns while subscriptions wait for replays that may stop counting.
     private static var resumesInterval: Duration { .seconds(1) }
 
     /// Whether there are no cached events, and no timer is running for them.

@@ -4,9 +4,9 @@ import PusherProtocol
 /// The channels with subscribers on one shard, and the channels owned by the shard with subscribers anywhere.
 struct ChannelTable {
     private let shard: Int
-    /// Grouped by app: the queries of one app do not take longer because of the channels of another.
+    /// Grouped by app, so that the channels of one app do not slow down the queries of another.
     private var apps: [AppID: AppChannels] = [:]
-    /// The channels of the app used last: often it is the only app.
+    /// The channels of the app used last, which is often the only app.
     private var latest: AppChannels?
     /// The number of occupied channels whose home is here.
     private(set) var occupiedCount = 0
@@ -64,7 +64,7 @@ struct ChannelTable {
 /// The channels of one app.
 private final class AppChannels {
     let app: AppID
-    /// Exclusive access is not checked, since every event uses it: a lookup only calls names.
+    /// Exclusive access is not checked, because every event uses it: a lookup only calls names.
     @exclusivity(unchecked) private(set) var channels = SegmentedDictionary<ChannelName, Channel>()
     var occupiedNames = SortedNames()
 

@@ -2,8 +2,9 @@ import Broker
 import Net
 import PusherProtocol
 
-/// The handling of congested channels, whose subscribers are slower than their events: new events are queued in the
-/// channel's backlog at its home, and their publishers wait for the answer.
+/// The handling of congested channels, whose subscribers are slower than their events.
+///
+/// New events are queued in the channel's backlog at its home, and their publishers wait for the answer.
 extension ChannelService: ChannelBacklogDelegate {
     /// Adds an event to a backlog, or refuses it while memory is scarce.
     func enqueue(
@@ -22,7 +23,7 @@ extension ChannelService: ChannelBacklogDelegate {
         context.reactor.schedule(after: Self.refusalDelay, RefusedEvent(of: self, origin))
     }
 
-    /// The delay of a refusal: a publisher that pipelines must not cause constant work with refused requests.
+    /// The delay of a refusal, so that a publisher that pipelines cannot cause constant work with refused requests.
     static var refusalDelay: Duration { .seconds(1) }
 
     /// Sequences an event of a backlog.
@@ -87,7 +88,7 @@ extension ChannelService: ChannelBacklogDelegate {
 
     /// Stops sending to other shards until they confirm that their subscribers have room.
     ///
-    /// This bounds the bytes in transit, since shards report congestion only afterwards.
+    /// This bounds the bytes in transit, because shards report congestion only afterwards.
     func awaitConfirmation(of channel: Channel, at address: ChannelAddress, by shards: [Int]) {
         channel.unconfirmedLength = 0
         let backlog = openBacklog(of: channel, at: address)
@@ -128,7 +129,7 @@ extension ChannelService: ChannelBacklogDelegate {
         let address = backlog.address
         let channel = table[address]
         guard let channel, channel.backlog === backlog else {
-            // The channel was left meanwhile; if it has new, congested subscribers, they have been reported since.
+            // The channel was left meanwhile. If it has new, congested subscribers, these have been reported since.
             if backlog.isCongestedHere, channel?.backlog?.isCongestedHere != true {
                 reportCongestion(at: address, false)
             }

@@ -10,17 +10,12 @@ package struct EventFrame: Sendable {
     private let headerLength: UInt8
     /// Whether it is a notice of the broker, not a published event.
     let isNotice: Bool
-    /// The maximum delay in which a notice may share its send with others, in milliseconds; 0 for events.
+    /// The maximum delay for which a notice may wait to share its send with others, in milliseconds; 0 for events.
     var delayMax: UInt16 = 0
     /// The number of the message in the channel's stream; 0 if it has none.
     package let serial: UInt64
 
-    /// Encodes an event, in one allocation.
-    ///
-    /// - Parameters:
-    ///   - publication: The event.
-    ///   - channel: The channel.
-    ///   - serial: The number of the message in the channel's stream; 0 if it has none.
+    /// Encodes an event in one allocation, with its serial in the channel's stream; 0 if it has none.
     init(_ publication: Publication, channel: ChannelName, serial: UInt64 = 0) {
         self.serial = serial
         let length = publication.envelopeLength(for: channel, serial: serial)
@@ -48,7 +43,7 @@ package struct EventFrame: Sendable {
     /// Frames an event that Redis has ordered, which another node may have encoded.
     ///
     /// - Parameters:
-    ///   - envelope: The message to the subscribers, an object without its number.
+    ///   - envelope: The message to the subscribers, an object without its serial.
     ///   - serial: The number of the message in the channel's stream; 0 if it has none.
     init(envelope: [UInt8], serial: UInt64 = 0) {
         self.serial = serial
@@ -67,11 +62,8 @@ package struct EventFrame: Sendable {
         }
     }
 
-    /// Encodes a notice of the broker to all subscribers.
-    ///
-    /// - Parameters:
-    ///   - notice: The notice.
-    ///   - delayMax: The maximum delay in which it may share its send, in milliseconds.
+    /// Encodes a notice of the broker to all subscribers, which may wait up to `delayMax` milliseconds to share its
+    /// send.
     init(_ notice: ServerMessage, delayMax: UInt16 = 0) {
         serial = 0
         var frame: [UInt8] = []
@@ -82,7 +74,8 @@ package struct EventFrame: Sendable {
         bytes = frame
     }
 
-    /// The length of the header of an unmasked frame (RFC 6455 §5.2), which may be more than a damaged frame has.
+    /// The length of the header of an unmasked frame (RFC 6455 §5.2); for a damaged frame, it may exceed the frame's
+    /// length.
     static func headerLength(_ frame: [UInt8]) -> Int { headerLength(frame, at: 0) }
 
     /// The same for a frame that begins at an index.

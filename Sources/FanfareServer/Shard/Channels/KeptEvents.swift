@@ -1,7 +1,7 @@
 import Broker
 import PusherProtocol
 
-/// What the home keeps of published events: cached events, idempotency keys and streams.
+/// The home's state about published events: cached events, idempotency keys and streams.
 extension ChannelService {
     // MARK: - Cache channels
 
@@ -51,7 +51,7 @@ extension ChannelService {
 
     // MARK: - Streams
 
-    /// At the home: the index of the stream that a message belongs to; `nil` if its channel has none, as most.
+    /// At the home: the index of the stream that a message belongs to; `nil` if its channel has none, like most.
     func stream(of channel: Channel?, at address: ChannelAddress) -> Int? {
         if let channel, let stream = channel.home.stream { return stream }
         let keepsAlways = context.registry.keepsMessagesAlways
@@ -70,7 +70,7 @@ extension ChannelService {
         return channel.home.stream
     }
 
-    /// At the home: the index of the channel's stream, which begins here if the channel has none; `nil` in an app without
+    /// At the home: the index of the channel's stream, which begins here if there is none; `nil` in an app without
     /// recovery.
     func openStream(at address: ChannelAddress) -> Int? {
         let (app, now) = (context.registry.apps[address.app], context.milliseconds)
@@ -90,14 +90,9 @@ extension ChannelService {
         if let limit = state.takeInsertionLimit() { context.limitMet(limit, of: app) }
     }
 
-    /// At the home: keeps a numbered message.
+    /// At the home: keeps a numbered message, which one connection does not get.
     ///
-    /// - Parameters:
-    ///   - frame: The frame.
-    ///   - address: The channel.
-    ///   - except: A connection that does not get it.
-    ///   - stream: The index of the stream.
-    ///   - time: When it got its number; `nil` for now.
+    /// `time` is when the message got its serial; `nil` for now.
     func keep(
         _ frame: EventFrame,
         on address: ChannelAddress,

@@ -4,9 +4,9 @@ import PusherProtocol
 
 /// Closed connections that are still subscribed to channels.
 ///
-/// To unsubscribe from ten thousand channels takes many milliseconds, which would delay events: each turn does a
-/// portion. Of a queued connection only the stream and the socket ID remain: its quotas and table entries are released
-/// already, and nothing is delivered to it.
+/// To unsubscribe from ten thousand channels takes many milliseconds, which would delay events. Therefore each turn
+/// does a portion. Only the stream and the socket ID of a queued connection remain. Its quotas and table entries are
+/// already released, and nothing is delivered to it.
 package struct LeaveQueue {
     /// The number of channels that are processed at a time.
     package struct Settings: Sendable {
@@ -25,7 +25,7 @@ package struct LeaveQueue {
         let stream: Stream
         let socketID: SocketID
         let app: AppID
-        /// Each channel is removed when it is left: the memory of thousands is not released at once.
+        /// Each channel is removed when it is left, so that the memory of thousands is not released at once.
         var channels: Subscriptions
     }
 

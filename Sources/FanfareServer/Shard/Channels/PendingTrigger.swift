@@ -2,8 +2,8 @@ package import PusherProtocol
 
 /// A backend's request some of whose events are not sequenced yet.
 ///
-/// The request is answered when the homes of all its channels have sequenced its events. So an event that is triggered
-/// after the answer comes later for every subscriber, whichever loop receives it.
+/// The request is answered when the homes of all its channels have sequenced its events. So every subscriber gets an
+/// event that is triggered after the answer later than these, whichever loop receives the trigger.
 ///
 /// Confined to the loop of the shard that received the request.
 package final class PendingTrigger {
@@ -13,7 +13,7 @@ package final class PendingTrigger {
         case accepted
         /// All of its events were published before, under the same idempotency keys.
         case repeated
-        /// All of its events are sequenced, and some were asked for their positions.
+        /// All of its events are sequenced, and positions were requested for some.
         ///
         /// Indirect, so that the outcome of nearly every trigger stays small.
         indirect case positioned(PublishedPositions)
@@ -25,14 +25,15 @@ package final class PendingTrigger {
         case refused(Limit)
         /// An event is not published, because its channel's archive cannot be written.
         case unstored
-        /// In a cluster: an event is not published, or nobody knows whether it is.
+        /// In a cluster: an event is not published, or it is unknown whether it is.
         indirect case unavailable(ClusterRefusal)
     }
 
     /// The request's number at the shard that received it.
     let number: UInt64
-    /// Whether a home may refuse the event: only if it is the only one, so that all events of a request are published
-    /// or none.
+    /// Whether a home may refuse the event.
+    ///
+    /// It may only if the event is the only one, so that either all events of a request are published or none.
     let isRefusable: Bool
     private var openCount = 0
     /// The outcome of the events that are settled; `nil` before the first.
@@ -53,7 +54,7 @@ package final class PendingTrigger {
     /// Adds an event whose outcome is pending.
     func addEvent() { openCount += 1 }
 
-    /// Records the outcome of an event that is settled already.
+    /// Records the outcome of an event that is already settled.
     func add(_ outcome: Outcome) { self.outcome = self.outcome?.combined(with: outcome) ?? outcome }
 
     /// Records the outcome of one event whose outcome was pending.
@@ -83,7 +84,7 @@ extension PendingTrigger.Outcome {
         )
     }
 
-    /// The outcome of a request from those of its events.
+    /// The outcome of a request, combined from those of its events.
     func combined(with other: PendingTrigger.Outcome) -> PendingTrigger.Outcome {
         switch (self, other) {
         case (.refused, _), (.conflicting, _), (.outdated, _), (.unstored, _), (.unavailable, _):
@@ -109,13 +110,13 @@ extension PendingTrigger.Outcome {
         }
     }
 
-    /// The positions of the events that were asked for them.
+    /// The positions of the events for which they were requested.
     var positions: PublishedPositions {
         if case .positioned(let positions) = self { positions } else { PublishedPositions() }
     }
 }
 
-/// The positions of the events of a request that were asked for them.
+/// The positions of those events of a request for which they were requested.
 package struct PublishedPositions: Sendable {
     /// The positions on each channel, in the order of its events; `nil` for an event without a number.
     var positions: [ChannelName: [ChannelPosition?]] = [:]
@@ -137,10 +138,7 @@ struct PendingTriggers {
     /// The number of triggers.
     var count: Int { triggers.count }
 
-    /// Creates and adds a trigger without events.
-    ///
-    /// - Parameter isRefusable: See ``PendingTrigger/isRefusable``.
-    /// - Returns: The trigger.
+    /// Creates and adds a trigger without events; see ``PendingTrigger/isRefusable``.
     mutating func begin(isRefusable: Bool) -> PendingTrigger {
         lastNumber += 1
         let trigger = PendingTrigger(number: lastNumber, isRefusable: isRefusable)

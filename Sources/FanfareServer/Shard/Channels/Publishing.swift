@@ -6,17 +6,14 @@ import PusherProtocol
 extension ChannelService {
     // MARK: - Publishing
 
-    /// The limit that prevents publishing at present: of events on their way to homes, or of memory for received data.
+    /// The limit that prevents publishing at present: on events in transit to homes, or on memory for received data.
     var publishLimit: Limit? {
         if context.links.areBehind(limit: context.settings.lineLengthMax) { return .relayedEvents }
         return context.reactor.inbound.isExhausted ? .inboundBytes : nil
     }
 
-    /// Publishes the events of one request, in their order.
+    /// Publishes the events of one request, in their order, each on one channel or several.
     ///
-    /// - Parameters:
-    ///   - publications: The events, each on one channel or several.
-    ///   - app: The app that triggers them.
     /// - Returns: The pending trigger, or the outcome if all events are settled already.
     func publish(
         _ publications: some Collection<Publication>,
@@ -92,7 +89,7 @@ extension ChannelService {
 
     /// Sequences a client event, as soon as the subscribers have room for it.
     func receive(_ event: ClientEvent, by sender: SocketID, on address: ChannelAddress) {
-        // The sender is subscribed: its subscription came over the same link, and so does its unsubscription.
+        // The sender is subscribed: its subscription arrived over the same link, as will its unsubscription.
         guard let channel = table[address],
             let author = channel.home.author(sender, on: address.name)
         else { return }
@@ -104,13 +101,9 @@ extension ChannelService {
 
     /// At the home: assigns an event its place in the channel's order, and sends it to the shards with subscribers.
     ///
-    /// - Parameters:
-    ///   - publication: The event.
-    ///   - channel: The channel; `nil` if it has no subscribers.
-    ///   - address: The channel's address.
-    ///   - origin: Where the outcome of an event that is not settled yet is reported.
-    /// - Returns: The outcome; an event under a known idempotency key, or on another condition, is not published. `nil` if
-    ///   the archive has to write the event first, or in a cluster Redis has to order it.
+    /// The channel is `nil` if it has no subscribers. An event is not published if its idempotency key is known, or its
+    /// condition is not met. Returns `nil` if the archive has to write the event first, or in a cluster Redis has to
+    /// order it; then the outcome is reported to `origin`.
     func sequence(
         _ publication: Publication,
         on channel: Channel?,
@@ -266,7 +259,8 @@ extension ChannelService {
 
     // MARK: - Receipts
 
-    /// At the home: tells the sender that its client event got its place in the channel's order in an earlier attempt.
+    /// At the home: notifies the sender that its client event got its place in the channel's order in an earlier
+    /// attempt.
     private func sendReceipt(
         of key: IdempotencyKey,
         on address: ChannelAddress,
@@ -275,7 +269,7 @@ extension ChannelService {
         reply(.receipt(channel: address.name.text, key: key.text), to: author.socketID)
     }
 
-    /// At the home: tells the sender that another event has the key of its client event.
+    /// At the home: notifies the sender that another event has the key of its client event.
     func refuse(
         _ key: IdempotencyKey,
         on address: ChannelAddress,
@@ -297,14 +291,10 @@ extension ChannelService {
         connections[socketID]?.send(message)
     }
 
-    /// At the home: sends a frame to all shards that have subscribers, this one included.
+    /// At the home: sends a frame to all shards that have subscribers, including this one.
     ///
-    /// - Parameters:
-    ///   - frame: The frame.
-    ///   - channel: The channel.
-    ///   - address: The channel's address.
-    ///   - except: A connection that does not get the frame, but its number if it tracks the channel.
-    ///   - key: The key under which this connection gets a receipt.
+    /// The excepted connection does not get the frame. It gets the frame's serial if it tracks the channel, and a
+    /// receipt under `key`.
     func distribute(
         _ frame: EventFrame,
         on channel: Channel,

@@ -2,11 +2,10 @@ import Broker
 import Net
 import PusherProtocol
 
-/// The end of a channel's stream, by request of a backend: what was kept is dropped, and another stream begins.
+/// The end of a channel's stream at a backend's request: all kept messages are dropped, and another stream begins.
 extension ChannelService {
-    /// At the home: drops what a channel keeps, and tells the clients that track it.
+    /// At the home: drops what a channel keeps, and notifies the clients that track it.
     ///
-    /// - Parameter address: The channel.
     /// - Returns: The position of the stream that begins; `nil` in an app without recovery.
     func purge(_ address: ChannelAddress) -> ChannelPosition? {
         guard let stream = openStream(at: address) else { return nil }
@@ -14,12 +13,10 @@ extension ChannelService {
         return announceRestart(of: stream, at: address)
     }
 
-    /// At the home: purges a stored channel behind what is held back of it, and tells of it when the archive knows.
+    /// At the home: purges a stored channel after its held entries, and notifies its clients when the archive has
+    /// recorded it.
     ///
-    /// - Parameters:
-    ///   - address: The channel.
-    ///   - reply: Where the answer goes.
-    /// - Returns: Whether it does so; if not, the channel is to be purged at once.
+    /// - Returns: Whether it does so; if not, the channel has to be purged at once.
     func waitsForArchive(purgeOf address: ChannelAddress, _ reply: QueryReply) -> Bool {
         guard let commits else { return false }
         if commits.mustWait(at: address) {
@@ -40,7 +37,7 @@ extension ChannelService {
         if !waitsForArchive(purgeOf: address, reply) { answer(reply, purge(address), at: address) }
     }
 
-    /// Tells of the stream that a purge began, and answers the backend.
+    /// Notifies clients of the stream that a purge began, and answers the backend.
     func restart(_ address: ChannelAddress, _ reply: QueryReply) {
         let position = openStream(at: address).flatMap { announceRestart(of: $0, at: address) }
         answer(reply, position, at: address)
@@ -68,7 +65,7 @@ extension ChannelService {
             .gap(RecoveryGap(.unknownStream))
         )
         let members = channel.home.presence.members
-        // Over the links of the channel's events: behind those of the former stream, ahead of those of the new one.
+        // Over the links of the channel's events: after those of the former stream, before those of the new one.
         for shard in channel.home.subscribers.otherShards {
             context.links.send(.restarted(address, start, members: members), to: shard)
         }
@@ -76,10 +73,11 @@ extension ChannelService {
         return position
     }
 
-    /// Tells this shard's subscribers that their channel goes on in another stream.
+    /// Notifies this shard's subscribers that their channel continues in another stream.
     ///
-    /// All in one turn, whatever their number: between two messages each gets the acknowledgement that separates them. In
-    /// portions, the channel's messages, grants and departures would have to wait for the last one.
+    /// All are notified in one turn, whatever their number, because each gets the acknowledgement between the messages
+    /// of the two streams. In portions, the channel's messages, grants and departures would have to wait for the last
+    /// one.
     func restart(_ address: ChannelAddress, at start: SubscriptionStart, members: [Member]) {
         if let channel = table[address] { restart(channel, at: start, members: members) }
     }

@@ -5,10 +5,12 @@ import PusherProtocol
 
 /// Limits the replays of one shard that clients have not received yet.
 ///
-/// After an outage thousands of clients come back at once, each with a replay of up to a quarter of its queue. While more
-/// than 16 MiB of replays wait in queues, no further one is requested: the subscriptions wait in the order of their
-/// arrival. What has its place in a channel's order never waits. A client that has not read its replays within five seconds
-/// keeps others waiting no longer: a few that do not read would otherwise hold up the recovery of all.
+/// After an outage thousands of clients reconnect at once, each with a replay of up to a quarter of its queue. While
+/// more than 16 MiB of replays wait in queues, no further one is requested: the subscriptions wait in the order of
+/// their arrival. Messages with a place in a channel's order never wait.
+///
+/// After five seconds, unread replays of a client no longer count. Otherwise a few clients that do not read would delay
+/// the recovery of all.
 struct ReplayThrottle {
     /// A subscription that may get a replay.
     struct Request {
@@ -31,7 +33,7 @@ struct ReplayThrottle {
 
     /// The size of unsent replays above which none is requested, in bytes.
     static var unsentBytesMax: Int { 16 << 20 }
-    /// How long the replays of a connection count while they are unsent, in milliseconds.
+    /// How long the unsent replays of a connection count, in milliseconds.
     static var unsentTimeMax: Int64 { 5_000 }
     /// The expected size of a replay that is requested, in bytes.
     static var expectedBytes: Int { 64 << 10 }
@@ -41,10 +43,10 @@ struct ReplayThrottle {
     private var waiting: [Key: Request] = [:]
     /// The requests that no home has answered.
     private var pending: Set<Key> = []
-    /// The size of the unsent replays of each connection, in bytes, and since when it has some.
+    /// The size of the unsent replays of each connection, in bytes, and the time of the first.
     private var unsent: [SocketID: (byteCount: Int, since: Int64)] = [:]
     private var unsentByteCount = 0
-    /// The connections with unsent replays, by the time since when; some have none any more.
+    /// The connections with unsent replays, by the time of the first; some have none any more.
     private var unsentLine = Queue<(socketID: SocketID, since: Int64)>()
     /// The connections whose replays were written in this turn.
     private var written: [SocketID] = []
@@ -61,7 +63,7 @@ struct ReplayThrottle {
     /// Whether the throttle has neither requests nor replays.
     var isEmpty: Bool { waiting.isEmpty && pending.isEmpty && unsent.isEmpty }
 
-    /// Whether a request waits that may be sent.
+    /// Whether a waiting request may be sent.
     var isReady: Bool { !waiting.isEmpty && hasRoom }
 
     private var hasRoom: Bool {
@@ -70,9 +72,7 @@ struct ReplayThrottle {
 
     // MARK: - Requests
 
-    /// Adds a request to the end of the line, unless it may be sent at once.
-    ///
-    /// - Returns: Whether it waits.
+    /// Adds a request to the end of the queue, unless it may be sent at once, and returns whether it waits.
     mutating func holds(_ request: Request) -> Bool {
         let key = Key(request.subscription.socketID, request.address.name)
         guard !waiting.isEmpty || !hasRoom else {
@@ -97,9 +97,7 @@ struct ReplayThrottle {
         return nil
     }
 
-    /// Withdraws a waiting request.
-    ///
-    /// - Returns: Whether there was one, of which the home does not know.
+    /// Withdraws a waiting request, which the home does not know of, and returns whether there was one.
     mutating func withdraw(_ socketID: SocketID, from channel: ChannelName) -> Bool {
         !waiting.isEmpty && removeWaiting(Key(socketID, channel)) != nil
     }
@@ -116,12 +114,9 @@ struct ReplayThrottle {
 
     // MARK: - Replays
 
-    /// Called when a replay was written to a connection.
+    /// Called when a replay of this many bytes was written to a connection.
     ///
-    /// - Parameters:
-    ///   - byteCount: Its size, in bytes.
-    ///   - socketID: The connection.
-    ///   - now: The time, in milliseconds of a steady clock.
+    /// `now` is the time in milliseconds of a steady clock.
     mutating func wrote(_ byteCount: Int, to socketID: SocketID, at now: Int64) {
         guard byteCount > 0 else { return }
         if unsent[socketID] == nil {
@@ -132,11 +127,8 @@ struct ReplayThrottle {
         unsentByteCount += byteCount
     }
 
-    /// Called at the end of a turn, when queues have been written.
-    ///
-    /// - Parameters:
-    ///   - now: The time.
-    ///   - isSent: Whether a connection has nothing queued.
+    /// Called at the end of a turn, when queues have been written; `isSent` returns whether a connection has nothing
+    /// queued.
     mutating func turnEnded(at now: Int64, isSent: (SocketID) -> Bool) {
         for socketID in exchange(&written, with: []) where isSent(socketID) { sent(socketID) }
         while let (socketID, since) = unsentLine.first {
@@ -147,7 +139,7 @@ struct ReplayThrottle {
         }
     }
 
-    /// Called when a connection has nothing queued any more, or has closed; and when its replays count no longer.
+    /// Called when a connection has nothing queued any more, has closed, or its replays no longer count.
     mutating func sent(_ socketID: SocketID) {
         guard !unsent.isEmpty, let replays = unsent.removeValue(forKey: socketID) else { return }
         unsentByteCount -= replays.byteCount

@@ -1,17 +1,17 @@
 import Broker
 import PusherProtocol
 
-/// A dictionary that becomes many small ones as it grows, none of which takes long to grow further.
+/// A dictionary that is divided into many small ones as it grows, none of which takes long to grow further.
 ///
-/// A dictionary moves all of its elements when it grows: with 100,000 channels that takes tens of milliseconds, in which no
-/// event is sent.
+/// A single dictionary moves all of its elements when it grows. With 100,000 channels that takes tens of milliseconds,
+/// in which no event is sent.
 struct SegmentedDictionary<Key: SegmentedKey, Value> {
     /// The number of segments; a power of two.
     private static var segmentCount: Int { 256 }
-    /// The number of elements from which on there are segments.
+    /// The number of elements from which there are segments.
     private static var wholeMax: Int { 512 }
 
-    /// All elements, as long as they are few.
+    /// All elements, while they are few.
     private var whole: [Key: Value] = [:]
     /// Empty while the elements are few: most apps have few channels.
     private var segments: [[Key: Value]] = []
@@ -62,7 +62,8 @@ struct SegmentedDictionary<Key: SegmentedKey, Value> {
 protocol SegmentedKey: Hashable {
     /// A hash that costs little.
     ///
-    /// Keys that are chosen to have the same one share a segment, which is as slow to grow as one dictionary would be.
+    /// Keys that are deliberately chosen with the same hash share a segment, which then grows as slowly as one
+    /// dictionary would.
     var segmentHash: UInt64 { get }
 }
 
@@ -84,7 +85,7 @@ extension ChannelAddress: SegmentedKey {
 }
 
 extension SocketID: SegmentedKey {
-    /// SplitMix64: of consecutive numbers each segment would have as many, and all of them would grow at once.
+    /// SplitMix64: with consecutive numbers each segment would have equally many, and all of them would grow at once.
     var segmentHash: UInt64 {
         var hash = first &+ second &* 0x9E37_79B9_7F4A_7C15
         hash = (hash ^ hash >> 30) &* 0xBF58_476D_1CE4_E5B9

@@ -3,13 +3,13 @@ import PusherProtocol
 /// Channel names sorted by their bytes, in blocks: lookup, insertion and removal take a few microseconds among a
 /// million names.
 ///
-/// A listing can continue behind any name, whatever has changed meanwhile.
+/// A listing can continue after any name, whatever has changed meanwhile.
 ///
 /// A name takes about 32 bytes here, besides its text, which is shared.
 struct SortedNames {
     /// The maximum number of names in a block.
     ///
-    /// A change moves the names behind it: long blocks are slow to change, short ones are more blocks to search.
+    /// A change moves all names after it. Long blocks are slow to change, and short ones are more blocks to search.
     static var blockCountMax: Int { 256 }
 
     /// No block is empty; two neighbours together have more than half of ``blockCountMax`` names.
@@ -35,7 +35,7 @@ struct SortedNames {
         blocks[block].insert(name, at: index)
         if index == 0 { firsts[block] = name }
         guard blocks[block].count > Self.blockCountMax else { return }
-        // Names that are inserted in order leave full blocks behind.
+        // Inserting names in order leaves full blocks behind.
         let isLast = block == blocks.count - 1 && index == blocks[block].count - 1
         split(block, at: isLast ? index : blocks[block].count / 2)
     }
@@ -57,13 +57,10 @@ struct SortedNames {
         }
     }
 
-    /// Returns the names behind `cursor` that begin with `prefix`, in order.
+    /// Returns the next names that begin with `prefix`, in order, and whether there are no more.
     ///
-    /// - Parameters:
-    ///   - cursor: The name to start behind, which need not be in the list; empty for the first.
-    ///   - prefix: The prefix of the names; empty for all.
-    ///   - limit: The maximum number of names.
-    /// - Returns: The names, and whether there are no more.
+    /// They come after `cursor`, which need not be in the list; an empty cursor means the first name, and an empty
+    /// prefix all names.
     func names(
         after cursor: String,
         startingWith prefix: String,
@@ -127,7 +124,7 @@ struct SortedNames {
 }
 
 extension Array {
-    /// Returns the index of the first element that meets a condition, which all later elements meet too; the count if
+    /// Returns the index of the first element that meets a condition, which all later elements also meet; the count if
     /// there is none.
     fileprivate func partitioningIndex(where meetsCondition: (Element) -> Bool) -> Int {
         var (lower, upper) = (0, count)

@@ -2,7 +2,7 @@ import Broker
 import Net
 import PusherProtocol
 
-/// Subscribing: a shard asks the channel's home, and completes what the home grants.
+/// Subscribing: a shard sends a request to the channel's home, and completes the subscription that the home grants.
 extension ChannelService {
     /// Requests a subscription from the channel's home.
     func subscribe(
@@ -92,7 +92,7 @@ extension ChannelService {
         closeIfVacant(channel, at: address)
     }
 
-    /// Why a client may not begin the stream of a channel; `nil` if it may, or need not.
+    /// The reason why a client may not begin the stream of a channel; `nil` if it may, or need not.
     private func refusal(
         of request: SubscriptionRequest,
         to address: ChannelAddress,
@@ -120,7 +120,7 @@ extension ChannelService {
     /// Sends a grant to the subscriber's client, and adds the client to the fan-out of this shard.
     func complete(_ request: SubscriptionRequest, to channel: Channel, _ grant: Grant) {
         recordReplay(grant, of: request, on: channel.name)
-        // If the connection has closed meanwhile, it has unsubscribed at the home already.
+        // If the connection has closed meanwhile, it has already unsubscribed at the home.
         if let connection = connections[request.socketID],
             connection.granted(channel.name, grant, request: request.number)
         {

@@ -2,7 +2,7 @@ import Broker
 import Net
 import PusherProtocol
 
-/// Unsubscribing: of a channel, and of all channels when a connection closes.
+/// Unsubscribing: from a channel, and from all channels when a connection closes.
 extension ChannelService {
     /// Unsubscribes a connection from a channel, here and at the home.
     func unsubscribe(_ connection: Connection, from channel: ChannelName) {
@@ -40,7 +40,7 @@ extension ChannelService {
 
     private func unsubscribe(_ id: SocketID, _ stream: Stream, from address: ChannelAddress) {
         guard !throttle.withdraw(id, from: address.name) else { return }
-        // A home drops a request that waits for the archive: no answer comes.
+        // A home drops a request that waits for the archive, so no answer follows.
         throttle.answered(id, on: address.name)
         let home = context.home(of: address)
         if let channel = table[address] {
@@ -68,7 +68,7 @@ extension ChannelService {
         closeIfVacant(channel, at: address)
     }
 
-    /// Whether an unsubscription waits, or drops a subscription that has waited itself.
+    /// Whether an unsubscription waits, or drops a subscription that has been waiting itself.
     private func waits(
         unsubscriptionOf id: SocketID,
         of shard: Int,

@@ -13,11 +13,11 @@ final class Connection: StreamDelegate {
     @exclusivity(unchecked) var session: Session
     @exclusivity(unchecked) var endpoint: WebSocketEndpoint
     @exclusivity(unchecked) private(set) var isClosing = false
-    /// Whether no messages are read for a while, since too many signatures were refused.
+    /// Whether no messages are read for a while, because too many signatures were refused.
     @exclusivity(unchecked) private var isSlowed = false
     /// Whether the shard's ``IncompleteMessages`` has an entry for the connection.
     @exclusivity(unchecked) private var holdsIncompleteMessage = false
-    /// The number of subscriptions and unsubscriptions, for the effort of a turn; wraps around.
+    /// The number of subscriptions and unsubscriptions, to limit the effort of a turn; wraps around.
     @exclusivity(unchecked) private var membershipChangeCount: UInt16 = 0
     /// Whether the connection counts towards its app's quota; it does not before it is authorized.
     private(set) var countsTowardsQuota: Bool
@@ -27,7 +27,7 @@ final class Connection: StreamDelegate {
     /// A digest of the client's address, for limits by address; 0 if it is not known.
     let addressDigest: UInt32
 
-    /// Creates a connection, which is counted in the app's quota already unless it has to be authorized first.
+    /// Creates a connection, which is already counted in the app's quota unless it has to be authorized first.
     init(
         socketID: SocketID,
         app: App,
@@ -71,11 +71,11 @@ final class Connection: StreamDelegate {
     /// The window of shared compressed events, if the client agreed to it.
     var sharedWindowBits: Int? { endpoint.sharedWindowBits }
 
-    /// Appends the greeting, behind the answer to the upgrade: it is the first message.
+    /// Appends the greeting after the response to the upgrade, as the first message.
     ///
     /// - Parameters:
     ///   - output: The output of the upgrade.
-    ///   - receipts: Whether the client asked for receipts of its client events.
+    ///   - receipts: Whether the client has requested receipts of its client events.
     func begin(_ output: inout [UInt8], receipts: Bool) {
         let greeting = ServerMessage.connectionEstablished(
             socketID: socketID,
@@ -89,7 +89,7 @@ final class Connection: StreamDelegate {
 
     /// The maximum effort for one client's messages in one turn, in bytes.
     ///
-    /// A few compressed bytes can be a long message, and one read can contain thousands of short ones: other clients
+    /// A few compressed bytes can be a long message, and one read can contain thousands of short ones. Other clients
     /// are served in between.
     private static var effortMax: Int { 128 << 10 }
     /// The effort of a message besides its length, in bytes.
@@ -231,11 +231,7 @@ final class Connection: StreamDelegate {
 
     /// Called when the channel's home has granted a subscription: sends the acknowledgement, which events follow.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - grant: The members, and the messages before live events.
-    ///   - request: The number of the request.
-    /// - Returns: Whether the request is still pending.
+    /// Returns whether the request is still pending.
     func granted(_ channel: ChannelName, _ grant: Grant, request: UInt32) -> Bool {
         guard !isClosing, session.granted(channel, request: request, isTracked: grant.isTracked)
         else { return false }
@@ -271,7 +267,8 @@ final class Connection: StreamDelegate {
     /// Whether the client tracks its position on a channel.
     func tracks(_ channel: ChannelName) -> Bool { !isClosing && session.tracks(channel) }
 
-    /// Called when a channel that the client tracks goes on in another stream: acknowledges the subscription once more.
+    /// Called when a channel that the client tracks continues in another stream: acknowledges the subscription once
+    /// more.
     func restarted(_ channel: ChannelName, at start: SubscriptionStart, members: [Member]) {
         send(.subscriptionSucceeded(channel: channel, members: members, start: start))
     }
@@ -298,11 +295,7 @@ final class Connection: StreamDelegate {
 
     /// Encodes what the client gets in place of an event that excludes it.
     ///
-    /// - Parameters:
-    ///   - frame: The event.
-    ///   - channel: The channel.
-    ///   - key: The key of the event, if it is the client's own and wants a receipt.
-    /// - Returns: The frame.
+    /// `key` is the event's key, if the event is the client's own and a receipt is requested.
     func substitute(
         for frame: EventFrame,
         on channel: ChannelName,
@@ -358,7 +351,7 @@ final class Connection: StreamDelegate {
         write(frame)
     }
 
-    /// Appends an error behind the greeting.
+    /// Appends an error after the greeting.
     func appendError(_ message: String, to bytes: inout [UInt8]) {
         append(.error(code: nil, message: message), to: &bytes)
     }
@@ -437,7 +430,7 @@ final class Connection: StreamDelegate {
 
     func streamOverflowed(_ stream: Stream) {
         // The queue of a reader this slow is out of date. The code makes the client reconnect, and nothing after the
-        // gap is sent, so no message is lost without the client's knowledge.
+        // gap is sent, so the client knows of every lost message.
         let message = "The connection reads too slowly: its queue is full"
         context.limitMet(.queuedBytes, of: app.id)
         reportDroppedQueue()
@@ -462,7 +455,7 @@ final class Connection: StreamDelegate {
         close(.overCapacity, message: message, droppingQueue: true)
     }
 
-    /// Whether the kernel has not accepted all that was written.
+    /// Whether the kernel has not accepted everything that was written.
     var hasQueuedBytes: Bool { stream.queuedByteCount > 0 }
 
     func streamDrained(_ stream: Stream) { delegate.connectionDrained(self) }

@@ -25,14 +25,14 @@ protocol ConnectionDelegate: AnyObject {
     /// Called when the client of a session token has confirmed messages of these channels.
     func connection(_ connection: Connection, hasConfirmed channels: [ChannelName])
 
-    /// Called when the position of a client with a token is kept in one more channel, or in another stream.
+    /// Called when the position of a client with a token is kept in a further channel, or in another stream.
     func connectionKeepsAnotherPosition(_ connection: Connection)
 
-    /// Called when a client with a token has got something that it is to confirm.
+    /// Called when a client with a token has got something that it has to confirm.
     func connectionHasUnconfirmed(_ connection: Connection)
     /// Called when a grant was written with something that the client has to confirm.
     func connectionHasUnconfirmedGrant(_ connection: Connection)
-    /// Called when a long part of a replay was written whose rest follows, and the client has to confirm it.
+    /// Called when a long part of a replay was written and further parts follow; the client has to confirm it.
     func connectionHasReplayPart(_ connection: Connection)
 
     /// Ends a subscription or a pending request, here and at the channel's home.

@@ -3,7 +3,7 @@ import Net
 import Primitives
 import PusherProtocol
 
-/// Which connections a list has; what is `nil` selects all.
+/// The filter of a list of connections; `nil` selects all.
 struct ConnectionQuery: Sendable {
     /// The app.
     var app: AppID?
@@ -17,9 +17,9 @@ struct ConnectionQuery: Sendable {
     var library: String?
     /// A channel that it is subscribed to.
     var channel: ChannelName?
-    /// Whether only those with queued data are selected: they read more slowly than they are sent to.
+    /// Whether only those with queued data are selected, which read more slowly than they are sent to.
     var isBehind = false
-    /// The maximum number of channels that each connection names.
+    /// The maximum number of channels to list for each connection.
     var channelsMax = 0
 }
 
@@ -28,9 +28,9 @@ struct ListedConnection: Sendable {
     var socketID: SocketID
     var app: AppID
     var user: UserID?
-    /// The address of the client, behind a trusted proxy too; `nil` if it is lost.
+    /// The address of the client, also behind a trusted proxy; `nil` if it is lost.
     var address: String?
-    /// The name and version of the client's library; empty if it gives none.
+    /// The name and version of the client's library; empty if it sends none.
     var library: String
     var isSecure: Bool
     var subscriptionCount: Int
@@ -47,23 +47,19 @@ struct ListedConnection: Sendable {
 /// A portion of a list: the connections of some pages of a shard's table.
 struct ConnectionPortion: Sendable {
     var entries: [ListedConnection] = []
-    /// The number of connections that fit, listed or not.
+    /// The number of matching connections, listed or not.
     var matchCount = 0
-    /// The page to go on with; `nil` at the end.
+    /// The page to continue with; `nil` at the end.
     var nextPage: Int?
 }
 
 extension Connections {
-    /// The number of pages of a portion, of 64 slots each: some hundred microseconds of work.
+    /// The number of pages of a portion, of 64 slots each: a few hundred microseconds of work.
     private static var portionPageCount: Int { 32 }
 
-    /// Lists the connections of some pages, without those of the console itself.
+    /// Lists the matching connections of some pages, beginning with `page`, without those of the console itself.
     ///
-    /// - Parameters:
-    ///   - query: Which ones.
-    ///   - page: The first page.
-    ///   - limit: The maximum number of entries; the others are counted.
-    /// - Returns: The portion.
+    /// Above `limit` entries, the others are only counted.
     func portion(of query: ConnectionQuery, from page: Int, limit: Int) -> ConnectionPortion {
         var portion = ConnectionPortion()
         let pages = pageNumbers

@@ -9,11 +9,8 @@ extension Connection {
 
     /// Acknowledges a subscription whose position the broker may keep, and sends what the client has missed.
     ///
-    /// - Parameters:
-    ///   - channel: The channel.
-    ///   - replay: Where the subscription begins; `nil` for a channel without a stream.
-    ///   - members: The members of a presence channel.
-    ///   - cached: What precedes the replay on a cache channel.
+    /// The replay is `nil` for a channel without a stream; `cached` is the cached event or miss before it on a cache
+    /// channel.
     func acknowledge(
         _ channel: ChannelName,
         _ replay: Replay?,
@@ -48,7 +45,7 @@ extension Connection {
         write(replay.messages, behind: replay.start.position.serial, on: channel)
     }
 
-    /// Sends what the client has missed of one stream, and has it confirm each long part.
+    /// Sends what the client has missed of one stream, and makes it confirm each long part.
     private func write(
         _ messages: [ReplayedMessage],
         behind serial: UInt64,
@@ -73,7 +70,7 @@ extension Connection {
         session.replay(upTo: serial, of: channel, length: length)
     }
 
-    /// Called when a channel whose position is kept goes on in another stream: tells the client of a gap.
+    /// Called when a channel whose position is kept continues in another stream: notifies the client of a gap.
     func restartKept(_ channel: ChannelName, at start: SubscriptionStart) {
         guard session.isKept(channel) else { return }
         if let gap = session.restart(channel, at: start) { send(.gap(gap, on: channel)) }
@@ -86,31 +83,27 @@ extension Connection {
 
     // MARK: - Confirmation
 
-    /// Notes how far a channel's messages were handed over; returns how far they were by now.
+    /// Records how far a channel's messages were handed over, and returns the highest serial by now.
     func handOver(_ serial: UInt64, on channel: ChannelName) -> UInt64? {
         isClosing ? nil : session.handOver(serial, of: channel)
     }
 
-    /// Notes how far the messages of each channel were handed over.
+    /// Records how far the messages of each channel were handed over.
     func handOver(upTo mark: (ChannelAddress) -> UInt64?) {
         guard !isClosing else { return }
         session.handOver { mark(ChannelAddress(app: session.app.id, name: $0)) }
     }
 
-    /// Whether the client may be asked for a confirmation behind the grant that was written.
+    /// Whether the client may be asked for a confirmation after the grant that was written.
     var canConfirmGrant: Bool {
         !isClosing && session.canBeAskedBehindGrant(at: context.milliseconds)
     }
 
-    /// Whether something was handed over that no ping follows.
+    /// Whether messages were handed over that no ping follows.
     var hasUnasked: Bool { session.hasUnasked }
 
-    /// Asks the client to confirm what it has got, unless it is too early.
-    ///
-    /// - Parameters:
-    ///   - now: The time.
-    ///   - occasion: What the ping would be written behind.
-    /// - Returns: Whether there is nothing more to ask.
+    /// Asks the client to confirm what it has got, unless it is too early, and returns whether there is nothing more to
+    /// ask.
     @discardableResult
     func confirm(
         at now: Int64,
@@ -168,19 +161,19 @@ extension Connection {
     /// Hands the session over to a later connection, opened at this time in milliseconds.
     func yieldSession(openedAt: Int64) -> SessionHandover? { session.yield(openedAt: openedAt) }
 
-    /// The session that this connection owns, as it is kept over a crash.
+    /// The session that this connection owns, as stored for a crash.
     var storedSession: StoredSession? {
         session.stored
     }
 
-    /// Asks a superseded client for a sign of life; returns whether it is superseded.
+    /// Checks whether a superseded client is alive; returns whether it is superseded.
     func checkLife() -> Bool {
         guard let request = session.check() else { return false }
         write(request)
         return true
     }
 
-    /// Tells the client that another one uses its token.
+    /// Notifies the client that another one uses its token.
     func shareSession() {
         guard !isClosing else { return }
         perform(session.share())

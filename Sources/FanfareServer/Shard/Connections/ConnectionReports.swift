@@ -2,7 +2,7 @@ import Broker
 import Net
 import PusherProtocol
 
-/// What observers get to know of a client's refusals and frames.
+/// Reports of a client's refusals and frames to observers.
 extension Connection {
     /// Reports that something was refused to the client.
     func report(_ subject: Refusal.Subject, _ effects: Session.Effects) {
@@ -51,6 +51,6 @@ extension Connection {
 }
 
 extension Limit {
-    /// How to raise the limit.
+    /// The advice on how to raise the limit.
     var advice: String { "raise \(rule.key), if that is not a mistake of the peer" }
 }

@@ -3,10 +3,10 @@ import PusherProtocol
 /// The connections of one shard, indexed by socket ID.
 ///
 /// The first number of a socket ID encodes the connection's slot and shard. The second is random, so that socket IDs
-/// cannot be guessed, and the ID of a closed connection does not match its successor in the slot.
+/// cannot be guessed. So the ID of a closed connection also differs from that of its successor in the slot.
 ///
 /// Slots are grouped in pages. A page without connections takes no memory and is skipped, and new connections take the
-/// first vacant slot: after a peak the table shrinks to the pages still in use.
+/// first vacant slot. So after a peak the table shrinks to the pages still in use.
 struct ConnectionTable {
     private let shard: Int
     private let shardCount: Int
@@ -25,7 +25,7 @@ struct ConnectionTable {
         private(set) var occupied: UInt64 = 0
         /// The connections by slot; empty while no slot is occupied.
         private(set) var connections: [Connection?] = []
-        /// The liveness of each connection, stored side by side: a check of all touches no connection.
+        /// The liveness of each connection, stored side by side, so that a check of all touches no connection.
         var liveness: [Liveness] = []
 
         func isVacant(_ slot: Int) -> Bool { occupied & 1 << UInt64(slot) == 0 }
@@ -63,7 +63,7 @@ struct ConnectionTable {
     /// pages.
     var heldSlotCount: Int { pages.count { $0.occupied != 0 } * Page.slotCount }
 
-    /// Uses the socket IDs of a node of a cluster; called before anybody connects.
+    /// Uses the socket IDs of a node of a cluster; called before the first client connects.
     mutating func use(base: UInt64) {
         assert(count == 0, "the IDs of connections do not change")
         self.base = base
@@ -97,7 +97,7 @@ struct ConnectionTable {
         count -= 1
         firstPageWithRoom = min(firstPageWithRoom, page)
         while pages.last?.occupied == 0 { pages.removeLast() }
-        // The array shrinks as well, but seldom: a copy has no spare capacity.
+        // The array shrinks as well, but rarely: a copy has no spare capacity.
         if pages.capacity > 64, pages.count < pages.capacity / 4 { pages = pages.map { $0 } }
         firstPageWithRoom = min(firstPageWithRoom, pages.count)
     }
@@ -162,7 +162,7 @@ struct ConnectionTable {
 
     /// The page and slot of the connection with this ID; `nil` if there is none.
     private func place(holding id: SocketID) -> (page: Int, slot: Int)? {
-        // Backends and clients name any numbers, also those of other nodes.
+        // Backends and clients may send any number, including those of other nodes.
         let number = id.first &- base
         guard number < UInt64(pages.count * Page.slotCount * shardCount),
             number % UInt64(shardCount) == UInt64(shard)

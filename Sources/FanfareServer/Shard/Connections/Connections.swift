@@ -26,7 +26,7 @@ final class Connections {
         )
     }
 
-    /// Uses the socket IDs of a node of a cluster; called before anybody connects.
+    /// Uses the socket IDs of a node of a cluster; called before the first client connects.
     func use(socketIDBase: UInt64) { table.use(base: socketIDBase) }
 
     /// The number of clients.
@@ -40,10 +40,8 @@ final class Connections {
 
     /// Adds a connection under its socket ID.
     ///
-    /// - Parameters:
-    ///   - connection: The connection.
-    ///   - address: What counts towards the limit per address; `nil` if nothing does.
-    ///   - shownAddress: The address to show in place of the peer's; `nil` if they are the same, or nobody can see it.
+    /// `address` counts towards the limit per address; it is `nil` if none does. `shownAddress` is shown in place of
+    /// the peer's; it is `nil` if they are the same, or it is never shown.
     func add(
         _ connection: Connection,
         from address: ClientAddress?,
@@ -93,12 +91,12 @@ final class Connections {
         table.forEach(ofPage: page, at: context.reactor.seconds, body)
     }
 
-    /// The address of a client as far as it is known: behind a trusted proxy its own, else the peer's.
+    /// The client's own address behind a trusted proxy, or else the peer's.
     func address(of connection: Connection) -> String? {
         shownAddresses[connection.socketID] ?? connection.stream.remoteAddress().map { "\($0)" }
     }
 
-    /// Whether clients with session tokens have not confirmed something that they got.
+    /// Whether some clients with session tokens have not confirmed everything that they got.
     var haveUnconfirmed: Bool { table.all.contains { $0.hasUnconfirmed } }
 
     /// Closes up to `count` connections with the code that asks clients to reconnect at once (4200).
@@ -117,7 +115,7 @@ final class Connections {
     /// The number of connections that have to be authorized before their deadline (Pusher documentation, "Authorized
     /// connections").
     ///
-    /// They do not count towards the app's quota: connections without authorization keep no user out.
+    /// They do not count towards the app's quota, so that connections without authorization cannot keep users out.
     var unauthorizedCount: Int { authorizationTimers.count }
 
     private func startAuthorizationTimer(of connection: Connection) {
@@ -142,7 +140,7 @@ final class Connections {
     func replaceApps(_ registry: AppRegistry) {
         replaceQueueBudgets(registry)
         orphanedConnections = []
-        // The lookup is repeated only when the app changes: most connections have one app.
+        // The lookup is repeated only when the app changes, because most connections have one app.
         var last: (old: App, new: App?)?
         for connection in table.all where !connection.isClosing {
             if last?.old !== connection.app {

@@ -37,7 +37,7 @@ final class IncompleteMessages: TimerTarget {
     /// limit.
     ///
     /// When all incomplete messages take half of the budget for received data, or the budget is used up, connections
-    /// with large ones are closed with 4100: the other half is reserved for triggers.
+    /// with large ones are closed with 4100. The other half is reserved for triggers.
     ///
     /// - Parameters:
     ///   - count: The size in bytes; it does not shrink while the message arrives.
@@ -67,9 +67,10 @@ final class IncompleteMessages: TimerTarget {
 
     // MARK: - Memory limit
 
-    /// Closes connections whose incomplete messages take at least the average until a quarter of their share is free,
-    /// unless all of them together take little: then something else uses up the budget, and closing them would free
-    /// nothing.
+    /// Closes connections whose incomplete messages take at least the average, until a quarter of their share is free.
+    ///
+    /// It closes none if all of these messages together take little. Then something else uses up the budget, and
+    /// closing connections would free nothing.
     private func freeMemory() {
         let byteCountMax = reactor.inbound.byteCountMax
         guard byteCount >= byteCountMax / 8, !entries.isEmpty else { return }

@@ -2,14 +2,15 @@ import Net
 
 /// Detects silent clients, which are pinged and then closed (Pusher protocol, "Ping and pong").
 ///
-/// Any received data is a sign of life: a pong frame, a `pusher:ping`, any message. The client is pinged with a
-/// WebSocket ping frame, which every WebSocket implementation answers; several official clients ignore `pusher:ping`.
+/// Any received data proves that the client is alive: a pong frame, a `pusher:ping`, any message. The client is pinged
+/// with a WebSocket ping frame, which every WebSocket implementation answers; several official clients ignore
+/// `pusher:ping`.
 struct Liveness {
     /// The times of a broker.
     struct Settings: Sendable {
         /// The seconds of silence after which clients are asked to ping.
         var activityTimeout: Int
-        /// The seconds in which a pinged client must answer.
+        /// The seconds within which a pinged client must answer.
         var pongTimeout: UInt32
         /// The seconds of silence after which the broker pings: later than the client should have pinged.
         var threshold: UInt32

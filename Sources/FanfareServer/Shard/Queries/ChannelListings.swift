@@ -5,8 +5,8 @@ import PusherProtocol
 
 /// The lists of channels that a shard assembles, and the portions that other shards request from it.
 ///
-/// Both take time in proportion to the number of channels, so each turn does one portion: events wait for no more than
-/// one. Lists take turns.
+/// Both take time in proportion to the number of channels, so each turn does one portion, and events wait for no more
+/// than one. Lists take turns.
 final class ChannelListings {
     /// The maximum number of channels that a turn reads from the tables.
     static var portionMax: Int { 512 }
@@ -122,7 +122,7 @@ final class ChannelListings {
         for (home, range) in open[id]?.nextRequests(portionMax: Self.portionMax) ?? [] {
             send(.ask(range, listing: id, asker: context.shard), to: home)
         }
-        // It may have enough channels already; and a list whose connection has closed can end.
+        // It may have enough channels already, and a list whose connection has closed can end.
         schedule(id)
     }
 

@@ -61,7 +61,7 @@ extension ChannelService {
         context.registry.apps[address.app]?.recovery.isEnabled == true
     }
 
-    /// The answer to a query for what a channel keeps that cannot be told.
+    /// The answer to a query about a channel's kept data that cannot be read.
     func failed(_ address: ChannelAddress, _ failure: QueryFailure) -> ChannelCount {
         var count = count(of: address)
         count.failure = failure

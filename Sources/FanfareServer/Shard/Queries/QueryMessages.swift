@@ -16,7 +16,7 @@ struct QueryReply {
 
 /// A query to the homes of channels.
 package enum ShardQuery: Sendable {
-    /// The counts of these channels, vacant ones included.
+    /// The counts of these channels, including vacant ones.
     case counts([ChannelAddress])
     /// The users of this presence channel.
     case users(ChannelAddress)
@@ -24,11 +24,11 @@ package enum ShardQuery: Sendable {
     case cached(ChannelAddress)
     /// The counts of this channel, its cached event, and the position of its last message.
     case state(ChannelAddress)
-    /// Messages that this channel keeps; the read is given up when the backend has gone.
+    /// Messages that this channel keeps; the read is cancelled when the backend has disconnected.
     indirect case history(ChannelAddress, HistoryQuery, ArchiveRead)
-    /// What is known of this message of the channel.
+    /// The record of this message of the channel.
     indirect case trace(ChannelAddress, serial: UInt64)
-    /// Drop what this channel keeps: the position of the stream that begins.
+    /// Drop what this channel keeps, and return the position of the stream that begins.
     case purge(ChannelAddress)
 
     /// In a cluster: close the connections of this user on all nodes.
@@ -45,7 +45,7 @@ package enum ShardQuery: Sendable {
     }
 }
 
-/// Why a home cannot answer a query for what a channel keeps.
+/// Why a home cannot answer a query about a channel's kept data.
 package enum QueryFailure: Error {
     /// The app keeps no messages, or is no longer served.
     case keepsNothing
@@ -71,9 +71,9 @@ package struct ChannelCount: Sendable {
     var position: ChannelPosition?
     /// The kept messages, if requested.
     var history: HistoryPage?
-    /// What is known of a message, if requested.
+    /// The record of a message, if requested.
     var trace: TracedMessage?
-    /// Why what the channel keeps is not told, if requested.
+    /// Why the requested data of the channel is missing.
     var failure: QueryFailure?
 }
 
@@ -95,7 +95,7 @@ package struct ChannelRange: Sendable {
     var app: AppID
     /// The prefix of the names; empty for all.
     var prefix: String
-    /// The name to start behind; empty for the first.
+    /// The name to start after; empty for the first.
     var cursor: String
     /// The requested attributes of each channel.
     var info: InfoAttributes
@@ -118,7 +118,7 @@ package struct ChannelPortion: Sendable {
     var isComplete: Bool
     /// The number of all occupied channels of the app with their home there, regardless of the prefix.
     var occupiedCount: Int
-    /// Why the home cannot tell its channels; `nil` if it can.
+    /// Why the home cannot list its channels; `nil` if it can.
     var failure: QueryFailure?
 
     /// The portion of a home that cannot read its channels in Redis.

@@ -45,13 +45,9 @@ final class ScatterGather {
         ask([(context.home(of: address), .state(address))], finish: finish)
     }
 
-    /// Queries messages that a channel keeps.
+    /// Queries messages that a channel keeps; `finish` receives the page.
     ///
-    /// - Parameters:
-    ///   - query: The messages.
-    ///   - address: The channel.
-    ///   - read: The read, if the archive is asked; its memory counts until `finish` returns.
-    ///   - finish: Receives the page.
+    /// `read` is used if the archive is needed; its memory counts until `finish` returns.
     func history(
         _ query: HistoryQuery,
         of address: ChannelAddress,
@@ -63,7 +59,7 @@ final class ScatterGather {
         }
     }
 
-    /// Queries what is known of a message; `nil` if the channel has no stream.
+    /// Queries the record of a message; `nil` if the channel has no stream.
     func trace(
         _ serial: UInt64,
         of address: ChannelAddress,
@@ -72,7 +68,7 @@ final class ScatterGather {
         askHome(.trace(address, serial: serial), of: address, { .some($0.trace) }, finish: finish)
     }
 
-    /// Queries what one channel keeps; its app may lose that meanwhile.
+    /// Queries the kept data of one channel, whose app may lose its recovery meanwhile.
     private func askHome<Value>(
         _ query: ShardQuery,
         of address: ChannelAddress,
@@ -88,7 +84,7 @@ final class ScatterGather {
         }
     }
 
-    /// Drops what a channel keeps, and queries the position of the stream that begins; `nil` in an app without recovery.
+    /// Drops what a channel keeps, and queries the position of the new stream; `nil` in an app without recovery.
     func purge(
         _ address: ChannelAddress,
         finish: @escaping (Result<ChannelPosition?, QueryFailure>) -> Void
@@ -113,11 +109,10 @@ final class ScatterGather {
         }
     }
 
-    /// Sends queries to homes, and calls `finish` once on this loop with all answers.
+    /// Sends queries to homes, and calls `finish` once on this loop with all answers, or the failure of one of the
+    /// homes.
     ///
-    /// - Parameters:
-    ///   - queries: The queries, by shard; without any, `finish` is called at once.
-    ///   - finish: Receives all answers together, or why one of the homes cannot answer.
+    /// Without queries, `finish` is called at once.
     func ask(
         _ queries: [(shard: Int, ShardQuery)],
         finish: @escaping (HomeAnswer) -> Void

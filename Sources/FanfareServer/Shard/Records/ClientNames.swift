@@ -10,16 +10,15 @@ struct ClientNames {
     /// The maximum length of a stored query, in bytes; clients with a longer one have no name.
     private static var queryLengthMax: Int { 512 }
 
-    /// The queries of connection URLs, of which clients with one version of a library send the same.
+    /// The queries of connection URLs; clients with one version of a library send the same one.
     private var entries: [(query: [UInt8], name: String)] = [([], "")]
 
-    /// The name with an index; empty for a client that gives none.
+    /// The name with an index; empty for a client that sends none.
     subscript(index: UInt16) -> String { entries[Int(index)].name }
 
-    /// Returns the index of the name in a connection URL.
+    /// Returns the index of the name in a connection URL; 0 for a client without a name.
     ///
-    /// - Parameter target: The request target in origin form.
-    /// - Returns: The index; 0 for a client without a name.
+    /// `target` is the request target in origin form.
     mutating func index(inTarget target: Span<UInt8>) -> UInt16 {
         let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
         let query = target.extracting(min(mark + 1, target.count)..<target.count)

@@ -2,16 +2,16 @@ package import Broker
 import Net
 package import PusherProtocol
 
-/// The connection records of one shard, and what it tells other shards for theirs.
+/// The connection records of one shard, and the messages to other shards about theirs.
 ///
-/// Only serials are recorded, when subscriptions begin and end: an event costs nothing.
+/// Only serials are recorded, when subscriptions begin and end, so an event costs nothing.
 final class DeliveryRecords {
     private let context: ShardContext
     @exclusivity(unchecked) private(set) var records: ConnectionRecords
-    /// What open connections have said of themselves with their subscriptions.
+    /// The data that open connections have sent about themselves with their subscriptions.
     @exclusivity(unchecked) private var claims: [SocketID: Claim] = [:]
 
-    /// What a connection says with a subscription.
+    /// The data of a connection's subscription request.
     private struct Claim {
         /// The client's former connection.
         var predecessor: SocketID?
@@ -35,7 +35,7 @@ final class DeliveryRecords {
 
     /// Records the request of a client that tracks its position.
     ///
-    /// A position is a confirmation of what the client has got before, on the connection that it names.
+    /// The position confirms what the client has got before, on the connection that it names.
     func requested(
         _ connection: Connection,
         _ address: ChannelAddress,
@@ -44,7 +44,7 @@ final class DeliveryRecords {
     ) {
         let own = connection.socketID
         if let member { claims[own, default: Claim()].user = member.id }
-        // That of a client with a session token names all its connections, the present one last.
+        // The request of a client with a session token names all its connections, the present one last.
         let former = request.formerSocketIDs.last { $0 != own } ?? request.formerSocketID
         guard let socketID = former, let issued = request.position else { return }
         if socketID != own { claims[own, default: Claim()].predecessor = socketID }
@@ -65,7 +65,7 @@ final class DeliveryRecords {
         subscribed(connection, to: channel, at: start)
     }
 
-    /// Records that a channel goes on in another stream.
+    /// Records that a channel continues in another stream.
     func restarted(_ connection: Connection, on channel: Channel, at start: SubscriptionStart) {
         unsubscribed(connection.socketID, from: channel.name, at: channel.lastSerial)
         subscribed(connection, to: channel.name, at: start)
@@ -113,10 +113,7 @@ final class DeliveryRecords {
 
     /// Records the end of a connection, before its subscriptions end.
     ///
-    /// - Parameters:
-    ///   - connection: The connection.
-    ///   - ending: How it ends.
-    ///   - lastSerial: Returns the last serial of a channel that this shard has sent.
+    /// `lastSerial` returns the last serial of a channel that this shard has sent.
     func closed(
         _ connection: Connection,
         _ ending: ConnectionRecord.Ending,
@@ -126,25 +123,22 @@ final class DeliveryRecords {
         guard !records.isEmpty, records[connection.socketID] != nil else { return }
         var (dropped, areComplete) = ([String: UInt64](), true)
         if ending.dropsQueue {
-            // What waits in the groups of the channels is dropped with the queue.
+            // Frames that wait in the groups of the channels are dropped with the queue.
             connection.stream.detachFromGroups()
             (dropped, areComplete) = connection.stream.queuedSerials()
         }
         records.closed(connection.socketID, ending, at: context.milliseconds) { channel in
-            // Of what cannot be read all is taken for dropped that is not confirmed.
+            // If the queue cannot be read completely, everything unconfirmed counts as dropped.
             (lastSerial(channel), dropped[channel.text] ?? (areComplete ? nil : 0))
         }
     }
 
     // MARK: - Confirmations
 
-    /// Records that a client has got everything up to a position, as its session confirms it.
+    /// Records that a client of this shard has got everything up to a position, as its session confirms it.
     ///
-    /// - Parameters:
-    ///   - position: The position, in the stream's own ID.
-    ///   - address: The channel.
-    ///   - socketID: The client's connection, of this shard.
-    ///   - successor: The connection on which the client goes on, if it does.
+    /// The position is in the stream's own ID. The successor is the connection on which the client continues, if it
+    /// does.
     func confirm(
         _ position: ChannelPosition,
         on address: ChannelAddress,
@@ -183,9 +177,10 @@ final class DeliveryRecords {
 
 /// A message between shards about connection records.
 package enum DeliveryMessage: Sendable {
-    /// To the shard of a connection: its client has got everything up to a position, and goes on elsewhere.
+    /// To the shard of a connection: its client has got everything up to a position, and continues on another
+    /// connection.
     case confirm(ChannelPosition, ChannelAddress, SocketID, successor: SocketID?)
-    /// To a shard: what became of a message.
+    /// To a shard: search for the outcome of a message.
     case ask(DeliverySearch, id: QueryID, asker: Int)
     /// From a shard: its part of the answer.
     case answer(DeliveryFindings, id: QueryID)

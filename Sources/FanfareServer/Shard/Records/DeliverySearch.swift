@@ -2,13 +2,13 @@ import Broker
 import Net
 import PusherProtocol
 
-/// What a shard looks for in its records.
+/// A search in the records of a shard.
 package struct DeliverySearch: Sendable {
-    /// Whose connections are asked about.
+    /// The connections to search.
     enum Subject: Sendable {
         case socket(SocketID)
         case user(UserID)
-        /// Of all connections, the numbers alone.
+        /// All connections; only the numbers are returned.
         case everyone
     }
 
@@ -17,9 +17,9 @@ package struct DeliverySearch: Sendable {
     var subject: Subject
 }
 
-/// What a shard has found in its records.
+/// The result of a search in the records of a shard.
 package struct DeliveryFindings: Sendable {
-    /// What became of a message for one connection.
+    /// The outcome of a message for one connection.
     struct Connection: Sendable {
         let record: ConnectionRecord
         let verdict: DeliveryVerdict
@@ -40,12 +40,12 @@ package struct DeliveryFindings: Sendable {
         counts.merge(other.counts, uniquingKeysWith: +)
     }
 
-    /// Adds a record, if it is one that is looked for.
+    /// Adds a record, if it matches the search.
     mutating func add(_ record: ConnectionRecord, _ search: DeliverySearch) {
         guard record.app == search.address.app else { return }
         let (verdict, subscription) = record.verdict(of: search.message, on: search.address.name)
         if case .everyone = search.subject {
-            // A client that went on elsewhere is counted there.
+            // A client that continued on another connection is counted there.
             if verdict != .notSubscribed, subscription?.successor == nil {
                 counts[verdict, default: 0] += 1
             }
@@ -57,13 +57,13 @@ package struct DeliveryFindings: Sendable {
     }
 }
 
-/// Answers the question what became of a message, from the records of all shards.
+/// Finds the outcome of a message in the records of all shards.
 ///
-/// A search over all records of a shard takes several turns: events wait for no more than one portion.
+/// A search over all records of a shard takes several turns, so that events wait for no more than one portion.
 final class DeliverySearches {
-    /// The maximum number of records that a turn looks at.
+    /// The maximum number of records that a turn examines.
     private static var portionMax: Int { 2_048 }
-    /// The maximum number of connections that a client is followed over.
+    /// The maximum number of connections over which a client is followed.
     private static var followedMax: Int { 16 }
 
     /// A search in this shard's records that is not finished.
@@ -76,7 +76,7 @@ final class DeliverySearches {
         var findings = DeliveryFindings()
     }
 
-    /// A question that is not answered by all shards yet.
+    /// A search that is not answered by all shards yet.
     private struct Pending {
         var missingCount: Int
         var findings = DeliveryFindings()
@@ -94,7 +94,7 @@ final class DeliverySearches {
         self.records = records
     }
 
-    /// The number of questions that are not answered, and of unfinished searches.
+    /// The number of unanswered requests, and of unfinished searches.
     var count: Int { pending.count + running.count }
 
     /// Whether there is work for the next turn.
@@ -102,7 +102,7 @@ final class DeliverySearches {
 
     /// Searches the records, and calls `finish` once on this loop.
     ///
-    /// A connection is followed to those on which its client went on.
+    /// A connection is followed to those on which its client continued.
     func search(_ search: DeliverySearch, finish: @escaping (DeliveryFindings) -> Void) {
         guard case .socket(let socketID) = search.subject else {
             return ask(search, Array(0..<context.shardCount), finish: finish)
@@ -174,7 +174,7 @@ final class DeliverySearches {
         send(.answer(search.findings, id: search.id), to: search.asker)
     }
 
-    /// Drops what is not answered, when the shard has stopped.
+    /// Drops unanswered requests, when the shard has stopped.
     func dropPending() {
         running = []
         pending = [:]

@@ -2,10 +2,11 @@ import Net
 import PusherProtocol
 
 extension Stream {
-    /// The numbers of the first queued message of each channel, of those that have one.
+    /// The serials of the first queued message of each channel that has one.
     ///
-    /// - Parameter messagesMax: The maximum number of messages to look at.
-    /// - Returns: The serials by channel, and whether they are all: not with more messages, or compressed ones.
+    /// - Parameter messagesMax: The maximum number of messages to examine.
+    /// - Returns: The serials by channel, and whether they are complete; they are not if there are more messages, or
+    ///   compressed ones.
     func queuedSerials(
         messagesMax: Int = 1_000
     ) -> (serials: [String: UInt64], areComplete: Bool) {

@@ -2,14 +2,15 @@ import Broker
 import Net
 import PusherProtocol
 
-/// How much of a round of ``Confirmations`` is done in one turn of a loop that has little else to do, and how much is
-/// replayed to a client before it is asked.
+/// The size of a portion of a round of ``Confirmations`` in one turn of a loop with little other work.
+///
+/// Also the length that is replayed to a client before it is asked.
 package struct ConfirmationPortions: Sendable {
-    /// The maximum number of clients whose marks are noted.
+    /// The maximum number of clients whose marks are recorded.
     let notedMax: Int
     /// The maximum number of clients that are asked.
     let askedMax: Int
-    /// The length of the shortest part of a replay that a client is asked behind, in bytes.
+    /// The length of the shortest part of a replay after which a client is asked, in bytes.
     let replayLengthMin: Int
 
     /// Creates settings.
@@ -31,15 +32,15 @@ package struct ConfirmationPortions: Sendable {
 /// Asks the clients with a session token to confirm what they have got, with one timer while there is something to
 /// confirm.
 ///
-/// A round first notes how far the messages of each channel were handed over, then writes pings behind them. It takes
-/// several turns where many clients are concerned: events wait for no more than one portion. What is handed over between
-/// the turns is noted right before a ping, since the answer confirms it, too. Confirmations can wait, subscriptions and
-/// events cannot: a loop that is behind does them in smaller portions.
+/// A round first records how far the messages of each channel were handed over, and then writes pings. With many
+/// clients it takes several turns, so that events wait for no more than one portion. Messages that are handed over
+/// between the turns are recorded right before a ping, because its answer confirms them, too. Confirmations can wait,
+/// but subscriptions and events cannot. Therefore a loop that is behind does the confirmations in smaller portions.
 final class Confirmations: TimerTarget {
     private let context: ShardContext
     /// The channel of this shard at an address.
     var channelAt: (ChannelAddress) -> Channel? = { _ in nil }
-    /// The channels with messages that were not handed over to all of these clients, or that were since the last round.
+    /// The channels with messages not handed over to all of these clients yet, or handed over since the last round.
     private var channels: [Channel] = []
     /// The connections that are asked as soon as it is not too early.
     private var connections: [SocketID: Connection] = [:]
@@ -51,22 +52,22 @@ final class Confirmations: TimerTarget {
 
     /// A round that is not finished.
     private struct Round {
-        /// The channels whose marks are to be noted.
+        /// The channels whose marks are to be recorded.
         var channels: [Channel]
-        /// The channel whose marks are noted at present.
+        /// The channel whose marks are being recorded.
         var walk: Walk?
-        /// The connections to ask; `nil` while marks are noted.
+        /// The connections to ask; `nil` while marks are recorded.
         var asked: ArraySlice<Connection>?
-        /// Whether something may have been handed over since marks were noted.
+        /// Whether messages may have been handed over since marks were recorded.
         var takesTurns = false
     }
 
-    /// A walk over the clients of one channel.
+    /// An iteration over the clients of one channel.
     private struct Walk {
         let channel: Channel
-        /// Those that are not visited yet; later subscribers come with their grants.
+        /// The clients that are not visited yet; later subscribers are added with their grants.
         var rest: ArraySlice<Connection>
-        /// The last message at the beginning: behind a later one the channel is walked again.
+        /// The last message at the beginning; after a later one the channel is visited again.
         let lastSerial: UInt64
         var isBehind = false
 
@@ -77,11 +78,11 @@ final class Confirmations: TimerTarget {
         }
     }
 
-    /// The time between a delivery and the ping behind it, at least.
+    /// The shortest time between a delivery and the ping after it.
     private static var delay: Duration { .milliseconds(200) }
     /// The time between two portions.
     private static var portionDelay: Duration { .milliseconds(5) }
-    /// How late the timer of a loop is that is behind with its work.
+    /// How late the timer may be before the loop counts as behind with its work.
     private static var lateness: Duration { .milliseconds(5) }
 
     init(_ context: ShardContext) { self.context = context }
@@ -117,7 +118,7 @@ final class Confirmations: TimerTarget {
         }
     }
 
-    /// Asks a client at once: the answer also confirms what it got on other channels by now.
+    /// Asks a client at once; the answer also confirms what it has got on other channels by now.
     func ask(_ connection: Connection, behind occasion: ConfirmationPings.Occasion) {
         noteMarks(of: connection)
         connection.confirm(at: context.milliseconds, behind: occasion)
@@ -141,9 +142,9 @@ final class Confirmations: TimerTarget {
         if !channels.isEmpty || !connections.isEmpty { startTimer(after: Self.delay) }
     }
 
-    /// Asks all clients with something to confirm, although some were asked a moment ago.
+    /// Asks all clients with something to confirm, although some were asked recently.
     func askAll() {
-        // The round under way, and what was sent since it began.
+        // The current round, and what was sent since it began.
         for _ in 0..<2 {
             _ = noteMarks(atMost: .max)
             round = nil
@@ -153,7 +154,7 @@ final class Confirmations: TimerTarget {
         connections = [:]
     }
 
-    /// Notes how far messages were handed over, before pings are written behind them.
+    /// Records how far messages were handed over, before pings are written after them.
     ///
     /// - Parameter countMax: The maximum number of clients.
     /// - Returns: Whether all channels of the round are done.
@@ -183,7 +184,7 @@ final class Confirmations: TimerTarget {
         if connection.hasUnasked { connections[connection.socketID] = connection }
     }
 
-    /// Notes how far the messages of all channels of a client were handed over, right before a ping.
+    /// Records how far the messages of all channels of a client were handed over, right before a ping.
     private func noteMarks(of connection: Connection) {
         connection.handOver { [unowned self] in
             channelAt($0).map { mark(of: connection, on: $0) }

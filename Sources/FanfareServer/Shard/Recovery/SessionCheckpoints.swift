@@ -2,21 +2,21 @@ import Broker
 import Net
 import PusherProtocol
 
-/// Writes the sessions that have changed to the archive, so that a crash makes clients repeat little: every second, or
-/// every five if there are many.
+/// Writes changed sessions to the archive, so that little is redelivered to clients after a crash.
 ///
-/// In a cluster they go to their homes, which pass them on to Redis, every five seconds.
+/// It writes every second, or every five if there are many. In a cluster the sessions go to their homes every five
+/// seconds, which pass them on to Redis.
 ///
 /// The connection that owns a session knows its cursors; its home knows the sessions without a connection. All shards
-/// begin a round at the same moments, so that a session that goes from one to another between two rounds is written by
-/// one of them. One portion is under way at a time: while the archive cannot write, sessions change without being noted
-/// twice.
+/// begin a round at the same moments, so that one of them writes a session that moves between two shards between two
+/// rounds. One portion is in progress at a time: while the archive cannot write, changes of a session are recorded
+/// once.
 final class SessionCheckpoints: TimerTarget {
     private let context: ShardContext
     private unowned let sessions: SessionService
     /// The connections whose sessions have changed since the last round.
     private var connections: [SocketID: Connection] = [:]
-    /// Those of this round that are not posted yet, and the number of sessions at their home.
+    /// The connections of this round that are not posted yet, and the number of sessions at their home.
     private var due: (connections: [Connection], atHome: Int) = ([], 0)
     private var isUnderWay = false
     private var isTimerRunning = false
@@ -37,7 +37,7 @@ final class SessionCheckpoints: TimerTarget {
         self.sessions = sessions
     }
 
-    /// Whether nothing is noted or under way, and no timer is running.
+    /// Whether nothing is recorded or in progress, and no timer is running.
     var isAtRest: Bool { connections.isEmpty && !isUnderWay && !isTimerRunning }
 
     /// Called when the session that a connection may own has changed.
@@ -46,7 +46,7 @@ final class SessionCheckpoints: TimerTarget {
         startTimer()
     }
 
-    /// Called when a connection is closing: its session's home writes what it hands over.
+    /// Called when a connection is closing; its session's home writes what the connection hands over.
     func remove(_ connection: Connection) { connections[connection.socketID] = nil }
 
     /// Called when sessions may have changed at their home.

@@ -2,19 +2,18 @@ import Broker
 import Net
 import PusherProtocol
 
-/// The sessions of stock clients with a token: the connections of this shard that claim them, and the sessions whose home
-/// it is.
+/// The sessions of stock clients with a token: those claimed by connections of this shard, and those whose home it is.
 ///
 /// `SessionHome` decides, and this class performs its effects; in a cluster Redis decides for all nodes.
 final class SessionService: TimerTarget {
     private let context: ShardContext
     private let connections: Connections
     private(set) var home: SessionHome
-    /// What takes the place of ``home`` in a cluster.
+    /// The replacement of ``home`` in a cluster.
     var cluster: (any SharedHome)?
-    /// What keeps sessions over a crash, in the archive or in the cluster; `nil` without either.
+    /// Stores sessions for a crash, in the archive or in the cluster; `nil` without either.
     private(set) var checkpoints: SessionCheckpoints?
-    /// The connections of this shard that others have superseded, in the order in which it happened.
+    /// The connections of this shard that others have superseded, in that order.
     private var superseded: [Superseded] = []
     private var areTimersRunning = (expiry: false, checks: false)
 
@@ -29,9 +28,9 @@ final class SessionService: TimerTarget {
 
     /// The time between two removals of expired sessions.
     private static var expiryInterval: Duration { .seconds(15) }
-    /// The time between two looks at superseded connections.
+    /// The time between two checks of superseded connections.
     private static var checkInterval: Duration { .milliseconds(500) }
-    /// The time after which a superseded connection is pinged: its client may be about to close it.
+    /// The time after which a superseded connection is pinged, because its client may be about to close it.
     private static var checkDelay: Int64 { 2_000 }
     /// The time after which a superseded connection that has not answered is closed.
     private static var checkTimeout: Int64 { 12_000 }
@@ -76,7 +75,7 @@ final class SessionService: TimerTarget {
     private func receive(_ answer: SessionAnswer, _ address: SessionAddress, for id: SocketID) {
         guard let connection = connections[id], !connection.isClosing else {
             guard case .owned(let resumption) = answer else { return }
-            // It has closed meanwhile: the session keeps what it had.
+            // It has closed meanwhile; the session keeps its cursors.
             let handover = SessionHandover(
                 address,
                 from: id,
@@ -129,7 +128,7 @@ final class SessionService: TimerTarget {
 
     // MARK: - Messages
 
-    /// Sends what the owners of sessions keep of them to the sessions' homes in the cluster.
+    /// Sends the sessions as their owners have them to the homes in the cluster.
     func sendCheckpoints(_ changes: [SessionChange]) {
         for case .keep(let session) in changes {
             send(.checkpoint(session), toHomeOf: session.address)

@@ -7,7 +7,7 @@ final class UserService: TimerTarget {
     private let context: ShardContext
     private let connections: Connections
     private var home = UserHome()
-    /// The home of all nodes' users; `nil` for a broker alone.
+    /// The home of all nodes' users; `nil` for a standalone broker.
     var cluster: (any SharedHome)?
     private var isDepartureTimerRunning = false
     /// The connections of this shard that are signed in, by user.
