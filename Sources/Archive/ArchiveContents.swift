@@ -51,7 +51,7 @@ extension ArchiveFile {
         guard sum == row.integer("crc"),
             RowChecksum.end(row: number, last: last) == row.integer("end_crc"),
             UInt64(safe: number) != nil, let lastSerial = UInt64(safe: last),
-            let id = StreamID(text), let name = try? ChannelName(channel, limits: names)
+            let id = StreamID(text), let name = try? ChannelName(channel, limits: .stored)
         else { return nil }
         var rule = RecoveryRule()
         rule.messagesMax = Int(row.integer("messages_max"))

@@ -311,13 +311,6 @@ package final class ArchiveFile {
         /// Creates the contents of an empty file.
         package init() {}
     }
-
-    /// The names in the file were valid when they were written.
-    static var names: ProtocolLimits {
-        var limits = ProtocolLimits()
-        limits.channelNameLengthMax = .max
-        return limits
-    }
 }
 
 extension ArchiveFile: ArchiveStorage {

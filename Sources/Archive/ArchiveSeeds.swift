@@ -42,7 +42,7 @@ extension ArchiveFile {
             [.integer(row)]
         ) { found throws(SQLiteError) in
             guard let app = found.text(at: 0), let channel = found.text(at: 1),
-                let name = try? ChannelName(channel, limits: Self.names)
+                let name = try? ChannelName(channel, limits: .stored)
             else { return }
             address = ChannelAddress(app: AppID(app), name: name)
         }

@@ -142,7 +142,7 @@ package enum SessionCoding {
             guard let name = text(), let stream = text(), let stored: UInt64 = number(),
                 let serial = UInt64(safe: stored),
                 let flags: UInt8 = number(), let id = StreamID(stream),
-                let channel = try? ChannelName(name, limits: ArchiveFile.names)
+                let channel = try? ChannelName(name, limits: .stored)
             else { return nil }
             var cursor = SessionCursor(channel, ChannelPosition(stream: id, serial: serial))
             cursor.owesOpening = flags & Flag.owesOpening != 0
@@ -156,5 +156,14 @@ package enum SessionCoding {
             cursor.owedGap = gap
             return cursor
         }
+    }
+}
+
+extension ProtocolLimits {
+    /// The limits of names in a file, which were valid when they were written.
+    static var stored: ProtocolLimits {
+        var limits = ProtocolLimits()
+        limits.channelNameLengthMax = .max
+        return limits
     }
 }

@@ -218,7 +218,7 @@ package struct Spool: Sendable {
             guard sum == row.integer("crc"),
                 RowChecksum.end(row: number, last: last) == row.integer("end_crc"),
                 let lastSerial = UInt64(safe: last),
-                let name = try? ChannelName(channel, limits: ArchiveFile.names)
+                let name = try? ChannelName(channel, limits: .stored)
             else {
                 refusedCount += 1
                 return

@@ -11,6 +11,16 @@ public enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// Returns random digits, of the system's source.
+    public static func random(length: Int) -> String {
+        var digits = ""
+        while digits.count < length {
+            let part = String(UInt64.random(in: .min ... .max), radix: 16)
+            digits += String(repeating: "0", count: 16 - part.count) + part
+        }
+        return String(digits.prefix(length))
+    }
+
     /// Returns whether `text` is the result of ``encode(_:)``, in a time that depends on the lengths only.
     public static func matches(_ text: Span<UInt8>, _ bytes: Span<UInt8>) -> Bool {
         guard text.count == 2 * bytes.count else { return false }

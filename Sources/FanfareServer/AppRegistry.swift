@@ -1,4 +1,5 @@
 package import Broker
+import Digests
 import Primitives
 import PusherProtocol
 import Webhooks
@@ -94,8 +95,15 @@ package final class AppRegistry: Sendable {
         hasSharedLimits = entries.values.contains {
             $0.configuration.connectionsMax != nil || $0.app.requests.isLimited
         }
-        fingerprint = NodeReport.fingerprint(of: configurations)
+        fingerprint = Self.fingerprint(of: configurations)
         self.entries = entries
+    }
+
+    /// The fingerprint of apps: four hexadecimal digits of a digest of their configuration.
+    static func fingerprint(of apps: [AppConfiguration]) -> String {
+        let keys = ConfigurationKey<AppConfiguration>.all
+        let text = apps.map { keys.identity(of: $0) }.sorted().joined(separator: "\n\n")
+        return String(Hex.encode(Digest.sha256(Array(text.utf8).span)).prefix(4))
     }
 
     /// The identifiers of all configured apps.

@@ -153,7 +153,7 @@ public final class BrokerServer: Sendable {
         var observers: [any BrokerObserver] = [limitHits, connectionCounters, lossLog, activityLog]
         if let channelObserver { observers.insert(channelObserver, at: 0) }
         observers.append(traces)
-        if let console { observers.append(console.feed) }
+        if let console { observers += [console.feed, console.refusals] }
         do {
             let archive = Archive.Settings(configuration.recovery)
                 .map { archive in
@@ -174,10 +174,8 @@ public final class BrokerServer: Sendable {
                         registry: registry,
                         links: ShardLinks(of: number, mailboxes: mailboxes),
                         observers: observers,
-                        archive: archive,
-                        console: console,
-                        traces: traces
-                    )
+                        archive: archive
+                    ) { [traces] in $0.makeSite(console, traces) }
                 )
             }
             self.shards = shards

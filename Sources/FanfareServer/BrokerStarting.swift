@@ -97,9 +97,9 @@ extension BrokerServer {
                 (address) throws(StartError) in try listenForMetrics(on: address)
             }
         }
-        if let port = configuration.console.port {
+        if let console, let port = configuration.console.port {
             addresses.consoleAll = try await listen(at: configuration.console.hosts, port) {
-                (address) async throws(StartError) in try await listenForConsole(on: address)
+                (address) async throws(StartError) in try await listen(for: console, on: address)
             }
         }
         traces.start(on: shards)
@@ -134,9 +134,10 @@ extension BrokerServer {
     }
 
     /// Listens for the console with the broker's certificates, except on loopback, whose names no certificate has.
-    private func listenForConsole(on address: SocketAddress) async throws(StartError)
-        -> SocketAddress
-    {
+    private func listen(
+        for console: BrokerConsole,
+        on address: SocketAddress
+    ) async throws(StartError) -> SocketAddress {
         let isLocal = address.isLoopback
         let tls = isLocal ? nil : certificates.withLock { $0?.context }
         if !isLocal, tls == nil {
@@ -148,7 +149,9 @@ extension BrokerServer {
             )
         }
         do throws(SystemError) {
-            return try await shards[0].listenForConsole(on: address, tls: tls)
+            return try await shards[0].listenForConsole(on: address, tls: tls) { [traces] in
+                $0.makeConsoleSite(console, traces)
+            }
         } catch {
             throw .listen(address, error)
         }

@@ -29,19 +29,3 @@ public struct EndpointCounts: Sendable, Equatable {
     /// The time of that failure, in milliseconds since 1970.
     public var lastErrorTime: Int64?
 }
-
-extension Dispatcher {
-    /// The counts of each endpoint's webhooks, in no particular order.
-    var endpointReports: [EndpointReport] {
-        states.map { key, state in
-            EndpointReport(
-                app: key.app,
-                url: key.url,
-                ordinal: key.ordinal,
-                counts: state.counts,
-                queued: state.backlog.count,
-                isFailing: state.isFailing
-            )
-        }
-    }
-}

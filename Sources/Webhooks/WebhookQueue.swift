@@ -255,19 +255,3 @@ extension WebhookQueue {
         }
     }
 }
-
-/// The reason why a webhook file could not be used.
-public enum WebhookQueueError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// There is no file at `path`.
-    case missing(path: String)
-    /// SQLite's error.
-    case failed(String)
-
-    /// The error, as a sentence without its full stop.
-    public var description: String {
-        switch self {
-        case .missing(let path): "there is no file \(path): no broker has kept webhooks there"
-        case .failed(let reason): reason
-        }
-    }
-}

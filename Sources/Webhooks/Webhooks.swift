@@ -124,24 +124,25 @@ extension Webhooks: BrokerObserver {
     }
 }
 
-/// The reason why webhooks cannot start.
-public enum WebhooksError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The file of trusted certificates cannot be read.
-    case badTrustFile(path: String, reason: String)
-    /// Another broker's process, `holder`, uses the file at `path`.
-    case fileInUse(path: String, holder: String)
-    /// No thread, descriptor or memory is left.
-    case noTransport(reason: String)
-
-    /// The fault, and what is expected.
-    public var description: String {
-        switch self {
-        case .badTrustFile(let path, let reason):
-            "\(path) is no readable file of certificates in PEM form: \(reason)"
-        case .fileInUse(let path, let holder):
-            "\(path) is in use by \(holder); each broker needs its own file. Stop that process, or set "
-                + "webhooks.database to another file"
-        case .noTransport(let reason): "webhooks cannot be sent: \(reason)"
-        }
+extension Webhooks {
+    /// Sends the webhooks of events, in their order; an event in progress is not sent twice.
+    ///
+    /// It takes a short lock and never waits. The caller limits the events in progress by ``queuedEventCount``.
+    public func send(_ events: [QueuedEvent]) {
+        guard !events.isEmpty else { return }
+        queuedEvents.post(events.map { .event($0) })
+        dispatcher.wake()
     }
+
+    /// Stops sending the webhooks of events from these queues, which another node may have taken over.
+    ///
+    /// Requests in flight are completed, and not repeated.
+    public func withdraw(queues: Set<Int>) {
+        guard !queues.isEmpty else { return }
+        queuedEvents.post([.withdrawal(queues: queues)])
+        dispatcher.wake()
+    }
+
+    /// The number of sent events that are not processed yet.
+    public var queuedEventCount: Int { queuedEvents.count }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Broker
 import CommandSupport
 import FanfareBench
 import FanfareServer
@@ -29,7 +30,7 @@ struct FanfareCommand: AsyncParsableCommand {
 
             Run "fanfare help COMMAND" for details.
             """,
-        version: BrokerServer.version,
+        version: BrokerVersion.current,
         subcommands: [
             Serve.self, Trigger.self, Listen.self, History.self, Why.self, Keys.self,
             Check.self, Nodes.self, Top.self, Trace.self, Drain.self, Health.self,

@@ -1,3 +1,4 @@
+import Broker
 import FanfareServer
 import Net
 import Testing
@@ -8,7 +9,7 @@ import Testing
     @Test func theReadyLineNamesEveryAddress() {
         #expect(
             ReadyLine.text(plain: ["127.0.0.1:6001"], tls: [], unix: nil, keys: ["app-key"])
-                == "fanfare \(BrokerServer.version): ready on ws://127.0.0.1:6001 (app key app-key)"
+                == "fanfare \(BrokerVersion.current): ready on ws://127.0.0.1:6001 (app key app-key)"
         )
         #expect(
             ReadyLine.text(
@@ -17,7 +18,7 @@ import Testing
                 unix: "unix:/s",
                 keys: ["a", "b", "c", "d", "e"]
             )
-                == "fanfare \(BrokerServer.version): ready on ws://127.0.0.1:1 ws://[::1]:1 wss://[::1]:2 unix:/s (app keys a, b, c and 2 more)"
+                == "fanfare \(BrokerVersion.current): ready on ws://127.0.0.1:1 ws://[::1]:1 wss://[::1]:2 unix:/s (app keys a, b, c and 2 more)"
         )
     }
 

@@ -111,7 +111,7 @@ struct AppSessions: Sendable {
             keys.append(key)
         }
         // After that time the age of a token is sufficient evidence.
-        if let last = lastEviction, moment.now - last > SessionHome.clockTolerance + ageMax {
+        if let last = lastEviction, moment.now - last > SessionClaim.clockTolerance + ageMax {
             lastEviction = nil
         }
         return keys
@@ -202,7 +202,7 @@ extension SessionHome {
             get { earlierSocketIDs + (lastSocketID.map { [$0] } ?? []) }
             set {
                 lastSocketID = newValue.last
-                earlierSocketIDs = newValue.suffix(SessionHome.socketIDCountMax).dropLast()
+                earlierSocketIDs = newValue.suffix(SessionResumption.socketIDCountMax).dropLast()
             }
         }
 

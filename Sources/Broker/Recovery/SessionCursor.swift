@@ -79,21 +79,24 @@ public struct SessionClaim: Sendable {
 }
 
 extension SessionClaim {
+    /// How far the clock of a device may be ahead, in milliseconds.
+    public static let clockTolerance: Int64 = 120_000
+
     /// Whether an unknown session is certainly new, because its token was created after the last session was forgotten.
     ///
     /// - Parameters:
     ///   - forgottenUntil: When a session was last forgotten or lost before it expired, in milliseconds since 1970;
     ///     `nil` for never.
-    ///   - sessionAge: How long sessions are kept, in seconds. For at least ``SessionHome/clockTolerance`` longer,
+    ///   - sessionAge: How long sessions are kept, in seconds. For at least ``clockTolerance`` longer,
     ///     expired sessions do not count as new ones.
     ///   - now: The time, in milliseconds since 1970.
     /// - Returns: Whether it is new.
     public func isNew(behind forgottenUntil: Int64?, sessionAge: Int, at now: Int64) -> Bool {
-        if let forgottenUntil, createdAt <= forgottenUntil + SessionHome.clockTolerance {
+        if let forgottenUntil, createdAt <= forgottenUntil + Self.clockTolerance {
             return false
         }
         return createdAt > now - Int64(sessionAge) * 1_000
-            && createdAt <= now + SessionHome.clockTolerance
+            && createdAt <= now + Self.clockTolerance
     }
 }
 
@@ -113,6 +116,9 @@ public enum SessionAnswer: Sendable {
 
 /// What the owner of a session begins with.
 public struct SessionResumption: Sendable, Equatable {
+    /// The number of socket IDs that a session remembers.
+    public static let socketIDCountMax = 4
+
     /// The confirmed positions.
     public var cursors: [SessionCursor]
     /// The last socket IDs of the client.

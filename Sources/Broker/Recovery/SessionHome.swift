@@ -34,11 +34,6 @@ public struct SessionHome: Sendable {
         }
     }
 
-    /// How far the clock of a device may be ahead, in milliseconds.
-    public static let clockTolerance: Int64 = 120_000
-    /// The number of socket IDs that a session remembers.
-    public static let socketIDCountMax = 4
-
     var apps: [AppID: AppSessions] = [:]
     let shardCount: Int
     /// The time before which unknown sessions may have existed, by the calendar as first read; `nil` for none.
@@ -230,9 +225,9 @@ public struct SessionHome: Sendable {
         }
         guard !isNew, offsets.count > 1 else { return isNew }
         let last = [forgottenUntil, lastForgotten].compactMap { $0 }.max()
-        return moment.now - (last ?? .min / 2) > calendar.spread + 2 * Self.clockTolerance
+        return moment.now - (last ?? .min / 2) > calendar.spread + 2 * SessionClaim.clockTolerance
             && offsets.contains {
-                (claim.createdAt &- moment.now &- $0).magnitude <= Self.clockTolerance
+                (claim.createdAt &- moment.now &- $0).magnitude <= SessionClaim.clockTolerance
             }
     }
 
@@ -242,8 +237,8 @@ public struct SessionHome: Sendable {
     public mutating func removeExpired(at moment: Moment, ageMax: (AppID) -> Int?) {
         calendar.update(moment)
         // As long as a token of such a session could count as a new one.
-        let memory =
-            Self.clockTolerance + (calendar.spread == 0 ? 0 : calendar.spread + Self.clockTolerance)
+        let tolerance = SessionClaim.clockTolerance
+        let memory = tolerance + (calendar.spread == 0 ? 0 : calendar.spread + tolerance)
         for app in Array(apps.keys) {
             let ageMax = Int64(ageMax(app) ?? 0) * 1_000
             let forgotten = apps[app]?.removeExpired(at: moment, ageMax: ageMax) ?? []

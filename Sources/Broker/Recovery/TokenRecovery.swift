@@ -172,7 +172,7 @@ struct TokenRecovery: Sendable {
             address,
             parkedAt: nil,
             all,
-            socketIDs: formerSocketIDs.suffix(SessionHome.socketIDCountMax - 1) + [socketID],
+            socketIDs: formerSocketIDs.suffix(SessionResumption.socketIDCountMax - 1) + [socketID],
             mayLackCursors: mayLackCursors,
             answersPings: cursors.answersPings
         )

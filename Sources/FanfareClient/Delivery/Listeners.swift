@@ -9,6 +9,22 @@ struct Topic: Hashable, Sendable {
     var event: String?
 }
 
+/// An element for a reader that loads a state of the app before the channel's events.
+enum FollowedEvent: Sendable {
+    /// The subscription is confirmed and begins at this position; the app handles it by loading its state.
+    case confirmed(Continuity, at: ChannelPosition?, Handling?)
+    /// An event.
+    case event(ChannelEvent, at: ChannelPosition?)
+
+    /// Whether an earlier state is obsolete.
+    var isLoss: Bool {
+        switch self {
+        case .confirmed(.resumed, _, _), .event: false
+        case .confirmed: true
+        }
+    }
+}
+
 /// The callbacks and the sequences of events, by topic.
 struct EventListeners: Sendable {
     var callbacks = ListenerTable<Topic, Listeners<ChannelEvent>>()

@@ -1,21 +1,5 @@
 import Synchronization
 
-/// An element for a reader that loads a state of the app before the channel's events.
-enum FollowedEvent: Sendable {
-    /// The subscription is confirmed and begins at this position; the app handles it by loading its state.
-    case confirmed(Continuity, at: ChannelPosition?, Handling?)
-    /// An event.
-    case event(ChannelEvent, at: ChannelPosition?)
-
-    /// Whether an earlier state is obsolete.
-    var isLoss: Bool {
-        switch self {
-        case .confirmed(.resumed, _, _), .event: false
-        case .confirmed: true
-        }
-    }
-}
-
 /// Loads a state of the app, then reads the channel's events that follow it, for one iterator.
 ///
 /// A state that is known to be obsolete is not delivered: if events were lost while it was loaded, the reader drops it

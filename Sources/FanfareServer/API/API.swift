@@ -11,15 +11,20 @@ import PusherProtocol
 /// that cannot sign takes up no memory.
 final class API {
     private let core: ShardCore
+    private let traces: EventTraces?
+    /// Whether requests of the console that show data of events are refused.
+    private let hidesData: Bool
     /// The receiver of the request that was accepted last.
     ///
     /// Reused unless its body is still to come, so that almost no request allocates one. Exclusive access is not
     /// checked: nothing called during a change re-enters this object.
     @exclusivity(unchecked) private var last: APIRequest
 
-    init(core: ShardCore) {
+    init(core: ShardCore, _ traces: EventTraces?, hidesData: Bool = false) {
         self.core = core
-        last = APIRequest(core: core)
+        self.traces = traces
+        self.hidesData = hidesData
+        last = APIRequest(core: core, traces)
     }
 
     /// Accepts a request that is signed and within its app's rates; refuses any other.
@@ -57,7 +62,6 @@ final class API {
             else { throw APIError(unknownApp: head.pathText(id)) }
             try allow(kind, of: app)
             let parameters = head.withQuery { QueryParameters(parsing: $0) }
-            let hidesData = core.context.console?.feed.showsData == false
             guard !hidesData || !route.showsData(head.method, parameters) else {
                 let message = "console.payloads is false: the console shows no data of events"
                 throw APIError(status: 403, message: message)
@@ -76,7 +80,7 @@ final class API {
     }
 
     private func accept(_ request: consuming APIRequest.Accepted) -> HTTPDecision {
-        if !isKnownUniquelyReferenced(&last) { last = APIRequest(core: core) }
+        if !isKnownUniquelyReferenced(&last) { last = APIRequest(core: core, traces) }
         last.begin(request)
         return .accept(last)
     }
@@ -214,7 +218,6 @@ extension ShardCore {
         on stream: Stream?
     ) -> Response {
         if let limit = error.limit { context.limitMet(limit, of: app?.id) }
-        context.console?.refusals.count(error.status, of: app?.id)
         context.refused(of: app?.id, refusal(error, head, stream))
         return Response(refusal: error)
     }
@@ -235,7 +238,7 @@ extension ShardCore {
 extension Response {
     /// The response to `GET /health` and `GET /live`: a word, and the version.
     fileprivate static func status(_ word: String, status: Status = 200) -> Response {
-        .text("\(word) (fanfare \(BrokerServer.version))\n", status: status)
+        .text("\(word) (fanfare \(BrokerVersion.current))\n", status: status)
     }
 
     /// The response to a request that the API refuses: the status and one line of plain text.

@@ -17,11 +17,15 @@ final class APIRequest: HTTPContentReceiver {
     }
 
     private let core: ShardCore
+    private let traces: EventTraces?
     /// Exclusive access is not checked: the value is taken out before anything is called.
     @exclusivity(unchecked) private var accepted: Accepted?
 
     /// Creates a receiver without a request.
-    init(core: ShardCore) { self.core = core }
+    init(core: ShardCore, _ traces: EventTraces?) {
+        self.core = core
+        self.traces = traces
+    }
 
     /// Starts a request, whose body is to come.
     func begin(_ accepted: consuming Accepted) { self.accepted = accepted }
@@ -66,10 +70,11 @@ final class APIRequest: HTTPContentReceiver {
         case .delivery(_, let channel, let serial):
             try DeliveryAPI(app, core)
                 .explain(head.pathText(channel), head.pathText(serial), parameters, exchange)
-        case .traces: try TracesAPI(app, core).begin(parameters, exchange)
+        case .traces: try TracesAPI(app, core, traces).begin(parameters, exchange)
         case .trace(_, let id) where head.method == .delete:
-            try TracesAPI(app, core).end(head.pathText(id), exchange)
-        case .trace(_, let id): try TracesAPI(app, core).read(head.pathText(id), exchange)
+            try TracesAPI(app, core, traces).end(head.pathText(id), exchange)
+        case .trace(_, let id):
+            try TracesAPI(app, core, traces).read(head.pathText(id), exchange)
         case .terminate(_, let user):
             try UsersAPI(app, core).terminate(head.pathText(user), parameters, exchange)
         case .health, .live: break

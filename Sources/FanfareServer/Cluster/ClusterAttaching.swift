@@ -5,15 +5,6 @@ import PusherProtocol
 import RESP
 import Redis
 
-/// A channel in a call of `attach`.
-struct AttachRequest {
-    let remote: RemoteChannel
-    /// What the call reads.
-    let interests: PartitionCalls.Interests
-    /// The number of subscriptions that it sets.
-    let count: Int
-}
-
 // Attaching the node to a channel, and the state of the channel in Redis at that time.
 extension ClusterHome {
     /// The rules of a channel, for the scripts.

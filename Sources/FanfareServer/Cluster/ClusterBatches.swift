@@ -78,7 +78,7 @@ extension ClusterStore {
     /// Sets the counters of partitions to a number that they have not had.
     ///
     /// One command sets all of them; incrementing would take a command for each.
-    private func changeCounters(of partitions: [Int], as purpose: ClusterHome.Call) -> Bool {
+    private func changeCounters(of partitions: [Int], as purpose: ClusterCall) -> Bool {
         // Scripts increment it, and their numbers are exact up to 2⁵³.
         let number = Int(random() >> 12)
         let partition = partitions.count == 1 ? partitions[0] : nil
@@ -94,7 +94,7 @@ extension ClusterStore {
     }
 
     /// Injected fault: a call that any server answers.
-    private func ping(_ purpose: ClusterHome.Call) -> Bool {
+    private func ping(_ purpose: ClusterCall) -> Bool {
         send(["PING"], to: nil, as: purpose)
     }
 

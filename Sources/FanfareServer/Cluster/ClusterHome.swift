@@ -48,64 +48,6 @@ final class ClusterHome: SharedHome {
         var usesPlace = 0
     }
 
-    /// The purpose of a call, for its reply.
-    enum Call {
-        case register(partition: Int)
-        case heartbeat(partition: Int)
-        case claimNumber
-        /// A call whose reply is not awaited.
-        case unawaited
-        /// The items that Redis has of this node.
-        case items(partition: Int)
-        /// The members of a channel on this node, as far as Redis knows.
-        case members(ChannelAddress, ClusterChannel)
-        case publish([OutgoingMessage])
-        case plainPart(PlainBatch)
-        case plainEnd(PlainBatch)
-        case attach([AttachRequest])
-        case detach(RemoteChannel)
-        case join(RemoteChannel, Member)
-        case leave(RemoteChannel, UserID)
-        case user(String, behind: Int64?)
-        case condemn(EndedNode)
-        case reap(EndedNode, NodeItem)
-        case query(ClusterQuery, ClusterQuery.Part, attempt: Int)
-        case list(ClusterListing, attempt: Int)
-        /// The messages that a channel has missed; fewer than `countMax` are the last ones.
-        case catchUp(RemoteChannel, countMax: Int)
-        /// The messages that a subscription has missed; fewer than `countMax` are the last ones.
-        case replay(number: UInt64, countMax: Int)
-        case timers(partition: Int)
-        /// The due work of a partition.
-        case due
-        case settle(partition: Int, [StreamPosition])
-        case watch([UserAddress])
-        case session(ClusterSessions.Call)
-        case compare([RemoteChannel])
-        case usage
-        /// Whether the server accepts writes.
-        case memory
-        /// What a partition keeps of apps.
-        case uses(partition: Int, [AppID])
-
-        /// Whether it is the last call of a batch of messages.
-        var endsBatch: Bool {
-            switch self {
-            case .publish, .plainEnd: true
-            default: false
-            }
-        }
-
-        /// Whether thousands of its kind may be pending at once, of which only a limited number is sent to Redis at a
-        /// time.
-        var isPaced: Bool {
-            switch self {
-            case .attach, .detach, .due: true
-            default: false
-            }
-        }
-    }
-
     let context: ShardContext
     let settings: ClusterSettings
     // The service owns this object.
@@ -170,6 +112,8 @@ final class ClusterHome: SharedHome {
     var slots: RedisClusterWatch?
     /// Whether all partitions have been registered once.
     var isReady = false
+    /// The dialer of a simulation; `nil` for the network.
+    let dialer: (any RedisDialer)?
     var counts = ClusterCounts()
     private var areTimersRunning: Set<Alarm> = []
 
@@ -179,8 +123,13 @@ final class ClusterHome: SharedHome {
     }
 
     /// Creates the home of a shard's channels, which is not connected yet.
-    init(_ settings: ClusterSettings, _ channels: ChannelService) {
+    init(
+        _ settings: ClusterSettings,
+        _ channels: ChannelService,
+        _ dialer: (any RedisDialer)?
+    ) {
         self.settings = settings
+        self.dialer = dialer
         self.channels = channels
         context = channels.context
         var stores: [Int: ClusterStore] = [:]
@@ -221,7 +170,7 @@ final class ClusterHome: SharedHome {
     /// - Returns: Whether it was sent. If not, there is no connection, or its end is about to be reported; then
     ///   everything starts again.
     @discardableResult
-    func send(_ call: ScriptCall, to partition: Int, as purpose: Call) -> Bool {
+    func send(_ call: ScriptCall, to partition: Int, as purpose: ClusterCall) -> Bool {
         partitions[partition].store.send(call, to: partition, as: purpose)
     }
 
@@ -229,7 +178,7 @@ final class ClusterHome: SharedHome {
     @discardableResult
     func send(
         to partition: Int,
-        as purpose: Call?,
+        as purpose: ClusterCall?,
         _ send: (RedisConnection) throws(RedisCallError) -> CallID
     ) -> Bool {
         partitions[partition].store.send(to: partition, as: purpose, send)
@@ -237,14 +186,14 @@ final class ClusterHome: SharedHome {
 
     /// Sends a command that is rarely sent on a partition; frequent ones are written without strings.
     @discardableResult
-    func send(_ command: [String], to partition: Int, as purpose: Call) -> Bool {
+    func send(_ command: [String], to partition: Int, as purpose: ClusterCall) -> Bool {
         partitions[partition].store.send(command, to: partition, as: purpose)
     }
 
     /// Reads data of a partition, of any length, as soon as the connection can take the answer.
     ///
     /// - Returns: Whether there is a connection. When it ends before the reply, the purpose is abandoned.
-    func read(_ command: [String], in partition: Int, as purpose: Call) -> Bool {
+    func read(_ command: [String], in partition: Int, as purpose: ClusterCall) -> Bool {
         partitions[partition].store
             .read(ClusterRead(partition: partition, command: command, purpose: purpose))
     }
@@ -295,7 +244,7 @@ final class ClusterHome: SharedHome {
 
     /// Called when the connection to a store is lost; Redis may have executed the unanswered calls, given in their
     /// order.
-    func lost(_ store: ClusterStore, _ unanswered: [Call]) {
+    func lost(_ store: ClusterStore, _ unanswered: [ClusterCall]) {
         cutOff(store)
         store.outbox.lost(unanswered.map { own($0, of: store) }) { refuse($0, .unanswered) }
         loseSessions(unanswered)
@@ -314,7 +263,7 @@ final class ClusterHome: SharedHome {
     }
 
     /// Called with a call that is not repeated unchanged; its purpose continues when there is a connection.
-    func giveUp(_ call: Call) {
+    func giveUp(_ call: ClusterCall) {
         switch call {
         case .replay(let number, _):
             guard let (remote, subscription) = takeReplay(number) else { return }
@@ -328,7 +277,7 @@ final class ClusterHome: SharedHome {
         }
     }
 
-    func received(_ reply: borrowing RESPView, to purpose: Call, on store: ClusterStore) {
+    func received(_ reply: borrowing RESPView, to purpose: ClusterCall, on store: ClusterStore) {
         switch purpose {
         case .register(let partition): store.registered(reply, partition)
         case .heartbeat(let partition): store.receiveHeartbeat(reply, partition)

@@ -201,7 +201,7 @@ struct ClusterOutbox {
     /// - Parameters:
     ///   - calls: The unanswered calls, in their order.
     ///   - refuse: Called with the messages that may or may not have been published.
-    mutating func lost(_ calls: [ClusterHome.Call], refuse: (OutgoingMessage) -> Void) {
+    mutating func lost(_ calls: [ClusterCall], refuse: (OutgoingMessage) -> Void) {
         var ahead = reopening.values.flatMap(\.stale)
         for call in calls {
             switch call {

@@ -6,13 +6,6 @@ import Redis
 
 // Nodes that have ended: the first node to notice removes their data from Redis; a node that stops removes its own.
 extension ClusterHome {
-    /// A node that has ended, in one partition.
-    struct EndedNode: Hashable {
-        let name: String
-        /// The index of the partition among those of the shard.
-        let partition: Int
-    }
-
     /// Removes the data of dead nodes in a partition.
     func reap(_ names: [String], in partition: Int) {
         for name in names where name != settings.node {

@@ -63,7 +63,7 @@ extension ClusterHome {
             guard let address = address(of: channel) else { return }
             if address.name.kind.isPresence {
                 let users = partitions[index].calls.keys.users(of: settings.node, on: channel)
-                let purpose = Call.members(address, channel)
+                let purpose = ClusterCall.members(address, channel)
                 send(["SMEMBERS", "\(users)"], to: index, as: purpose)
             } else {
                 detachIfVacant(address, channel)

@@ -26,7 +26,7 @@ extension ClusterHome {
         of remote: RemoteChannel,
         from first: String,
         to last: String,
-        as purpose: (_ countMax: Int) -> Call
+        as purpose: (_ countMax: Int) -> ClusterCall
     ) -> Bool {
         let countMax = countMax(of: remote.address)
         let key = "\(calls(of: remote).keys.messages(remote.channel))"

@@ -2,6 +2,7 @@ import Glibc
 package import Logging
 package import Net
 import Redis
+package import Webhooks
 
 /// The settings of the cluster for all shards of a node, computed once from the configuration.
 package final class ClusterSettings: Sendable {
@@ -171,4 +172,14 @@ extension ClusterConfiguration.Redis.Mode {
         default: nil
         }
     }
+}
+
+/// What sends the webhooks of events that a cluster's leader has read.
+package protocol QueuedEventSender: Sendable {
+    /// Sends the webhooks of events, in their order; see ``Webhooks/send(_:)``.
+    func send(_ events: [QueuedEvent])
+    /// Stops sending those of queues that another node may lead; see ``Webhooks/withdraw(queues:)``.
+    func withdraw(queues: Set<Int>)
+    /// The number of events that are not processed yet.
+    var queuedEventCount: Int { get }
 }

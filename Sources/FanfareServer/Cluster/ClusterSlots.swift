@@ -67,7 +67,7 @@ extension ClusterHome: RedisClusterWatchDelegate {
     }
 
     /// Called with a call whose reply is not used: its purpose is repeated at the partition's next store.
-    private func passOver(_ call: Call, in index: Int, of store: ClusterStore) {
+    private func passOver(_ call: ClusterCall, in index: Int, of store: ClusterStore) {
         switch call {
         case .heartbeat: store.replicas?.announced()
         case .session: partitions[index].store.transit?.sessionCalls.append(call)

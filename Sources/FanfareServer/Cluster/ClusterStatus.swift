@@ -1,4 +1,6 @@
+import Broker
 import Logging
+import Redis
 import Synchronization
 
 /// The shards' shared knowledge about a node's connections to Redis, of which each shard has its own.
@@ -43,4 +45,24 @@ final class ClusterStatus: Sendable {
 
     /// Why the last attempt to connect to one of the stores has failed; `nil` if none has.
     var lastFault: String? { stores.withLock { $0.lazy.compactMap(\.lastFault).first } }
+}
+
+/// What all partitions of a Redis Cluster keep of the apps' data, as last read; shared by the shards of a node.
+final class KeptTotals: Sendable {
+    private let totals = Mutex<[AppID?: KeptUse]>([:])
+
+    /// What all partitions keep of an app; `nil` before it was read.
+    subscript(app: AppID?) -> KeptUse? { totals.withLock { $0[app] } }
+
+    /// Replaces the former reading of a partition by the present one, and returns what all partitions keep.
+    ///
+    /// The key `nil` stands for all apps.
+    func replace(_ former: [AppID?: KeptUse], by present: [AppID?: KeptUse]) -> [AppID?: KeptUse] {
+        totals.withLock { totals in
+            for (app, use) in present {
+                totals[app, default: KeptUse()].add(use, inPlaceOf: former[app] ?? KeptUse())
+            }
+            return totals
+        }
+    }
 }

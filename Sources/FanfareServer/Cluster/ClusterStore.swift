@@ -21,7 +21,7 @@ final class ClusterStore {
     var partitions: [Int] = []
     /// A call that is not answered.
     struct Unanswered {
-        let purpose: ClusterHome.Call
+        let purpose: ClusterCall
         /// The index of its partition; `nil` if it concerns several.
         let partition: Int?
         /// Whether it is a ``ClusterRead``.
@@ -128,7 +128,7 @@ final class ClusterStore {
     /// - Returns: Whether it was sent. If not, the connection has ended, and its end is about to be reported; then
     ///   everything starts again.
     @discardableResult
-    func send(_ call: ScriptCall, to partition: Int?, as purpose: ClusterHome.Call) -> Bool {
+    func send(_ call: ScriptCall, to partition: Int?, as purpose: ClusterCall) -> Bool {
         send(to: partition, as: purpose) { connection throws(RedisCallError) in
             try connection.send(call)
         }
@@ -141,7 +141,7 @@ final class ClusterStore {
     @discardableResult
     func send(
         to partition: Int?,
-        as purpose: ClusterHome.Call?,
+        as purpose: ClusterCall?,
         isRead: Bool = false,
         _ send: (RedisConnection) throws(RedisCallError) -> CallID
     ) -> Bool {
@@ -166,7 +166,7 @@ final class ClusterStore {
 
     /// Sends a command that is rarely sent; frequent ones are written without strings.
     @discardableResult
-    func send(_ command: [String], to partition: Int?, as purpose: ClusterHome.Call) -> Bool {
+    func send(_ command: [String], to partition: Int?, as purpose: ClusterCall) -> Bool {
         send(to: partition, as: purpose) { connection throws(RedisCallError) in
             try connection.call(command)
         }
@@ -182,7 +182,7 @@ final class ClusterStore {
 
     /// Removes and returns the calls that will not be answered, in order, followed by the reads that were not sent.
     @discardableResult
-    func takeUnanswered() -> [ClusterHome.Call] {
+    func takeUnanswered() -> [ClusterCall] {
         (unansweredBatchCount, unansweredPacedCount) = (0, 0)
         return exchange(&calls, with: [:]).sorted { $0.key < $1.key }.map(\.value.purpose)
             + reads.removeAll()

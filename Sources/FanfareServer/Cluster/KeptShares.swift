@@ -1,27 +1,6 @@
 import Broker
 import RESP
 import Redis
-import Synchronization
-
-/// What all partitions of a Redis Cluster keep of the apps' data, as last read; shared by the shards of a node.
-final class KeptTotals: Sendable {
-    private let totals = Mutex<[AppID?: KeptUse]>([:])
-
-    /// What all partitions keep of an app; `nil` before it was read.
-    subscript(app: AppID?) -> KeptUse? { totals.withLock { $0[app] } }
-
-    /// Replaces the former reading of a partition by the present one, and returns what all partitions keep.
-    ///
-    /// The key `nil` stands for all apps.
-    func replace(_ former: [AppID?: KeptUse], by present: [AppID?: KeptUse]) -> [AppID?: KeptUse] {
-        totals.withLock { totals in
-            for (app, use) in present {
-                totals[app, default: KeptUse()].add(use, inPlaceOf: former[app] ?? KeptUse())
-            }
-            return totals
-        }
-    }
-}
 
 // The limits of kept data in Redis. Stores that share no memory have equal shares, which all of a store's partitions
 // use together. In a Redis Cluster a script reaches only one slot, so each partition has its own share, which depends

@@ -22,7 +22,7 @@ struct PartitionTransit {
     /// The messages that the former store has not published, in their order; all others follow them.
     var returned: [OutgoingMessage] = []
     /// The calls of sessions that the former store has not executed, or whose replies are not used, in their order.
-    var sessionCalls: [ClusterHome.Call] = []
+    var sessionCalls: [ClusterCall] = []
 }
 
 // Partitions between two stores.
@@ -106,7 +106,7 @@ extension ClusterHome {
     func store(of message: OutgoingMessage) -> ClusterStore { partitions[message.partition].store }
 
     /// A call of a lost store, without the messages whose partition it no longer has.
-    func own(_ call: Call, of store: ClusterStore) -> Call {
+    func own(_ call: ClusterCall, of store: ClusterStore) -> ClusterCall {
         guard slots != nil, case .publish(let messages) = call else { return call }
         var own: [OutgoingMessage] = []
         for var message in messages {

@@ -98,3 +98,36 @@ struct PendingSubscriptions {
         order = order.filter { entries[$0.id]?.ordinal == $0.ordinal }
     }
 }
+
+/// The missed messages of sealed streams for one subscription, as far as they are read.
+struct FormerReading {
+    /// The last position that is read.
+    var continuation: StreamContinuation
+    /// The beginning of the present stream.
+    let end: StreamPosition
+    /// The messages of each stream.
+    var streams: FormerStreams
+    /// Their number, and their size in bytes.
+    var (count, byteCount) = (0, 0)
+    /// Whether the present stream is reached, with nothing missing.
+    var isComplete: Bool { continuation.position == end }
+    /// Whether messages are missing or too many, so that the client is notified of a gap.
+    var hasGap = false
+
+    init?(behind known: StreamPosition, upTo end: StreamPosition) {
+        guard let position = ChannelPosition(known), let start = ChannelPosition(end) else {
+            return nil
+        }
+        continuation = StreamContinuation(behind: known)
+        self.end = end
+        streams = FormerStreams([FormerStreams.Stream(behind: position)], ahead: start)
+    }
+
+    /// The streams with missed messages; `nil` if that cannot be determined.
+    var missed: FormerStreams? {
+        guard isComplete, !hasGap else { return nil }
+        var missed = streams
+        missed.streams.removeAll(where: \.messages.isEmpty)
+        return missed
+    }
+}

@@ -8,7 +8,7 @@ struct ClusterRead {
     let partition: Int
     let command: [String]
     /// The purpose of the reply.
-    let purpose: ClusterHome.Call
+    let purpose: ClusterCall
 }
 
 /// The reads over one connection: unanswered ones, and those that wait for their turn.
@@ -54,7 +54,7 @@ struct ReadQueue {
     }
 
     /// Forgets everything when the connection ends, and returns the purposes of the reads that were not sent.
-    mutating func removeAll() -> [ClusterHome.Call] {
+    mutating func removeAll() -> [ClusterCall] {
         defer { self = ReadQueue() }
         return waiting.elements.map(\.purpose)
     }

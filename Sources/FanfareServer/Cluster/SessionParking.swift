@@ -29,7 +29,7 @@ extension ClusterHome {
 
     /// How long Redis keeps a session, in milliseconds: until its token cannot count as a new one.
     func sessionAge(of app: App?) -> Int {
-        (app?.recovery.sessionAge ?? 0) * 1_000 + Int(SessionHome.clockTolerance)
+        (app?.recovery.sessionAge ?? 0) * 1_000 + Int(SessionClaim.clockTolerance)
     }
 
     /// The maximum size of an app's sessions in one partition, in bytes.
@@ -53,7 +53,7 @@ extension ClusterHome {
             address,
             parkedAt: nil,
             handover.cursors,
-            socketIDs: owned.formerSocketIDs.suffix(SessionHome.socketIDCountMax - 1)
+            socketIDs: owned.formerSocketIDs.suffix(SessionResumption.socketIDCountMax - 1)
                 + [handover.socketID],
             mayLackCursors: handover.mayLackCursors || isOld,
             answersPings: handover.answersPings
@@ -193,7 +193,7 @@ extension ClusterHome {
     // MARK: - The connection to Redis
 
     /// Called with calls that Redis may or may not have executed, in their order.
-    func loseSessions(_ unanswered: [Call]) {
+    func loseSessions(_ unanswered: [ClusterCall]) {
         var writes: [ClusterSessions.Write] = []
         for case .session(let call) in unanswered {
             switch call {

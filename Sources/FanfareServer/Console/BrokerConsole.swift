@@ -1,5 +1,6 @@
 import Archive
 import Broker
+import Digests
 import Dispatch
 import Glibc
 import Logging
@@ -59,9 +60,9 @@ final class BrokerConsole: Sendable {
         self.limitHits = limitHits
         self.log = log
         app = App(
-            id: AppID("console-\(Self.token(length: 16))"),
-            key: Self.token(length: 32),
-            secret: AppSecret(Self.token(length: 64)),
+            id: AppID("console-\(Hex.random(length: 16))"),
+            key: Hex.random(length: 32),
+            secret: AppSecret(Hex.random(length: 64)),
             recovery: RecoverySettings(isEnabled: false)
         )
         guard let name = try? ChannelName(Self.channel) else { return nil }
@@ -262,7 +263,7 @@ final class BrokerConsole: Sendable {
         writer.name("channel")
         writer.string(Self.channel)
         writer.name("version")
-        writer.string(BrokerServer.version)
+        writer.string(BrokerVersion.current)
         writer.name("payloads")
         writer.boolean(feed.showsData)
         writer.name("hasPassword")
@@ -309,15 +310,5 @@ final class BrokerConsole: Sendable {
         writer.string(auth)
         writer.endObject()
         return writer.bytes
-    }
-
-    /// Returns random hexadecimal digits, of the system's source.
-    static func token(length: Int) -> String {
-        var digits = ""
-        while digits.count < length {
-            let part = String(UInt64.random(in: .min ... .max), radix: 16)
-            digits += String(repeating: "0", count: 16 - part.count) + part
-        }
-        return String(digits.prefix(length))
     }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// The requests and connections that were refused since the start, by app and code, for the overview.
 ///
 /// Counted whether or not a page is open. There are as many entries as apps and codes, and unknown apps count as one.
-final class ConsoleRefusals: Sendable {
+final class ConsoleRefusals: BrokerObserver {
     private struct Subject: Hashable {
         /// The app; `nil` if it is not known.
         let app: AppID?
@@ -15,8 +15,12 @@ final class ConsoleRefusals: Sendable {
 
     private let counts = Mutex<[Subject: Int]>([:])
 
-    /// Counts a refusal.
-    func count(_ code: Int, of app: AppID?) {
+    func observedKinds(of app: AppID?) -> BrokerEventKinds { .refusals }
+
+    func observe(_ event: BrokerEvent, of app: AppID?) {
+        guard case .refused(let refusal) = event, let code = refusal.code,
+            [.connection, .request].contains(refusal.subject)
+        else { return }
         counts.withLock { $0[Subject(app: app, code: code), default: 0] += 1 }
     }
 

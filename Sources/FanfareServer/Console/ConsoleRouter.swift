@@ -14,10 +14,10 @@ final class ConsoleRouter {
     private let api: API
     private let files: [String: BrowserFile]
 
-    init(_ console: BrokerConsole, _ core: ShardCore) {
+    init(_ console: BrokerConsole, _ core: ShardCore, _ traces: EventTraces?) {
         self.console = console
         self.core = core
-        api = API(core: core)
+        api = API(core: core, traces, hidesData: !console.feed.showsData)
         files = Dictionary(
             uniqueKeysWithValues: BrowserFile.console.map { ("/console/\($0.name)", $0) }
         )
@@ -214,9 +214,14 @@ final class ConsoleResponder: HTTPResponder {
     private let browserFiles: BrowserFiles
     private let socketPath: String
 
-    init(_ console: BrokerConsole, _ core: ShardCore, draining: DrainingStreams) {
-        router = ConsoleRouter(console, core)
-        gateway = Gateway(core: core, draining: draining, isOfConsole: true)
+    init(
+        _ console: BrokerConsole,
+        _ core: ShardCore,
+        _ traces: EventTraces?,
+        draining: DrainingStreams
+    ) {
+        router = ConsoleRouter(console, core, traces)
+        gateway = Gateway(core: core, draining: draining, servesPage: true)
         let prefix = core.context.settings.pathPrefix
         browserFiles = BrowserFiles(pathPrefix: prefix)
         socketPath = "\(prefix)/app/\(console.app.key)"
@@ -237,7 +242,7 @@ final class ConsoleResponder: HTTPResponder {
 
 extension ShardCore {
     /// Creates the site of the console's own listener.
-    func makeConsoleSite(_ console: BrokerConsole) -> HTTPSite {
-        makeSite { draining in ConsoleResponder(console, self, draining: draining) }
+    func makeConsoleSite(_ console: BrokerConsole, _ traces: EventTraces) -> HTTPSite {
+        makeSite { draining in ConsoleResponder(console, self, traces, draining: draining) }
     }
 }

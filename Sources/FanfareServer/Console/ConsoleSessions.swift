@@ -1,3 +1,4 @@
+import Digests
 import HTTP1
 import Net
 import PusherProtocol
@@ -60,7 +61,7 @@ final class ConsoleSessions: Sendable {
     init(_ configuration: Configuration) {
         // A signature by the password as the key; guesses are signed the same way, and both compared in constant time.
         signature = AppSecret(configuration.console.password ?? "").sign(Self.message)
-        verifier = AppSecret(BrokerConsole.token(length: 64))
+        verifier = AppSecret(Hex.random(length: 64))
         proxies = TrustedProxies(configuration.admission.trustedProxies)
     }
 
@@ -96,7 +97,7 @@ final class ConsoleSessions: Sendable {
             {
                 Self.end(oldest.key, &state)
             }
-            let token = BrokerConsole.token(length: Self.tokenLength)
+            let token = Hex.random(length: Self.tokenLength)
             state.lastNumber += 1
             let end = now.advanced(by: .seconds(Self.lifetime))
             state.sessions[token] = Session(end: end, number: state.lastNumber)

@@ -14,12 +14,12 @@ final class Gateway {
     private let handshake: ServerHandshake
     /// The streams of clients that were refused.
     private let draining: DrainingStreams
-    /// Whether it is at the console's own listener.
-    private let isOfConsole: Bool
+    /// Whether the console's page may connect here.
+    private let servesPage: Bool
 
-    init(core: ShardCore, draining: DrainingStreams, isOfConsole: Bool = false) {
+    init(core: ShardCore, draining: DrainingStreams, servesPage: Bool) {
         self.core = core
-        self.isOfConsole = isOfConsole
+        self.servesPage = servesPage
         self.draining = draining
         handshake = ServerHandshake(
             subprotocols: ["pusher-channels-protocol-7"],
@@ -131,7 +131,7 @@ final class Gateway {
                 "The broker cannot reach the other nodes at present"
             )
         }
-        guard let app = found, !isPage || isOfConsole || core.context.console?.isOpen == true else {
+        guard let app = found, !isPage || servesPage else {
             throw ConnectionRefusal(.appDoesNotExist)
         }
         guard stream.isSecure || !app.isTLSOnly else { throw ConnectionRefusal(.appOnlyTLS) }
@@ -231,14 +231,15 @@ extension Gateway {
 
     /// The address that the console shows in place of the peer's: of a client behind a trusted proxy.
     private func shownAddress(of stream: Stream, _ head: RequestHead) -> String? {
-        guard core.context.console != nil, head.field("x-forwarded-for") != nil else { return nil }
+        guard core.context.registry.consoleApp != nil, head.field("x-forwarded-for") != nil else {
+            return nil
+        }
         return core.context.settings.admissionControl.addressText(of: stream, head)
     }
 
     private func report(_ error: ConnectionRefusal, _ head: RequestHead, _ stream: Stream) {
         // Nothing is wrong with a client that comes while the broker stops.
         guard error.code != .reconnectImmediately else { return }
-        core.context.console?.refusals.count(error.code.rawValue, of: nil)
         core.context.refused(of: nil, refusal(error, head, stream))
     }
 

@@ -28,7 +28,7 @@ actor Gauges {
     func text(apps: AppRegistry, webhooks: WebhookCounters) async -> String {
         var sum = ShardReading()
         for shard in shards { sum.add(await shard.reading) }
-        set(.buildInfo, 1, [("version", BrokerServer.version)])
+        set(.buildInfo, 1, [("version", BrokerVersion.current)])
         update(sum, apps)
         // The quota of a removed app is kept until its connections have ended.
         let quotas = apps.quotas.filter { apps.apps[$0.key] != nil }

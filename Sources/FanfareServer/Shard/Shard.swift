@@ -17,6 +17,17 @@ actor Shard: LoopResident {
     private var listeners: [Listener] = []
     private var isStopping = false
 
+    /// Creates a shard that does not listen yet.
+    ///
+    /// - Parameters:
+    ///   - loop: The loop on whose thread it runs.
+    ///   - settings: The settings of the broker.
+    ///   - registry: The apps.
+    ///   - links: The links to the other shards.
+    ///   - observers: The observers of the broker.
+    ///   - archive: The archive of stored channels; `nil` without one.
+    ///   - makeSite: Creates the site of its listeners.
+    /// - Throws: The call that failed.
     init(
         loop: EventLoop,
         settings: ServerSettings,
@@ -24,8 +35,7 @@ actor Shard: LoopResident {
         links: ShardLinks,
         observers: [any BrokerObserver],
         archive: (any MessageArchive)?,
-        console: BrokerConsole?,
-        traces: EventTraces
+        makeSite: (ShardCore) -> HTTPSite
     ) throws(SystemError) {
         self.loop = loop
         let context = ShardContext(
@@ -34,13 +44,11 @@ actor Shard: LoopResident {
             registry: registry,
             links: links,
             observers: observers,
-            archive: archive,
-            console: console,
-            traces: traces
+            archive: archive
         )
         core = ShardCore(context)
         core.watchLiveness()
-        site = core.makeSite()
+        site = makeSite(core)
         core.deferredAnswers.deliver = { [weak self] id, response in
             await self?.complete(id, response)
         }
@@ -91,18 +99,21 @@ actor Shard: LoopResident {
         return listener.address
     }
 
-    /// Listens only for the console on `address`, with TLS if a context is passed.
+    /// Listens only for the console on `address`.
     ///
+    /// - Parameters:
+    ///   - address: The address.
+    ///   - tls: The certificates; `nil` without TLS.
+    ///   - makeSite: Creates the console's site, for the first of its addresses.
     /// - Returns: The address, with the port that the kernel chose for port 0.
     /// - Throws: The call that failed; `ECANCELED` once the shard has stopped.
     func listenForConsole(
         on address: SocketAddress,
-        tls: TLSContext?
+        tls: TLSContext?,
+        makeSite: @Sendable (ShardCore) -> HTTPSite
     ) throws(SystemError) -> SocketAddress {
-        guard !isStopping, let console = core.context.console else {
-            throw SystemError(call: "listen", code: ECANCELED)
-        }
-        let site = consoleSite ?? core.makeConsoleSite(console)
+        guard !isStopping else { throw SystemError(call: "listen", code: ECANCELED) }
+        let site = consoleSite ?? makeSite(core)
         let listener = try core.context.reactor.listen(
             on: address,
             tls: tls,

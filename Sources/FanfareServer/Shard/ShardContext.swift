@@ -11,10 +11,6 @@ package final class ShardContext {
     let settings: ServerSettings
     /// The archive of stored channels; `nil` if no channel is stored.
     let archive: (any MessageArchive)?
-    /// The console; `nil` if the broker has none.
-    let console: BrokerConsole?
-    /// The traces of the broker's apps; `nil` for a shard without a thread.
-    let traces: EventTraces?
     // Exclusive access to the fields that every connection or event needs is not checked: none of them calls back while
     // it changes.
 
@@ -38,8 +34,6 @@ package final class ShardContext {
 
     /// The bugs that a simulation injects.
     package var faults: InjectedFaults = []
-    /// The dialer of a simulation for Redis; `nil` for the network.
-    package var dialer: (any RedisDialer)?
 
     /// The names of clients' libraries.
     @exclusivity(unchecked) var clientNames = ClientNames()
@@ -53,7 +47,7 @@ package final class ShardContext {
     /// The number of frames sent to subscribers, of events and notices.
     @exclusivity(unchecked) var deliveredCount = 0
 
-    package convenience init(
+    package init(
         reactor: Reactor,
         settings: ServerSettings,
         registry: AppRegistry,
@@ -61,32 +55,8 @@ package final class ShardContext {
         observers: [any BrokerObserver] = [],
         archive: (any MessageArchive)? = nil
     ) {
-        self.init(
-            reactor: reactor,
-            settings: settings,
-            registry: registry,
-            links: links,
-            observers: observers,
-            archive: archive,
-            console: nil,
-            traces: nil
-        )
-    }
-
-    init(
-        reactor: Reactor,
-        settings: ServerSettings,
-        registry: AppRegistry,
-        links: ShardLinks,
-        observers: [any BrokerObserver],
-        archive: (any MessageArchive)?,
-        console: BrokerConsole?,
-        traces: EventTraces?
-    ) {
         self.reactor = reactor
         self.archive = archive
-        self.console = console
-        self.traces = traces
         self.settings = settings
         self.registry = registry
         self.links = links

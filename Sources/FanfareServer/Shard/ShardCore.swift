@@ -28,7 +28,16 @@ package final class ShardCore: TimerTarget {
     package var stage = Stage.serving
 
     /// Creates a shard without connections.
-    package init(_ context: ShardContext, random: RandomPool = RandomPool()) {
+    ///
+    /// - Parameters:
+    ///   - context: What it shares with its parts.
+    ///   - random: Random numbers for socket IDs.
+    ///   - dialer: The dialer of a simulation for Redis; `nil` for the network.
+    package init(
+        _ context: ShardContext,
+        random: RandomPool = RandomPool(),
+        dialer: (any RedisDialer)? = nil
+    ) {
         self.context = context
         connections = Connections(context, random: random)
         channels = ChannelService(context, connections)
@@ -38,7 +47,7 @@ package final class ShardCore: TimerTarget {
         listings = ChannelListings(context, channels)
         deliveries = DeliverySearches(context, channels.records)
         incompleteMessages = IncompleteMessages(context)
-        cluster = context.settings.cluster.map { [channels] in ClusterHome($0, channels) }
+        cluster = context.settings.cluster.map { [channels] in ClusterHome($0, channels, dialer) }
         (channels.cluster, users.cluster, sessions.cluster) = (cluster, cluster, cluster)
         cluster?.terminateHere = { [unowned users] in users.terminate($0) }
         cluster?.reportUsers = { [unowned users] in users.send($0) }

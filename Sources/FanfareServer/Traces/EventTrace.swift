@@ -1,4 +1,5 @@
 import Broker
+import Digests
 import PusherProtocol
 import Synchronization
 
@@ -34,7 +35,7 @@ final class EventTrace: Sendable {
 
     /// Creates a trace without records.
     init(of app: AppID, _ filter: TraceFilter) {
-        id = BrokerConsole.token(length: 32)
+        id = Hex.random(length: 32)
         self.app = app
         self.filter = filter
     }

@@ -8,16 +8,18 @@ import PusherProtocol
 struct TracesAPI {
     private let app: App
     private let core: ShardCore
+    private let traces: EventTraces?
 
-    init(_ app: App, _ core: ShardCore) {
+    init(_ app: App, _ core: ShardCore, _ traces: EventTraces?) {
         self.app = app
         self.core = core
+        self.traces = traces
     }
 
     /// `POST`: begins a trace, and answers its identifier when all shards record for it.
     func begin(_ parameters: QueryParameters, _ exchange: HTTPExchange) throws(APIError) {
         let filter = try filter(parameters)
-        guard let traces = core.context.traces else { throw APIError(noTrace: "") }
+        guard let traces else { throw APIError(noTrace: "") }
         guard let trace = traces.begin(of: app.id, filter) else {
             throw APIError(
                 status: 429,
@@ -44,7 +46,7 @@ struct TracesAPI {
     /// `DELETE`: ends a trace.
     func end(_ id: String, _ exchange: HTTPExchange) throws(APIError) {
         let trace = try trace(id)
-        guard let traces = core.context.traces else { throw APIError(noTrace: id) }
+        guard let traces else { throw APIError(noTrace: id) }
         traces.end(trace)
         core.deferredAnswers.answer(exchange) {
             await traces.updateObservers()
@@ -53,7 +55,7 @@ struct TracesAPI {
     }
 
     private func trace(_ id: String) throws(APIError) -> EventTrace {
-        guard let trace = core.context.traces?.find(id, of: app.id) else {
+        guard let trace = traces?.find(id, of: app.id) else {
             throw APIError(noTrace: id)
         }
         return trace

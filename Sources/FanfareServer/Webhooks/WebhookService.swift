@@ -1,7 +1,7 @@
 import Broker
 import Logging
 import PusherProtocol
-package import Webhooks
+import Webhooks
 
 /// Starts, changes and stops the webhooks of a broker, and passes the events of channels to them.
 ///
@@ -75,16 +75,6 @@ actor WebhookService {
             throw error
         }
     }
-}
-
-/// What sends the webhooks of events that a cluster's leader has read.
-package protocol QueuedEventSender: Sendable {
-    /// Sends the webhooks of events, in their order; see ``Webhooks/send(_:)``.
-    func send(_ events: [QueuedEvent])
-    /// Stops sending those of queues that another node may lead; see ``Webhooks/withdraw(queues:)``.
-    func withdraw(queues: Set<Int>)
-    /// The number of events that are not processed yet.
-    var queuedEventCount: Int { get }
 }
 
 extension WebhookService: QueuedEventSender {

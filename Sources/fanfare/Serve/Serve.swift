@@ -1,4 +1,5 @@
 import ArgumentParser
+import Broker
 import CommandSupport
 import FanfareServer
 import Glibc
@@ -200,7 +201,7 @@ enum ReadyLine {
         let shown = keys.prefix(3).joined(separator: ", ")
         let others = keys.count > 3 ? " and \(keys.count - 3) more" : ""
         let noun = keys.count == 1 ? "key" : "keys"
-        return "fanfare \(BrokerServer.version): ready on \(addresses) "
+        return "fanfare \(BrokerVersion.current): ready on \(addresses) "
             + "(app \(noun) \(shown)\(others))"
     }
 }

@@ -1,3 +1,4 @@
+import Broker
 import TestRedis
 import Testing
 
@@ -25,7 +26,7 @@ import Testing
             #expect(listing.nodes.map(\.storeCount) == [1, 1])
             #expect(listing.storeCount == 1)
             #expect(!listing.hasFaults)
-            #expect(listing.nodes.allSatisfy { $0.report?.version == BrokerServer.version })
+            #expect(listing.nodes.allSatisfy { $0.report?.version == BrokerVersion.current })
             #expect(listing.nodes.allSatisfy { (0..<5_000).contains($0.heartbeatAge) })
             withExtendedLifetime(client) {}
         }
@@ -51,12 +52,12 @@ import Testing
         others[1].allowedOrigins = ["https://a.test"]
         others[2].credentials = [AppConfiguration.Credential(secret: "other")]
         others[3].membersMax += 1
-        let prints = ([app] + others).map { NodeReport.fingerprint(of: [$0]) }
+        let prints = ([app] + others).map { AppRegistry.fingerprint(of: [$0]) }
         #expect(Set(prints).count == prints.count)
-        #expect(NodeReport.fingerprint(of: [app]) == prints[0])
+        #expect(AppRegistry.fingerprint(of: [app]) == prints[0])
         #expect(
-            NodeReport.fingerprint(of: [app, others[0]])
-                == NodeReport.fingerprint(of: [others[0], app])
+            AppRegistry.fingerprint(of: [app, others[0]])
+                == AppRegistry.fingerprint(of: [others[0], app])
         )
     }
 

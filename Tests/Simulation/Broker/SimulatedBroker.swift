@@ -88,8 +88,7 @@ package final class SimulatedBroker {
                 archive: archive
             )
             context.faults = faults
-            context.dialer = dialer
-            let core = ShardCore(context, random: RandomPool(source: random))
+            let core = ShardCore(context, random: RandomPool(source: random), dialer: dialer)
             if let batchLengthMax { reactor.batchLengthMax = batchLengthMax }
             core.watchLiveness()
             stages.append(Stage(core: core, site: core.makeSite()))

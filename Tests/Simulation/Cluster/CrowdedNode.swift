@@ -86,8 +86,7 @@ package final class CrowdedNode {
                 hearing: mailbox
             )
         )
-        context.dialer = NodeDialer(1, redis, [], environment)
-        core = ShardCore(context)
+        core = ShardCore(context, dialer: NodeDialer(1, redis, [], environment))
         site = core.makeSite()
         limits = settings.streamLimits
         core.watchLiveness()

@@ -35,13 +35,6 @@ package struct NodeReport: Sendable, Hashable {
     /// How long a report outlives its node, in milliseconds, so that a dead node is still listed.
     static var lifetime: Int { 600_000 }
 
-    /// The fingerprint of apps: four hexadecimal digits of a digest of their configuration.
-    static func fingerprint(of apps: [AppConfiguration]) -> String {
-        let keys = ConfigurationKey<AppConfiguration>.all
-        let text = apps.map { keys.identity(of: $0) }.sorted().joined(separator: "\n\n")
-        return String(Hex.encode(Digest.sha256(Array(text.utf8).span)).prefix(4))
-    }
-
     /// The fields of the hash.
     var fields: [(String, String)] {
         [
@@ -85,7 +78,7 @@ extension ClusterHome {
             clientCount: context.settings.admissionControl.clientCount,
             roundTripMicroseconds: reading.roundTripMicroseconds,
             apps: context.registry.fingerprint,
-            version: BrokerServer.version,
+            version: BrokerVersion.current,
             time: partitions[0].lastTime,
             reason: isIsolated ? status.lastFault ?? "" : ""
         )

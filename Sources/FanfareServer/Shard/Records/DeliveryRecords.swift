@@ -1,6 +1,6 @@
-package import Broker
+import Broker
 import Net
-package import PusherProtocol
+import PusherProtocol
 
 /// The connection records of one shard, and the messages to other shards about theirs.
 ///
@@ -173,15 +173,4 @@ final class DeliveryRecords {
             confirm(position, on: address, of: socketID, successor: successor)
         }
     }
-}
-
-/// A message between shards about connection records.
-package enum DeliveryMessage: Sendable {
-    /// To the shard of a connection: its client has got everything up to a position, and continues on another
-    /// connection.
-    case confirm(ChannelPosition, ChannelAddress, SocketID, successor: SocketID?)
-    /// To a shard: search for the outcome of a message.
-    case ask(DeliverySearch, id: QueryID, asker: Int)
-    /// From a shard: its part of the answer.
-    case answer(DeliveryFindings, id: QueryID)
 }

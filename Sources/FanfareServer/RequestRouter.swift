@@ -13,10 +13,16 @@ final class RequestRouter: HTTPResponder {
     private let console: ConsoleRouter?
     private let core: ShardCore
 
-    init(core: ShardCore, draining: DrainingStreams) {
-        console = core.context.console.flatMap { $0.isOpen ? ConsoleRouter($0, core) : nil }
-        gateway = Gateway(core: core, draining: draining)
-        api = API(core: core)
+    init(
+        core: ShardCore,
+        _ console: BrokerConsole?,
+        _ traces: EventTraces?,
+        draining: DrainingStreams
+    ) {
+        let openConsole = console.flatMap { $0.isOpen ? $0 : nil }
+        self.console = openConsole.map { ConsoleRouter($0, core, traces) }
+        gateway = Gateway(core: core, draining: draining, servesPage: openConsole != nil)
+        api = API(core: core, traces)
         browserFiles = BrowserFiles(pathPrefix: core.context.settings.pathPrefix)
         self.core = core
     }
@@ -68,10 +74,13 @@ final class RequestRouter: HTTPResponder {
 }
 
 extension ShardCore {
+    /// Creates the HTTP site of the shard's streams, with the limits of its settings, without console and traces.
+    package func makeSite() -> HTTPSite { makeSite(nil, nil) }
+
     /// Creates the HTTP site of the shard's streams, with the limits of its settings.
-    package func makeSite() -> HTTPSite {
-        makeSite([Field("Fanfare-Version", BrokerServer.version)]) { draining in
-            RequestRouter(core: self, draining: draining)
+    func makeSite(_ console: BrokerConsole?, _ traces: EventTraces?) -> HTTPSite {
+        makeSite([Field("Fanfare-Version", BrokerVersion.current)]) { draining in
+            RequestRouter(core: self, console, traces, draining: draining)
         }
     }
 
