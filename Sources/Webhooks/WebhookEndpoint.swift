@@ -151,7 +151,7 @@ extension WebhookEndpointFault: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notAnHTTPURL(let url):
-            "\"\(url)\" is no absolute URL that begins with http:// or https://"
+            "\"\(url)\" is not an absolute URL that begins with http:// or https://"
         case .urlTooLong(let length, let lengthMax):
             "the URL has \(length) bytes, at most \(lengthMax) are allowed"
         case .credentialsInURL:

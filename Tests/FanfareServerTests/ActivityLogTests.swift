@@ -62,7 +62,7 @@ import Testing
                 "code=401",
                 "socket=\(socketID)",
                 "reason=Invalid signature: Expected HMAC SHA256 hex digest of \(socketID):private-x",
-                "advice=the backend's authorization endpoint has to sign"
+                "advice=the backend's authorization endpoint must sign"
             )
         }
     }
