@@ -114,7 +114,7 @@ function why(path) {
 const words = (verdict) => verdict.replaceAll("_", " ");
 
 function reportLines(serial, { verdict, message, counts = {}, connections = [] }) {
-  if (!message) return ["No message of the channel has a number: nobody tracks it, and nothing is kept."];
+  if (!message) return ["No message of the channel has a serial: no client tracks it, and none is kept."];
   if (verdict === "never_published") return [`${serial} was never published: the last message is ${message.last}.`];
   const lines = [message.published
     ? `${serial} was published at ${timeText(message.published)} and is kept.`
