@@ -156,7 +156,7 @@ extension WebhookEndpointFault: CustomStringConvertible {
             "the URL has \(length) bytes, at most \(lengthMax) are allowed"
         case .credentialsInURL:
             "a URL with a user or a password would show them in logs: use a header instead"
-        case .noKinds: "no kind of event is named, so nothing would ever be sent"
+        case .noKinds: "no event is named, so nothing would be sent"
         case .tooManyHeaders(let count, let countMax):
             "there are \(count) headers, at most \(countMax) are allowed"
         case .malformedHeader(let name):

@@ -136,8 +136,8 @@ public enum RedisURLError: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .scheme: "a Redis address begins with redis://, rediss:// or redis+unix://"
-        case .parameters: "a Redis address has no parameters"
-        case .credentials: "before the @ of a Redis address come a user, a colon and a password"
+        case .parameters: "a Redis address cannot have parameters"
+        case .credentials: "before the @ of a Redis address, give a user, a colon and a password"
         case .encoding: "the address has a % that is not followed by two hexadecimal digits"
         case .host(let host): "\"\(host)\" is not a host"
         case .port(let port): "\"\(port)\" is not a port: ports are 1 to 65535"
