@@ -168,7 +168,7 @@ package final class Archive: MessageArchive {
             confined.fileLock = nil
             let kept = try SetAside.move(settings.file.path, at: unixTime)
             log.error(
-                "the archive's file is malformed: it is set aside, and begun anew",
+                "the archive's file is malformed: it is set aside, and a new one is created",
                 metadata: path.merging(["reason": "\(error)", "kept": "\(kept)"]) { $1 }
             )
             confined.fileLock = try DatabaseFileLock(path: settings.file.path)
@@ -304,13 +304,13 @@ package final class Archive: MessageArchive {
             confined.file = file
             isRefusing.store(false, ordering: .relaxed)
             log.error(
-                "the archive's file is malformed: it is set aside, and begun anew",
+                "the archive's file is malformed: it is set aside, and a new one is created",
                 metadata: path.merging(["kept": "\(kept)"]) { $1 }
             )
             for (shard, reply) in replies { send(shard, reply) }
         } catch {
             log.error(
-                "the archive's file is malformed, and cannot be begun anew",
+                "the archive's file is malformed, and cannot be replaced by a new one",
                 metadata: path.merging(["reason": "\(error)"]) { $1 }
             )
         }
@@ -351,7 +351,7 @@ package final class Archive: MessageArchive {
         guard let step = file.takeClockStep() else { return }
         tally.withLock { $0.clockSteps += 1 }
         log.warning(
-            "the calendar was set: ages are counted by the steady clock",
+            "the system clock was set: ages are counted by the monotonic clock",
             metadata: [
                 "expected_ms": "\(step.expected)", "calendar_ms": "\(step.actual)",
                 "skew_ms": "\(step.actual &- step.expected)",

@@ -175,10 +175,10 @@ package enum ArchiveError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .inUse(let reason), .failed(let reason): reason
         case .misplaced(let path):
-            "\(path) or its log was deleted, moved or replaced while the broker uses it: put it back, or "
-                + "restart the broker, which then uses what is there"
+            "\(path) or its log was deleted, moved or replaced while the broker used it: put it "
+                + "back, or restart the broker to use the file that is there now"
         case .unknownVersion(let version):
-            "the file has version \(version) of the tables, which this version of Fanfare does not know"
+            "the file's tables have version \(version), which this Fanfare does not support"
         }
     }
 }

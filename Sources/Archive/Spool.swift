@@ -171,7 +171,7 @@ package struct Spool: Sendable {
         if skew.magnitude <= ArchiveClock.tolerance { skew = 0 }
         if skew != 0 {
             log?.warning(
-                "the calendar was set between stop and start: the age of the spool is counted without it",
+                "the system clock was set between stop and start: the spool's age ignores that",
                 metadata: [
                     "path": "\(path)", "written": "\(then.calendar)", "now": "\(now.calendar)",
                     "skew_ms": "\(-skew)",
@@ -180,7 +180,7 @@ package struct Spool: Sendable {
         }
         guard elapsed <= Self.ageMax else {
             log?.warning(
-                "the spool of the last stop is too old: its streams begin anew, its sessions are unknown",
+                "the spool of the last stop is too old: streams start over, sessions are unknown",
                 metadata: [
                     "path": "\(path)", "written": "\(then.calendar)", "now": "\(now.calendar)",
                 ]
@@ -288,7 +288,7 @@ package struct Spool: Sendable {
     private func report(_ refusedCount: Int) {
         guard refusedCount > 0 else { return }
         log?.error(
-            "the spool of the last stop is damaged: the streams and keys concerned begin anew",
+            "the spool of the last stop is damaged: the affected streams and keys start over",
             metadata: ["path": "\(path)", "count": "\(refusedCount)"]
         )
     }

@@ -74,7 +74,7 @@ extension FanfareAPIError: CustomStringConvertible {
         case 401: ". Check the app's id, key and secret, and this machine's clock"
         case 403: ". The app is disabled or over its quota"
         case 404: ". Check the app's id and the prefix in the broker's address"
-        case 410: ". Messages were lost: load the state anew"
+        case 410: ". Messages were lost: load the state again"
         case 412: ". Load what has changed, and trigger again from the channel's position"
         case 413: ". Send less data, for example an id that the receiver looks up"
         case 429: ". Send less often, and try again later"

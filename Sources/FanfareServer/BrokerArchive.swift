@@ -21,12 +21,12 @@ extension BrokerServer {
             await restore(state.sessions)
             guard !state.streams.isEmpty else { return }
             log.info(
-                "the spool of the last stop is read",
+                "the spool of the last stop was loaded",
                 metadata: ["path": "\(path)", "streams": "\(state.streams.count)"]
             )
         } catch {
             log.error(
-                "the spool of the last stop cannot be read: its streams begin anew, its sessions are unknown",
+                "the spool of the last stop cannot be read: streams start over, sessions are unknown",
                 metadata: ["path": "\(path)", "reason": "\(error)"]
             )
         }
@@ -36,7 +36,7 @@ extension BrokerServer {
         for shard in shards { await shard.restore(sessions) }
         guard sessions.damagedCount > 0 else { return }
         log.warning(
-            "session tokens whose positions cannot be read are told unknown_session",
+            "some stored sessions cannot be read: their clients get unknown_session",
             metadata: ["sessions": "\(sessions.damagedCount)"]
         )
     }

@@ -223,7 +223,7 @@ public enum StartError: Error, CustomStringConvertible {
         case .certificate(let error):
             "The certificate cannot be used: \(error)"
         case .system(let error):
-            "The broker cannot start: a system call has failed: \(error)"
+            "The broker cannot start: a system call failed: \(error)"
         case .noAddress(let host):
             "Host \"\(host)\" has no address to listen on"
         case .listen(let address, let error):

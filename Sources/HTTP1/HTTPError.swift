@@ -101,7 +101,7 @@ extension HTTPError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .bareLineFeed: "A line ends in LF alone; HTTP/1.1 ends lines in CRLF."
-        case .emptyLine: "More than one empty line stands in front of the request line."
+        case .emptyLine: "More than one empty line precedes the request line."
         case .requestLineMalformed:
             "The request line is not METHOD, one space, TARGET, one space, HTTP/1.1."
         case .requestLineTooLong(let limit):
@@ -133,7 +133,7 @@ extension HTTPError: CustomStringConvertible {
         case .contentLengthMalformed(let value): "The Content-Length \"\(value)\" is not a number."
         case .contentLengthRepeated: "There is more than one field Content-Length."
         case .contentLengthWithTransferEncoding:
-            "Content-Length and Transfer-Encoding exclude each other."
+            "Content-Length and Transfer-Encoding cannot be used together."
         case .transferEncodingMalformed(let value):
             "The Transfer-Encoding \"\(value)\" does not end in a single \"chunked\"."
         case .transferEncodingInHTTP10: "HTTP/1.0 has no Transfer-Encoding."

@@ -168,7 +168,7 @@
                 return try await resolver.addresses(of: name, within: timeout)
             } catch {
                 guard let proxy, case .unreachable(let reason) = error else { throw error }
-                throw .unreachable("the proxy \(proxy) is not reached: \(reason)")
+                throw .unreachable("the proxy \(proxy) cannot be reached: \(reason)")
             }
         }
     }

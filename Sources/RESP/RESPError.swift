@@ -27,7 +27,7 @@ public enum RESPError: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .unknownType(let byte): "no type of RESP3 begins with byte \(byte)"
-        case .malformed(let kind, let text): "\"\(text)\" is no valid \(kind)"
+        case .malformed(let kind, let text): "\"\(text)\" is not a valid \(kind)"
         case .missingLineEnd(let kind): "a value of type \(kind) is not ended by CRLF"
         case .missingFormat(let length):
             "a verbatim string of \(length) bytes does not begin with its format"

@@ -168,7 +168,7 @@ actor Dispatcher {
         (self.apps, states, endpointsOfApp) = Self.tables(of: apps, keeping: former, settings)
         for (key, var state) in former where states[key] == nil {
             for delivery in state.backlog.removeWaiting() {
-                giveUp(delivery, .unconfigured, "the endpoint is not configured any more")
+                giveUp(delivery, .unconfigured, "the endpoint is no longer configured")
             }
         }
         turn()

@@ -83,7 +83,7 @@ extension Dispatcher {
         let count = waiting.count
         guard !isSaved, count > 0 else { return }
         log.error(
-            "webhooks are lost: they were in memory alone",
+            "webhooks are lost: they were only in memory",
             metadata: ["count": "\(count)", "webhooks": "\(waitingText)"]
         )
     }

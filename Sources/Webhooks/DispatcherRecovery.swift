@@ -54,7 +54,7 @@ extension Dispatcher {
             try await former.rescue()
         } catch  where WebhookQueue.isBroken(error) {
             log.error(
-                "dead letters are lost: the webhook file cannot be read any more",
+                "dead letters are lost: the webhook file can no longer be read",
                 metadata: ["reason": "\(error)"]
             )
         }

@@ -39,7 +39,7 @@ extension Dispatcher {
     func append(_ delivery: Delivery) {
         let now = clock.uptime
         guard let pushedOut = states[delivery.endpoint]?.backlog.append(delivery, at: now) else {
-            return giveUp(delivery, .unconfigured, "the endpoint is not configured any more")
+            return giveUp(delivery, .unconfigured, "the endpoint is no longer configured")
         }
         if states[delivery.endpoint]?.backlog.isBusy(at: now) == true {
             settings.limitMet(.webhooksInFlight, 1)

@@ -64,7 +64,7 @@ final class HTTPTransport: WebhookTransport {
     func send(_ request: WebhookRequest) async -> SendOutcome {
         guard let resource = HTTPResource(request.url, encodes: true) else {
             return .failed(
-                "\(request.url.withoutURLSecrets) is no URL that a request can be sent to"
+                "\(request.url.withoutURLSecrets) is not a URL that a request can be sent to"
             )
         }
         let call = HTTPCall(

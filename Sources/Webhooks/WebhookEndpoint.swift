@@ -151,12 +151,12 @@ extension WebhookEndpointFault: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notAnHTTPURL(let url):
-            "\"\(url)\" is no absolute URL that begins with http:// or https://"
+            "\"\(url)\" is not an absolute URL that begins with http:// or https://"
         case .urlTooLong(let length, let lengthMax):
             "the URL has \(length) bytes, at most \(lengthMax) are allowed"
         case .credentialsInURL:
             "a URL with a user or a password would show them in logs: use a header instead"
-        case .noKinds: "no kind of event is named, so nothing would ever be sent"
+        case .noKinds: "no event is named, so nothing would be sent"
         case .tooManyHeaders(let count, let countMax):
             "there are \(count) headers, at most \(countMax) are allowed"
         case .malformedHeader(let name):

@@ -56,7 +56,7 @@ enum SendOutcome: Sendable, Equatable {
     var complaint: String {
         switch self {
         case .answered(let status) where (300..<400).contains(status):
-            "the endpoint answered \(status), a redirect, and these are not followed"
+            "the endpoint answered \(status), a redirect, which is not followed"
         case .answered(let status): "the endpoint answered \(status)"
         case .failed(let reason): reason
         }

@@ -11,7 +11,7 @@ public enum WebhooksError: Error, Equatable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .badTrustFile(let path, let reason):
-            "\(path) is no readable file of certificates in PEM form: \(reason)"
+            "\(path) is not a readable file of certificates in PEM form: \(reason)"
         case .fileInUse(let path, let holder):
             "\(path) is in use by \(holder); each broker needs its own file. Stop that process, or set "
                 + "webhooks.database to another file"

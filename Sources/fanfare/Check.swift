@@ -13,14 +13,14 @@ struct Check: AsyncParsableCommand {
             of the configuration, or all its faults with their locations; then the exit code is 1. \
             Without a file it checks the development configuration.
 
-            With cluster.engine: redis it also asks the servers of the cluster, and prints what is \
-            unsafe there: a policy that evicts, no persistence, no replica, or a clock that is off. \
-            What a node would refuse to start with is a fault, as a server that cannot be asked.
+            With cluster.engine: redis it also queries the servers of the cluster, and prints what \
+            is unsafe there: an eviction policy, no persistence, no replica, or a wrong clock. \
+            It is a fault if a node would refuse to start, or if a server cannot be queried.
 
-            A clock that was set since the files of recovery were written is a warning, with both times.
+            It warns if the system clock was set since the files of recovery were written.
 
-            Of each certificate it prints the names and the days that are left. One that has expired \
-            is a fault here, though a broker starts with it.
+            For each certificate it prints the names and the days that are left. An expired \
+            certificate is a fault here, although a broker starts with it.
 
             Examples:
               fanfare check --config fanfare.yaml
@@ -35,7 +35,7 @@ struct Check: AsyncParsableCommand {
     @Flag(help: "List every limit: key, value, metric name, and what happens when it is reached.")
     var limits = false
 
-    @Flag(help: "Check the file alone: connect to no server of a cluster.")
+    @Flag(help: "Check only the file: do not connect to the servers of a cluster.")
     var offline = false
 
     func run() async throws {
@@ -90,12 +90,12 @@ struct Check: AsyncParsableCommand {
                 for fault in assessment.faults { Console.print("  fault    \(fault)") }
                 for warning in assessment.warnings { Console.print("  warning  \(warning)") }
                 if assessment.faults.isEmpty, assessment.warnings.isEmpty {
-                    Console.print("  nothing is unsafe")
+                    Console.print("  nothing unsafe found")
                 }
                 if !assessment.faults.isEmpty { isUsable = false }
             } catch {
                 Console.print("\(server.name):")
-                Console.print("  fault    it cannot be asked: \(error.reason)")
+                Console.print("  fault    it cannot be queried: \(error.reason)")
                 isUsable = false
             }
         }

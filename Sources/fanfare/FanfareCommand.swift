@@ -17,13 +17,13 @@ struct FanfareCommand: AsyncParsableCommand {
               fanfare trigger hello 1 --channel news
                                                   sends an event
               fanfare history news                shows the events kept for a channel
-              fanfare why news 42                 tells what became of an event
-              fanfare keys app                    makes credentials for an app
+              fanfare why news 42                 shows who received an event
+              fanfare keys app                    creates credentials for an app
               fanfare check --config fanfare.yaml checks a configuration
               fanfare nodes --config fanfare.yaml lists the nodes of a cluster
-              fanfare top                         shows what a broker does, each second
-              fanfare trace --user 42             shows what flows, as it happens
-              fanfare health                      tells whether a broker serves
+              fanfare top                         shows a broker's load, each second
+              fanfare trace --user 42             shows events and refusals live
+              fanfare health                      checks whether a broker serves
               fanfare drain                       stops a broker gracefully
               fanfare webhooks                    lists webhooks that were not delivered
               fanfare bench fanout                load-tests a broker

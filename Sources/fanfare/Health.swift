@@ -7,12 +7,12 @@ import Glibc
 /// `fanfare health`: tells whether the broker of a configuration serves, for health checks of containers.
 struct Health: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Tell whether a broker serves: exit code 0 or 1.",
+        abstract: "Check whether a broker serves: exit code 0 or 1.",
         discussion: """
-            Asks GET /health where the configuration says that the broker listens: host, port, TLS, \
-            path prefix or Unix-domain socket. Without --config it reads what the only "fanfare \
-            serve" on this machine was started with. What answers must be a broker; one that stops is \
-            not healthy. The certificate is not verified, since its names need not include this machine.
+            Requests GET /health at the address in the configuration: host, port, TLS, path prefix \
+            or Unix-domain socket. Without --config it uses the options of the only "fanfare \
+            serve" on this machine. A broker must answer; one that is stopping is not healthy. The \
+            certificate is not verified, because its names need not include this machine.
 
             Examples:
               fanfare health
@@ -63,7 +63,7 @@ struct Health: AsyncParsableCommand {
         }
         if let socket = configuration.unixSocket { return try ask(socket: socket, path) }
         throw CommandError(
-            "the port is any free one (0): set listen.port, tls.port or listen.unix_socket"
+            "the port is 0 (any free one): set listen.port, tls.port or listen.unix_socket"
         )
     }
 

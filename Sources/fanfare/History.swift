@@ -11,10 +11,10 @@ struct History: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the messages that the broker keeps for a channel, the oldest first.",
         discussion: """
-            The broker keeps the last messages of channels in use, as many and for as long as \
-            apps.N.recovery of its configuration says. Messages are written to standard output, \
-            one per line: serial, time, event and data. The channel's position is written to \
-            standard error.
+            The broker keeps the last messages of channels in use. apps.N.recovery in its \
+            configuration sets how many, and for how long. Messages are written to standard \
+            output, one per line: serial, time, event and data. The channel's position is written \
+            to standard error.
 
             Examples:
               fanfare history news
@@ -31,7 +31,7 @@ struct History: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Show only this many of the latest messages.", valueName: "count"))
     var last: Int?
 
-    @Option(help: ArgumentHelp("Begin behind this message.", valueName: "serial"))
+    @Option(help: ArgumentHelp("Show only the messages after this one.", valueName: "serial"))
     var after: UInt64?
 
     @Flag(help: "Print each message as one line of JSON.")
@@ -39,8 +39,8 @@ struct History: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Drop what is kept, the cached event included: the channel goes on in another stream, and \
-            clients are told of a gap.
+            Drop the kept messages and the cached event: the channel continues in another stream, \
+            and clients are notified of a gap.
             """
     )
     var purge = false

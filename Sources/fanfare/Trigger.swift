@@ -8,7 +8,7 @@ struct Trigger: AsyncParsableCommand {
         abstract: "Send an event to one or more channels or users, as a backend would.",
         discussion: """
             The data is sent unchanged, whether or not it is JSON. With - it is read from standard \
-            input, without a line feed at its end.
+            input, and a line feed at its end is removed.
 
             Examples:
               fanfare trigger hello '{"from":"me"}' --channel news
@@ -59,7 +59,7 @@ struct Trigger: AsyncParsableCommand {
     )
     var info: [AttributeOption] = []
 
-    @Flag(help: "For present subscribers alone: the event is not kept for those who come back.")
+    @Flag(help: "Send only to current subscribers: the event is not kept for later ones.")
     var ephemeral = false
 
     @Flag(help: "Wait until the event is on the broker's disk; needs a channel with store: sqlite.")
@@ -173,8 +173,8 @@ struct Trigger: AsyncParsableCommand {
         if !key.isEmpty { return try LibsodiumSealer(masterKey: key) }
         if text.contains("\"nonce\""), text.contains("\"ciphertext\"") { return nil }
         throw CommandError(
-            "\(channel) is an encrypted channel: name the app's master key with --master-key or in "
-                + "FANFARE_MASTER_KEY (32 bytes in base64), or give data that is encrypted already."
+            "\(channel) is an encrypted channel: give the app's master key with --master-key or in "
+                + "FANFARE_MASTER_KEY (32 bytes in base64), or give data that is already encrypted."
         )
     }
 

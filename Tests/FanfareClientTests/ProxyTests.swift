@@ -242,7 +242,7 @@ import Testing
                     by: HTTPProxy(host: host, port: port)
                 )
             )
-            #expect(reason.contains("is not reached"), "\(reason)")
+            #expect(reason.contains("cannot be reached"), "\(reason)")
         }
     }
 

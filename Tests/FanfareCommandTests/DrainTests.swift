@@ -61,7 +61,7 @@ import Testing
         #expect(try Drain.choose(among: [7]) == 7)
         #expect { try Drain.choose(among: []) } throws: { "\($0)".contains("No broker runs") }
         #expect { try Drain.choose(among: [7, 9]) } throws: {
-            "\($0)" == "2 brokers run here: choose one with --pid, as --pid 7 (7, 9)"
+            "\($0)" == "2 brokers run here: choose one with --pid, such as --pid 7 (7, 9)"
         }
     }
 

@@ -98,7 +98,7 @@ import Testing
         #expect(nodes.errors.contains("The nodes cannot be listed: redis+unix://\(redis.socket)"))
         let failed = try await Program.run(["check", "--config", file])
         #expect(failed.code == 1)
-        #expect(failed.output.contains("fault    it cannot be asked"))
+        #expect(failed.output.contains("fault    it cannot be queried"))
         #expect(try await Program.run(["check", "--config", file, "--offline"]).code == 0)
     }
 

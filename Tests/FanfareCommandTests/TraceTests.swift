@@ -86,7 +86,7 @@ import Testing
         first.program.signal(SIGINT)
         #expect(await program.errors.first(containing: "Trying again …") != nil)
         let second = try await RunningBroker(["--port", port])
-        #expect(await program.errors.first(containing: "tracing anew") != nil)
+        #expect(await program.errors.first(containing: "a new one has begun") != nil)
         _ = try await Program.run(["trigger", "e", "1", "--channel", "c", "--url", second.url()])
         #expect(await program.output.first(containing: "event") != nil)
         #expect(await program.end() == 0)

@@ -62,7 +62,7 @@ import Testing
                 "code=401",
                 "socket=\(socketID)",
                 "reason=Invalid signature: Expected HMAC SHA256 hex digest of \(socketID):private-x",
-                "advice=the backend's authorization endpoint has to sign"
+                "advice=the backend's authorization endpoint must sign"
             )
         }
     }
@@ -132,7 +132,7 @@ import Testing
                 "code=401",
                 "request=POST /apps/1/events",
                 "reason=Invalid signature",
-                "advice=compare app ID, key and secret of the backend with apps.N"
+                "advice=compare the backend's app ID, key and secret with apps.N"
             )
             request.key = "wrong-key"
             #expect(try await wire.ask(request).status == 401)

@@ -88,7 +88,7 @@ import Testing
         try await TestBroker.run { broker in
             let answer = try await Wire(port: broker.port).ask(request([(parameter, value)]))
             #expect(answer.status == 400)
-            #expect(answer.body == "Invalid limit: \"\(value)\" (it is a number from 1 on)\n")
+            #expect(answer.body == "Invalid limit: \"\(value)\" (it must be 1 or more)\n")
         }
     }
 
@@ -182,7 +182,7 @@ import Testing
             #expect(answer.status == 400)
             #expect(
                 answer.body
-                    == "The list of channels is longer than 65536 bytes (limits.queued_bytes_max): ask for it in parts, with limit and cursor\n"
+                    == "The list of channels is longer than 65536 bytes (limits.queued_bytes_max): request it in pages, with limit and cursor\n"
             )
             #expect(try await backend.ask(request([("limit", "300")])).status == 200)
         }

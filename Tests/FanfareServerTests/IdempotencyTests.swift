@@ -42,7 +42,7 @@ private let channels = ["news", "sport", "weather", "private-a"]
                 let other = try await trigger(broker.port, channel, data: "2")
                 #expect(other.status == 422)
                 #expect(
-                    other.body.contains("Another event was published under this idempotency_key")
+                    other.body.contains("Another event was published with this idempotency_key")
                 )
                 #expect(try await trigger(broker.port, channel, key: "k-2").body == "{}")
                 let event = eventText("e", channel, data: "1")

@@ -18,7 +18,7 @@ import Testing
         #expect(hits.counts(of: .queuedBytesTotal).isEmpty)
         #expect(
             lines.all == [
-                "notice limit reached: the client is closed with 4100 (none: as many as descriptors) "
+                "notice limit reached: the client is closed with 4100 (none: the descriptor limit) "
                     + "key=limits.connections_max limit=connections times=1",
                 "notice limit reached: pusher:subscription_error; counts as a faulty message "
                     + "app=1 key=apps.N.members_max limit=members times=7",

@@ -20,7 +20,7 @@ import Testing
         log.observe(.deliveriesDropped(SocketID(3, 4), byteCount: 99), of: app)
         #expect(
             lines.all == [
-                "info client told of a gap app=1 channel=news missed=7 reason=truncated socket=1.2",
+                "info client notified of a gap app=1 channel=news missed=7 reason=truncated socket=1.2",
                 "info queue of a slow client dropped app=1 bytes=99 socket=3.4",
             ]
         )

@@ -127,7 +127,7 @@ def test_the_overview_tells_of_the_broker_and_of_refusals(page, broker):
 
     await_true(lambda: fact("Memory"), "the broker's memory", told=lambda: page.text("#view-overview"))
     assert re.fullmatch(r"\d+\.\d+\.\d+", fact("Version")) and re.search("second|minute", fact("Up for"))
-    assert re.fullmatch(r"[\d.]+ MiB", fact("Memory")) and fact("Gaps told to clients") == "0"
+    assert re.fullmatch(r"[\d.]+ MiB", fact("Memory")) and fact("Gaps reported to clients") == "0"
     assert re.search(" B$|iB$", fact("Kept messages, in memory")) and fact("Webhooks given up") == "0"
     before = fact("Requests and connections refused")
     command = [BUILD / "fanfare", "trigger", "e", "1", "--channel", "c", "--url", broker.url, "--secret", "wrong"]
@@ -260,7 +260,7 @@ def test_connections_are_listed_and_closed(page, broker):
         show(page, "connections")
         await_true(lambda: page.text("#connection-count") == "2 connections in all.", "two", told=lambda: page.text("main"))
         page._find("#connection-search [name=user]").send_keys("ann\n")
-        await_true(lambda: page.text("#connection-count") == "1 fit, 2 connections in all.", "one of them")
+        await_true(lambda: page.text("#connection-count") == "1 matching, 2 connections in all.", "one of them")
         text = details_of(page, "#connection-list", socket_id)
         assert "news" in text and "127.0.0.1:" in text and "fanfare-swift" in text.lower(), text
         press_twice(page, "Close")
@@ -294,7 +294,7 @@ def test_limits_say_how_near_they_are(page, broker):
         show(page, "limits")
         await_true(lambda: "limits.connections_max" in page.text("#limit-list"), "a limit in use")
         text = page.text("#limit-list")
-        assert "apps (1).cached_events_max" in text and "never met" in text, text
+        assert "apps (1).cached_events_max" in text and "never reached" in text, text
         assert "message_length_max" not in text
         page.click("#limits-used")
         assert "message_length_max" in page.text("#limit-list")

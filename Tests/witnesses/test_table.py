@@ -443,7 +443,7 @@ def test_a_page_behind_a_gap_loads_anew_and_says_so(browsers, tmp_path):
             post(demos, "/add", name=f"Number {number}", deviceId="another")
         line.open()
         # Two for each change: one is for old apps.
-        gap = "History expired, loaded anew (24 events missed)."
+        gap = "History expired, reloaded (24 events missed)."
         await_true(lambda: gap in page.notices, "what has happened", seconds=40, told=lambda: page.notices)
         await_agreement(demos, 13, page)
         assert page.request_count("/table/rows") == loads + 1

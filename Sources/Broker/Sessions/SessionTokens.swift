@@ -76,8 +76,8 @@ extension Session {
         .error(
             code: nil,
             message:
-                "Two clients use one session token: it resumes nothing any more. Make a token where "
-                + "the client is made, never in a page that is cached or duplicated"
+                "Two clients use one session token: it no longer resumes anything. Create the "
+                + "token with the client, never in a page that is cached or duplicated"
         )
     }
 

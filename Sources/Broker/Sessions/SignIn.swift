@@ -23,7 +23,7 @@ extension Session {
     mutating func signIn(auth: String, userData: String, now: Int64) -> Effects {
         guard app.features.users else {
             return refuse(
-                "Users cannot sign in: app \(app.id) has not switched that on (features.users)",
+                "Users cannot sign in: features.users is off for app \(app.id)",
                 code: .unauthorized,
                 now: now
             )
@@ -43,8 +43,8 @@ extension Session {
         }
         if let user, user != signedIn.id {
             return refuse(
-                "This connection is signed in as \(user) and stays so: "
-                    + "\(signedIn.id) needs a connection of their own",
+                "This connection is signed in as \(user): "
+                    + "\(signedIn.id) needs another connection",
                 code: .unauthorized,
                 now: now
             )
@@ -61,7 +61,7 @@ extension Session {
         let watched = app.features.watchlist ? signedIn.watchlist : []
         if app.features.watchlist, signedIn.watchlistCount > app.limits.watchlistMax {
             let message =
-                "Watchlist limit exceeded: of the \(signedIn.watchlistCount) users that are named, "
+                "Watchlist limit exceeded: of the \(signedIn.watchlistCount) users given, only "
                 + "the first \(watched.count) are watched"
             effects.append(.limitMet(.watchlist))
             effects.append(.send(.error(code: .watchlistLimitExceeded, message: message)))

@@ -73,25 +73,26 @@ extension SubscriptionRefusal: CustomStringConvertible {
     public var description: String {
         switch self {
         case .invalidName(let error): error.description
-        case .tooMany(let limit): "A connection may have \(limit) subscriptions at the most"
+        case .tooMany(let limit): "A connection may have at most \(limit) subscriptions"
         case .tooFast(let rate):
             "A connection may subscribe to \(rate.perSecond) channels a second: try again later"
         case .unsigned(let text):
-            "No auth given: it must be the app key, a colon and the HMAC SHA256 hex digest of \(text)"
+            "No auth given: it must be the app key, a colon and the HMAC SHA256 hex digest of "
+                + "\(text)"
         case .signature(let error): error.description
         case .noChannelData(let name):
-            "No channel_data given: \(name.text) is joined as a user, by a JSON object with user_id, "
-                + "or on a connection that is signed in"
+            "No channel_data given: \(name.text) needs a JSON object with user_id, or a connection "
+                + "that is signed in"
         case .notTheUser(let name):
             "Channel \(name.text) is for connections that are signed in as \(name.userID ?? "its user")"
         case .member(let error): error.description
         case .invalidPosition(let error): error.description
         case .full(let name, let membersMax):
-            "Channel \(name.text) has \(membersMax) members, and may not have more"
+            "Channel \(name.text) has \(membersMax) members, the maximum"
         case .tooManyOpened(let name, let limit):
-            "Channel \(name.text) is not opened: nothing was published on it, and clients have opened the maximum of "
-                + "such channels, \(limit) in the app, of which an address may have a quarter; subscribe without a "
-                + "position, or try again later"
+            "Channel \(name.text) is not opened: nothing was published on it, and clients have "
+                + "opened the maximum of \(limit) such channels in the app, or a quarter of them "
+                + "from this address; subscribe without a position, or try again later"
         }
     }
 }

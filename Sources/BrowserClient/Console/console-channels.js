@@ -74,7 +74,7 @@ async function contents(app, name) {
   const info = [isPresence ? "user_count" : "subscription_count", ...(isCache && showsData ? ["cache"] : [])];
   const state = await (await ask(`${path}?info=${info.join()}`)).json();
   const rows = [];
-  if (!state.occupied) rows.push(["Subscribers", "none any more"]);
+  if (!state.occupied) rows.push(["Subscribers", "none"]);
   if (state.subscription_count !== undefined) rows.push(["Subscribers", numberText(state.subscription_count)]);
   if (state.user_count !== undefined) rows.push(["Members", numberText(state.user_count)]);
   if (isPresence) {
@@ -83,7 +83,7 @@ async function contents(app, name) {
   }
   const parts = [definitions(rows)];
   if (isCache && showsData) {
-    parts.push(make("p", { class: "quiet" }, state.cache ? `Cached event, for ${state.cache.ttl} s more:` : "No event is cached."));
+    parts.push(make("p", { class: "quiet" }, state.cache ? `Cached event, for another ${state.cache.ttl} s:` : "No event is cached."));
     if (state.cache) parts.push(make("pre", { tabindex: "0", "aria-label": "Cached event" }, state.cache.data));
   }
   parts.push(make("div", { class: "row" }, viewLink("events", "filters", { channel: name }, "Its events"),
@@ -105,8 +105,8 @@ function why(path) {
       answer.replaceChildren(make("p", { class: "problem" }, error.message));
     }
   } },
-  make("label", {}, "What became of message", make("input", { name: "serial", type: "number", min: 1, required: "" })),
-  make("label", {}, "For socket ID, or all", make("input", { name: "socket", autocomplete: "off", spellcheck: "false" })),
+  make("label", {}, "Serial of a message", make("input", { name: "serial", type: "number", min: 1, required: "" })),
+  make("label", {}, "Socket ID, or empty for all", make("input", { name: "socket", autocomplete: "off", spellcheck: "false" })),
   make("div", { class: "row" }, make("button", { type: "submit", class: "quiet" }, "Why")));
   return make("div", {}, form, answer);
 }
@@ -114,7 +114,7 @@ function why(path) {
 const words = (verdict) => verdict.replaceAll("_", " ");
 
 function reportLines(serial, { verdict, message, counts = {}, connections = [] }) {
-  if (!message) return ["No message of the channel has a number: nobody tracks it, and nothing is kept."];
+  if (!message) return ["No message of the channel has a serial: no client tracks it, and none is kept."];
   if (verdict === "never_published") return [`${serial} was never published: the last message is ${message.last}.`];
   const lines = [message.published
     ? `${serial} was published at ${timeText(message.published)} and is kept.`

@@ -32,8 +32,8 @@ export async function loadConnections() {
 function summary(total, matching, shown) {
   if (total === 0) return "No client is connected.";
   const all = `${plural(total, "connection")} in all`;
-  if (matching === 0) return `No connection fits; ${all}.`;
-  const fitting = matching === total ? all : `${numberText(matching)} fit, ${all}`;
+  if (matching === 0) return `No connection matches; ${all}.`;
+  const fitting = matching === total ? all : `${numberText(matching)} matching, ${all}`;
   return shown < matching ? `${fitting}; the first ${numberText(shown)} are shown, ${numberText(matching - shown)} left out.` : `${fitting}.`;
 }
 

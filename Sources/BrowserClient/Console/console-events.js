@@ -53,7 +53,7 @@ function redraw() {
   const isEmpty = byId("event-list").children.length === 0;
   byId("no-events").hidden = !isEmpty;
   byId("no-events").textContent = records.length
-    ? "Nothing of the last events fits the filters."
+    ? "None of the last events match the filters."
     : "Nothing has happened since this page was opened.";
   showCounts();
 }
@@ -75,11 +75,11 @@ function togglePause() {
 
 function showCounts() {
   byId("flow").textContent = isPaused
-    ? `Paused; ${numberText(waiting.length)} of the last wait.`
+    ? `Paused; ${numberText(waiting.length)} of the last events wait.`
     : `${numberText(seen)} since the page was opened; the last ${KEPT_MAX} are kept.`;
   byId("omitted").hidden = omitted === 0;
   byId("omitted").textContent =
-    `${numberText(omitted)} were left out: more happened at once than is shown. The numbers of the overview are complete.`;
+    `${numberText(omitted)} were left out: more happened at once than can be shown. The numbers in the overview are complete.`;
 }
 
 /** The elements of one event. */

@@ -29,7 +29,7 @@ function draw() {
   const shown = limits.filter((limit) => !isOnlyUsed || limit.count > 0 || limit.used > 0)
     .toSorted((one, other) => (other.count > 0) - (one.count > 0) || (share(other) ?? -1) - (share(one) ?? -1));
   byId("limit-count").textContent = `${plural(shown.length, "limit")} of ${numberText(limits.length)}; `
-    + `${numberText(limits.filter(({ count }) => count > 0).length)} met since the start.`;
+    + `${numberText(limits.filter(({ count }) => count > 0).length)} reached since the start.`;
   byId("limit-list").replaceChildren(...shown.map(item));
 }
 
@@ -45,7 +45,7 @@ function item(limit) {
   return make("li", { class: "limit" },
     make("p", { class: "mono key" }, app === undefined ? key : key.replace("apps.N", `apps (${app})`)),
     make("p", { class: "use" }, meter, make("span", {}, use), part === null ? undefined : make("span", { class: "quiet" }, percent(part))),
-    make("p", { class: `met ${count ? "problem" : "quiet"}` }, count ? `met ${plural(count, "time")}` : "never met"),
+    make("p", { class: `met ${count ? "problem" : "quiet"}` }, count ? `reached ${plural(count, "time")}` : "never reached"),
     make("p", { class: "quiet effect" }, `${audience}: ${consequence}. `, make("code", {}, name)));
 }
 

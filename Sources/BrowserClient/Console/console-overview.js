@@ -128,7 +128,7 @@ function showFacts({ uptime, memory, keptBytes, fileBytes, fileFailures, gaps, d
     ["Memory", memory === undefined ? undefined : bytesText(memory)],
     ["Kept messages, in memory", bytesText(keptBytes)],
     ["Kept messages, file", fileBytes === undefined ? undefined : bytesText(fileBytes)],
-    ["Gaps told to clients", numberText(gaps), gaps],
+    ["Gaps reported to clients", numberText(gaps), gaps],
     ["Requests and connections refused", numberText(refused), refused],
     ["Webhooks given up", numberText(deadLetters), deadLetters],
     ["Writes to the file failed", fileFailures === undefined ? undefined : numberText(fileFailures), fileFailures],
@@ -139,11 +139,11 @@ function showFacts({ uptime, memory, keptBytes, fileBytes, fileFailures, gaps, d
 /** What refusals mean: statuses of requests, and close codes of connections. */
 const MEANINGS = {
   400: "the request is wrong", 401: "the signature, the key or the clock of a backend is wrong", 403: "not allowed",
-  404: "there is no such app", 409: "the same key with other content", 412: "the position is not the last one",
-  413: "too long", 429: "too many requests", 503: "overloaded, or without Redis or the file",
+  404: "no such app", 409: "the same key with other content", 412: "the position is not the last one",
+  413: "too long", 429: "too many requests", 503: "overloaded, or Redis or the file is not available",
   4001: "no app has this key", 4003: "the app is disabled", 4004: "the app has too many connections",
-  4005: "the path is wrong: listen.path_prefix", 4006: "the protocol version is wrong", 4007: "the protocol version is too old or new",
-  4008: "without a protocol version", 4009: "the origin is not allowed", 4100: "over capacity",
+  4005: "the path is wrong: listen.path_prefix", 4006: "the protocol version is wrong", 4007: "the protocol version is not supported",
+  4008: "no protocol version given", 4009: "the origin is not allowed", 4100: "over capacity",
 };
 
 function showRefusals(refusals) {

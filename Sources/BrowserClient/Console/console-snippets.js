@@ -125,7 +125,7 @@ export function startSnippets(session) {
     const app = appOf(session, select.value);
     if (!app) return byId("snippet-list").replaceChildren();
     byId("snippet-note").textContent = app.secret
-      ? "For the development app, whose secret is public: use others where anybody else can reach the broker."
+      ? "This is the development app, whose secret is public: use your own app if others can reach the broker."
       : "The app’s secret is in the configuration; it is not shown here.";
     byId("snippet-list").replaceChildren(...snippets(session, app).map(([name, text]) =>
       make("div", { class: "snippet" },

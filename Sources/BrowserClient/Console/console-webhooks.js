@@ -51,7 +51,7 @@ function showLetters(letters, count) {
   byId("replay-all").hidden = !letters?.length;
   byId("letters").replaceChildren(...(letters ?? []).map(letter));
   byId("letter-count").textContent = letters === undefined
-    ? "None are kept: webhooks.database is none, so what could not be delivered is lost."
+    ? "None are kept: webhooks.database is none, so undelivered webhooks are lost."
     : count === 0 ? "None." : `${plural(count, "dead letter")}${count > letters.length ? `, of which the last ${letters.length} are shown` : ""}.`;
 }
 
@@ -64,11 +64,11 @@ function letter({ id, app, url, cause, detail, events, time, givenUp, attempts, 
   return make("li", {}, make("details", {},
     make("summary", {}, make("time", { datetime: new Date(givenUp).toISOString() }, timeText(givenUp)),
       make("span", { class: "mono" }, url), make("span", { class: "problem" }, detail)),
-    definitions([["Number", id], ["App", app], ["Made", timeText(time)], ["Why", `${cause}: ${detail}`], ["Attempts since the broker’s start", attempts]]),
+    definitions([["Number", id], ["App", app], ["Created", timeText(time)], ["Why", `${cause}: ${detail}`], ["Attempts since the broker’s start", attempts]]),
     make("pre", { tabindex: "0", "aria-label": "Events" }, events),
     make("div", { class: "row" },
       actionButton("Send again", "Send it again as a new webhook?", change("replay", "About to be sent again.")),
-      actionButton("Delete", "Delete it for good?", change("delete", "Deleted.")), said)));
+      actionButton("Delete", "Delete it permanently?", change("delete", "Deleted.")), said)));
 }
 
 /** Prepares the view. */

@@ -50,7 +50,7 @@ actor PublishedContacts {
         case .full:
             throw RequestError.refused(
                 409,
-                "The book is full: it takes \(ContactStore.contactCountMax) contacts at most."
+                "The book is full: the limit is \(ContactStore.contactCountMax) contacts."
             )
         }
     }

@@ -7,9 +7,9 @@ extension Continuity {
         case .resumed(let count) where count > 0:
             "\(Self.events(count)) while you were away"
         case .gap(let gap) where gap.reason == .unknownStream:
-            "the broker has lost its history, loaded anew"
+            "the broker has lost its history, reloaded"
         case .gap(let gap):
-            "history expired, loaded anew"
+            "history expired, reloaded"
                 + (gap.missed.map { " (\(Self.events($0)) missed)" } ?? "")
         case .began, .rewound, .resumed, .unknown: nil
         }

@@ -214,7 +214,7 @@ extension FanfareError {
         FanfareError(
             .positionsFailed,
             "the positions cannot be read or written: \(clause(reason))",
-            advice: "The client goes on from memory. Check the store.",
+            advice: "The client continues from memory. Check the store.",
             reason: reason
         )
     }

@@ -124,7 +124,7 @@ extension ClientSession {
 
     private mutating func retryLate(at now: Duration) {
         outbox.isTimed = false
-        let reason = "the broker gave no receipt, and reports why by an error of its own"
+        let reason = "the broker sent no receipt; a separate error has the reason"
         report(outbox.retryLate(at: now), because: reason)
         sendClientEvents(at: now)
         awaitReceipts()

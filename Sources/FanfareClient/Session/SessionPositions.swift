@@ -111,7 +111,7 @@ extension ClientSession {
 
     /// Subscribes again from the position, because messages before the received one are missing.
     private mutating func subscribeAgain(_ channel: String, missing: UInt64) {
-        let fault = "\(missing) events of \(channel) did not arrive; the client asks for them again"
+        let fault = "\(missing) events of \(channel) did not arrive; the client requests them again"
         effects.append(.send(.unsubscribe(channel: channel)))
         cancelTickets(of: channel)
         subscriptions[of: channel]?.decryption.ticket = nil

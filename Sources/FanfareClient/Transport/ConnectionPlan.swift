@@ -55,7 +55,7 @@ struct ConnectionPlan: Sendable {
                 } catch {
                     throw ConnectionPlan.Fault(
                         closure: .proxyFailed(
-                            reason: "the proxy \(proxy) is not reached: \(error). Check its host"
+                            reason: "the proxy \(proxy) cannot be reached: \(error). Check its host"
                         )
                     )
                 }

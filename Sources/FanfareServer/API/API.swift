@@ -63,7 +63,7 @@ final class API {
             try allow(kind, of: app)
             let parameters = head.withQuery { QueryParameters(parsing: $0) }
             guard !hidesData || !route.showsData(head.method, parameters) else {
-                let message = "console.payloads is false: the console shows no data of events"
+                let message = "The console shows no event data: console.payloads is false"
                 throw APIError(status: 403, message: message)
             }
             return accept(
@@ -230,7 +230,7 @@ extension ShardCore {
         refusal.advice =
             error.limit?.advice
             ?? (error.status == 401 || error.status == 404
-                ? "compare app ID, key and secret of the backend with apps.N, and its clock" : nil)
+                ? "compare the backend's app ID, key and secret with apps.N; check its clock" : nil)
         return refusal
     }
 }

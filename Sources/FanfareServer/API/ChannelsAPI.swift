@@ -174,7 +174,8 @@ struct UsersAPI {
             throw APIError(
                 status: 400,
                 message: "Invalid user id: \(APIError.quote(id)) "
-                    + "(it may have \(limits.userIDLengthMax) characters out of A-Z a-z 0-9 _ - = @ , . ;)"
+                    + "(at most \(limits.userIDLengthMax) characters of A-Z a-z 0-9 _ - = @ , . ; "
+                    + "are allowed)"
             )
         }
         if let limit = core.channels.publishLimit { throw core.refusal(of: limit) }

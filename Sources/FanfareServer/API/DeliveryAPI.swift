@@ -25,8 +25,8 @@ struct DeliveryAPI {
         guard let serial = UInt64(serialText), serial <= ChannelPosition.serialMax else {
             throw APIError(
                 invalid:
-                    "Invalid serial: \(APIError.quote(serialText, lengthMax: 64)) (it is a number from 0 to "
-                    + "\(ChannelPosition.serialMax))"
+                    "Invalid serial: \(APIError.quote(serialText, lengthMax: 64)) (it must be a "
+                    + "number from 0 to \(ChannelPosition.serialMax))"
             )
         }
         let subject = try subject(parameters)
@@ -61,7 +61,7 @@ struct DeliveryAPI {
                 throw APIError(invalid: "Invalid user_id: \(APIError.quote(text, lengthMax: 64))")
             }
             return .user(UserID(text))
-        case (_?, _?): throw APIError(invalid: "Ask either for a socket_id or for a user_id")
+        case (_?, _?): throw APIError(invalid: "Give socket_id or user_id, not both")
         }
     }
 }

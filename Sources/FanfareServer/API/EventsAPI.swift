@@ -136,7 +136,8 @@ struct EventsAPI {
             throw APIError(
                 status: 400,
                 message:
-                    "Channel \(channel.text) is kept in memory: durable needs a rule with store: sqlite"
+                    "Channel \(channel.text) is kept in memory: durable needs a rule with store: "
+                    + "sqlite"
             )
         }
     }
@@ -157,7 +158,7 @@ struct EventsAPI {
         case .conflicting:
             let error = APIError(
                 status: 422,
-                message: "Another event was published under this idempotency_key"
+                message: "Another event was published with this idempotency_key"
             )
             return refuse(error, channels)
         case .outdated(let position):
@@ -172,8 +173,8 @@ struct EventsAPI {
             let error = APIError(
                 status: 503,
                 message:
-                    "The archive cannot be written at present: an event of the request is not published, "
-                    + "try again in a second"
+                    "The archive cannot be written at present: an event of the request is not "
+                    + "published, try again in a second"
             )
             return refuse(error, channels)
         }
@@ -234,9 +235,8 @@ extension ShardCore {
         let seconds = context.settings.triggerTimeout.components.seconds
         return APIError(
             status: 503,
-            message: "The channel's subscribers are slower than its events: the "
-                + "event has waited for \(seconds) seconds and is not published, try again in a "
-                + "second",
+            message: "The channel's subscribers read too slowly: the event has waited \(seconds) "
+                + "seconds and is not published, try again in a second",
             limit: limit
         )
     }
@@ -250,8 +250,8 @@ extension Response {
         let error = APIError(
             status: 412,
             message: "The event is not published: the channel's last position is "
-                + "\(position.map { "\($0)" } ?? "unknown"), not if_position; load what has "
-                + "changed and trigger again from there"
+                + "\(position.map { "\($0)" } ?? "unknown"), not if_position; load the "
+                + "changes, then trigger again with that position"
         )
         self.init(refusal: error)
         if let position { fields.append(Field("Fanfare-Position", "\(position)")) }

@@ -60,8 +60,8 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         guard server.isPrimary else { return "\(RedisFault.replica)" }
         guard let count = settings.replicaCount, !home.isReady else { return nil }
         if server.runID == nil {
-            return "the server hides its run ID (INFO), without which cluster.redis.acknowledge "
-                + "cannot be replica"
+            return "the server hides its run ID (INFO), which cluster.redis.acknowledge: replica "
+                + "needs"
         }
         guard server.replicaCount < count else { return nil }
         return "cluster.redis.replicas is \(count), but the number of connected replicas is "

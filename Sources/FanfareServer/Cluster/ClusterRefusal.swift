@@ -15,18 +15,20 @@ package enum ClusterRefusal: Sendable, Hashable {
     var text: String {
         switch self {
         case .disconnected:
-            "Redis cannot be reached: an event of the request is not published, try again in a second"
+            "Redis cannot be reached: an event of the request is not published, try again in a "
+                + "second"
         case .unanswered:
-            "The connection to Redis was lost: it is unknown whether an event of the request is published; "
-                + "with an idempotency_key it could be repeated without harm"
+            "The connection to Redis was lost: it is unknown whether an event of the request is "
+                + "published; a request with an idempotency_key can be repeated safely"
         case .unconfirmed(let count, let needed):
-            "Only \(count) of \(needed) Redis replicas have confirmed an event of the request in time: "
-                + "it may have been published, and may be lost if Redis fails over; "
-                + "with an idempotency_key it could be repeated without harm"
+            "Only \(count) of \(needed) Redis replicas have confirmed an event of the request in "
+                + "time: it may have been published, and may be lost if Redis fails over; a "
+                + "request with an idempotency_key can be repeated safely"
         case .full:
-            "Too many events wait for Redis: an event of the request is not published, try again in a second"
+            "Too many events wait for Redis: an event of the request is not published, try again "
+                + "in a second"
         case .refused(let text):
-            "Redis has refused an event of the request, which is not published: \(text)"
+            "Redis refused an event of the request, which is not published: \(text)"
         }
     }
 }

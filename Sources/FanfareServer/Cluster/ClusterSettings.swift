@@ -167,7 +167,7 @@ extension ClusterConfiguration.Redis.Mode {
         case (.single, .cluster), (.sentinel, .cluster):
             "it is a server of a Redis Cluster, but cluster.redis.mode is \(self): set it to cluster"
         case (.cluster, .standalone):
-            "it is no server of a Redis Cluster (cluster-enabled no), but cluster.redis.mode is "
+            "it is not a server of a Redis Cluster (cluster-enabled no), but cluster.redis.mode is "
                 + "cluster: set it to single, or to sentinel"
         default: nil
         }

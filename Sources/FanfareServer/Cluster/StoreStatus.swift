@@ -35,7 +35,7 @@ final class StoreStatus: Sendable {
     func lost() {
         guard lostCount.add(1, ordering: .relaxed).oldValue == 0 else { return }
         log.warning(
-            "Redis is lost: events wait, then they are refused with 503",
+            "Redis is lost: events wait, then are refused with 503",
             metadata: metadata
         )
     }
@@ -55,7 +55,7 @@ final class StoreStatus: Sendable {
     func refused(_ what: String) {
         guard !hasLoggedDamage.exchange(true, ordering: .relaxed) else { return }
         log.error(
-            "Redis has sent damaged data, which is refused; see fanfare_cluster_refused_replies_total",
+            "Redis sent damaged data, which is refused; see fanfare_cluster_refused_replies_total",
             metadata: ["server": "\(address)", "data": "\(what)"]
         )
     }
@@ -63,10 +63,10 @@ final class StoreStatus: Sendable {
     /// Called when the isolation of a shard from Redis changes.
     func change(from former: Isolation, to present: Isolation) {
         count(isolatedCount, former >= .isolated, present >= .isolated) {
-            "without a Redis that serves for some seconds: GET /health answers 503"
+            "Redis has not served this node for some seconds: GET /health answers 503"
         }
         count(closedCount, former == .closed, present == .closed) {
-            "without a Redis that serves for too long: clients are asked to reconnect, to another node"
+            "Redis has not served for too long: clients are asked to reconnect to another node"
         }
     }
 

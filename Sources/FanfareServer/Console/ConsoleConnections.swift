@@ -74,7 +74,7 @@ extension BrokerConsole {
             record("connection closed", ["socket": "\(socketID)"], by: actor)
             return .json(Array("{}".utf8))
         }
-        return .text("No connection has the socket ID \(socketID) any more\n", status: 404)
+        return .text("Connection \(socketID) is no longer open\n", status: 404)
     }
 }
 

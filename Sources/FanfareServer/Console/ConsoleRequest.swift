@@ -51,7 +51,7 @@ final class ConsoleRequest: HTTPContentReceiver {
         case (.replay, let id?): change = .replay(id)
         case (.delete, let id?): change = .delete(id)
         case (.replay, nil) where form?["all"] != nil: change = .replayAll
-        default: return exchange.respond(.text("id is missing, or no number\n", status: 400))
+        default: return exchange.respond(.text("id is missing, or not a number\n", status: 400))
         }
         let actor = console.actor(of: head, on: exchange.stream)
         answers.answer(exchange) { [console] in

@@ -39,7 +39,7 @@ final class ConsoleRouter {
         }
         // Pages of other origins cannot add the field without being asked for permission, which nobody gives.
         guard head.field(Self.field) != nil else {
-            return .answer(.text("Requests of the console have \(Self.field)\n", status: 403))
+            return .answer(.text("Console requests need the field \(Self.field)\n", status: 403))
         }
         guard isSignedIn(head) else { return .answer(.text("Sign in\n", status: 401)) }
         return decideOnRequest(head, path, of: stream)
@@ -72,7 +72,7 @@ final class ConsoleRouter {
             return later { await $0.connections(parameters) }
         case (.delete, _) where path.hasPrefix(Self.connectionPath):
             guard let socketID = SocketID(String(path.dropFirst(Self.connectionPath.count))) else {
-                return .answer(.text("That is no socket ID\n", status: 400))
+                return .answer(.text("That is not a socket ID\n", status: 400))
             }
             let actor = console.actor(of: head, on: stream)
             return later { await $0.close(socketID, by: actor) }

@@ -262,7 +262,7 @@ extension Gateway {
                     pathPrefix: context.settings.pathPrefix
                 ) { $0.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
             }
-        case .appDisabled: refusal.advice = "set apps.N.enabled to true, if that is not on purpose"
+        case .appDisabled: refusal.advice = "set apps.N.enabled to true, unless this is intended"
         case .pathNotFound:
             refusal.advice =
                 "connect to \(context.settings.pathPrefix)/app/KEY; a proxy must keep listen.path_prefix"

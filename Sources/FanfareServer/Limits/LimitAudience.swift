@@ -2,11 +2,11 @@ import PusherProtocol
 
 /// The party that notices first when a limit is reached; `docs/limits.md` has a table for each.
 enum LimitAudience: String, CaseIterable {
-    case newConnections = "Whoever connects"
+    case newConnections = "A new connection"
     case clients = "A connected client"
-    case returningClients = "A client that comes back"
+    case returningClients = "A client that reconnects"
     case backends = "A backend"
-    case webhookEndpoints = "An endpoint of webhooks"
+    case webhookEndpoints = "A webhook endpoint"
 }
 
 extension Limit {

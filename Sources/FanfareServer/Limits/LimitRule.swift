@@ -60,7 +60,8 @@ extension Limit {
         case .connectionsPerAddress:
             .process(
                 "connections_per_address_max",
-                "the client is closed with 4100 (none: a quarter, once half of all connections are taken)"
+                "the client is closed with 4100 (none: a quarter of all connections, once half are "
+                    + "in use)"
             )
         case .newConnections:
             .process("new_connections_per_second_max", "the client is closed with 4100")
@@ -69,10 +70,10 @@ extension Limit {
         case .handshakes:
             .process(
                 "handshakes_max",
-                "refused clients that have not closed are closed at once, then the connections idle "
-                    + "longest, for at least a second, with 503 and Retry-After in a request, then those "
-                    + "whose request has waited longest for its answer; new connections wait; from seven "
-                    + "eighths on, answers end their connections"
+                "the broker aborts refused connections that are still open, then the connections "
+                    + "idle longest (a second or more; 503 and Retry-After if within a request), "
+                    + "then the requests that have waited longest for an answer; new connections "
+                    + "wait; from seven eighths of the limit, each answer closes its connection"
             )
         case .appConnections: .app("connections_max", "the client is closed with 4004")
         case .authorizationTime:
@@ -80,7 +81,7 @@ extension Limit {
         default:
             .process(
                 "connections_max",
-                "the client is closed with 4100 (none: as many as descriptors)"
+                "the client is closed with 4100 (none: the descriptor limit)"
             )
         }
     }
@@ -106,7 +107,7 @@ extension Limit {
     private var lengthRule: LimitRule {
         switch self {
         case .requestHeadLength:
-            .process("request_head_length_max", "the request is refused with 431, or 414")
+            .process("request_head_length_max", "the request is refused with 431 or 414")
         case .requestBodyLength:
             .process("request_body_length_max", "the request is refused with 413")
         case .messageLength: .process("message_length_max", "the client is closed with 1009")
@@ -145,53 +146,56 @@ extension Limit {
         case .recoveryPositions:
             .app(
                 "recovery.positions_max",
-                "the channel that has been without subscribers longest is forgotten: who comes back to it "
-                    + "is told of a gap"
+                "the broker forgets the channel that has had no subscribers longest; clients that "
+                    + "resubscribe to it are notified of a gap"
             )
         case .recoverySessions:
             .app(
                 "recovery.sessions_max",
-                "the session whose client has been away longest is forgotten: who comes back with its token is told "
-                    + "of a gap; with none to forget, a new token has no recovery, and is told; clients of an "
-                    + "address that has a quarter of all forget no other's"
+                "the broker forgets the session that has been disconnected longest; its client is "
+                    + "notified of a gap when it reconnects; if all sessions are connected, a "
+                    + "client with a new token has no recovery, and is notified; an address with a "
+                    + "quarter of all sessions replaces only its own"
             )
         case .openedStreams:
             .app(
                 "recovery.opened_streams_max",
-                "a subscription that would begin the stream of a public channel gets "
+                "a subscription that would open another public channel gets "
                     + LimitRule.refusedSubscription
-                    + "; once half is taken, one address gets a quarter"
+                    + "; once half is in use, one address gets at most a quarter"
             )
         case .sessionBytes:
             .app(
                 "recovery.session_bytes_max",
-                "a session without a connection is kept without its positions: who comes back with its token is told "
-                    + "of a gap; once half is taken, one address gets a quarter"
+                "the broker drops the positions of a disconnected session; its client is notified "
+                    + "of a gap when it reconnects; once half is in use, one address gets at most "
+                    + "a quarter"
             )
         case .appRetainedBytes:
             .app(
                 "recovery.retained_bytes_max",
-                "the app's oldest messages are no longer kept: who missed them is told of a gap"
+                "the broker drops the app's oldest messages; clients that missed them are notified "
+                    + "of a gap"
             )
         case .unstoredBytes:
             LimitRule("recovery.unstored_bytes_max", "503 and Retry-After on stored channels")
         case .databaseBytes:
             LimitRule(
                 "recovery.database_bytes_max",
-                "the oldest messages of all stored channels are no longer kept"
-                    + "; a quarter of it again is for sessions: beyond it, a token with many channels is told of a gap "
-                    + "after a restart"
+                "the broker drops the oldest messages of all stored channels; sessions get another "
+                    + "quarter of this limit: above it, clients with many channels are notified of "
+                    + "a gap after a restart"
             )
         case .archiveReadBytes:
             .process(
                 "queued_bytes_total_max",
-                "the replay or history from the file waits until others are queued (an eighth of "
+                "further reads of replays or history from the file wait (an eighth of "
                     + "queued_bytes_total_max, at most 8 MiB)"
             )
         default:
             .process(
                 "retained_bytes_total_max",
-                "the oldest messages of all apps are no longer kept (none: an eighth of the memory)"
+                "the broker drops the oldest messages of all apps (none: an eighth of the memory)"
             )
         }
     }
@@ -200,15 +204,16 @@ extension Limit {
         switch self {
         case .subscriptions: .app("subscriptions_max", LimitRule.refusedSubscription)
         case .members: .app("members_max", LimitRule.refusedSubscription)
-        case .watchlist: .app("watchlist_max", "the first are watched; the client gets 4302")
-        case .cachedEvents: .app("cached_events_max", "the oldest is dropped")
-        case .idempotencyKeys: .app("idempotency_keys_max", "the oldest is forgotten")
+        case .watchlist:
+            .app("watchlist_max", "only the first users are watched; the client gets 4302")
+        case .cachedEvents: .app("cached_events_max", "the oldest cached event is dropped")
+        case .idempotencyKeys: .app("idempotency_keys_max", "the oldest key is forgotten")
         case .queuedBytes: .process("queued_bytes_max", "the slow reader is closed with 4100")
         case .appQueuedBytes:
             .app(
                 "queued_bytes_max",
                 "from three quarters, new connections are closed with 4100; at the limit, the "
-                    + "longest queues are closed with 4100"
+                    + "clients with the longest queues are closed with 4100"
             )
         case .queuedBytesTotal:
             .process(
@@ -218,13 +223,13 @@ extension Limit {
         case .inboundBytes:
             .process(
                 "queued_bytes_total_max",
-                "503 and Retry-After; a client with a partial message is closed with 4100 (a quarter of "
-                    + "queued_bytes_total_max, at most 128 MiB)"
+                "503 and Retry-After; a client with a partial message is closed with 4100 (a "
+                    + "quarter of queued_bytes_total_max, at most 128 MiB)"
             )
         case .relayedEvents: .process("relayed_events_max", "503 and Retry-After")
         case .clusterQueuedBytes:
             LimitRule("cluster.redis.queued_bytes_max", "503 and Retry-After")
-        case .webhooksInFlight: LimitRule("webhooks.in_flight_max", "the webhook waits")
+        case .webhooksInFlight: LimitRule("webhooks.in_flight_max", "further webhooks wait")
         case .webhooksQueued:
             LimitRule("webhooks.queued_max", "the oldest become dead letters")
         default: LimitRule("webhooks.queued_bytes_max", "the oldest become dead letters")

@@ -25,7 +25,7 @@ final class LossLog: BrokerObserver {
             metadata["channel"] = "\(address.name.text)"
             metadata["reason"] = "\(gap.reason.rawValue)"
             if let missed = gap.missed { metadata["missed"] = "\(missed)" }
-            log.info("client told of a gap", metadata: metadata)
+            log.info("client notified of a gap", metadata: metadata)
         case .deliveriesDropped(let socketID, let byteCount):
             metadata["socket"] = "\(socketID)"
             metadata["bytes"] = "\(byteCount)"

@@ -70,9 +70,9 @@ enum BrokerMetric: String, CaseIterable {
             "Bytes queued for clients that were closed because they read too slowly."
         case .limitHits: "Times that a limit was reached; fanfare check --limits lists them."
         case .recoveryResumes:
-            "Subscriptions of clients that track their position, by what became of them."
+            "Subscriptions of clients that track their position, by result."
         case .recoveryResumesWaiting: "Subscriptions that wait because many replays are unsent."
-        case .recoveryWindow: "How long messages of an app are kept at present."
+        case .recoveryWindow: "How long messages of an app are kept now, in seconds."
         case .recoveryEvicted: "Kept messages that were dropped before their time, by the limit."
         case .storeCommits: "Transactions written to the file of recovery.database."
         case .storeFailures:
@@ -86,10 +86,10 @@ enum BrokerMetric: String, CaseIterable {
         case .storeDamagedRows:
             "Rows of the file of recovery.database that were damaged or missing, and are refused."
         case .storeMisplaced:
-            "1 while the file of recovery.database is not at its path, and is not written."
-        case .clockSteps: "Times that the calendar was found set by more than a second."
+            "1 while the file of recovery.database is not at its path; it is not written then."
+        case .clockSteps: "Times that the system clock was found changed by more than a second."
         case .webhooksQueued: "Webhooks that wait to be sent."
-        case .webhooksUnsaved: "Webhooks that are in memory alone."
+        case .webhooksUnsaved: "Webhooks that are only in memory."
         case .webhooksDelivered: "Webhooks that an endpoint has accepted."
         case .webhookAttemptsFailed: "Requests to an endpoint that have failed."
         case .webhooksDead: "Webhooks given up; fanfare webhooks lists them."
@@ -103,8 +103,8 @@ enum BrokerMetric: String, CaseIterable {
         case .clusterWebhooksWaiting:
             "Webhooks of all nodes that wait in the partitions of this one."
         case .clusterConnectionFaults: "Lost connections to Redis, by the reason."
-        case .clusterCaughtUp: "Messages read from Redis behind a lost connection."
-        case .clusterGaps: "Channels whose clients were told of a gap behind a lost connection."
+        case .clusterCaughtUp: "Messages read from Redis after a lost connection."
+        case .clusterGaps: "Channels whose clients were notified of a gap after a lost connection."
         case .clusterDivergences:
             "Channels whose position differed from that in Redis; must stay 0."
         case .clusterRefusals:

@@ -179,8 +179,9 @@ extension ShardContext {
         limitMet(
             .connections,
             consequence:
-                "no descriptor is left, the connection is closed at once; raise the hard limit "
-                + "of \(DescriptorLimit.current) (ulimit -Hn, LimitNOFILE= of systemd), or set a number"
+                "no descriptor is left, the connection is closed at once; raise the hard limit of "
+                + "\(DescriptorLimit.current) (ulimit -Hn, LimitNOFILE= of systemd), or set "
+                + "limits.connections_max"
         )
     }
 }

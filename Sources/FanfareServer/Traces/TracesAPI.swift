@@ -23,8 +23,8 @@ struct TracesAPI {
         guard let trace = traces.begin(of: app.id, filter) else {
             throw APIError(
                 status: 429,
-                message: "App \(app.id) has \(EventTraces.countMax) traces, the most there can be: "
-                    + "end one, or wait for \(EventTraces.idleTime.components.seconds) seconds"
+                message: "App \(app.id) has \(EventTraces.countMax) traces, the maximum: "
+                    + "end one, or wait \(EventTraces.idleTime.components.seconds) seconds"
             )
         }
         core.deferredAnswers.answer(exchange) {

@@ -30,7 +30,7 @@
             var text = "CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n"
             guard target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
                 throw Refusal(
-                    reason: "\"\(host)\" is no valid host for a proxy request"
+                    reason: "\"\(host)\" is not a valid host for a proxy request"
                 )
             }
             if let user = proxy.user {
@@ -99,7 +99,7 @@
 
         /// The refusal if the proxy is unreachable.
         package func unreachable(_ reason: String) -> Refusal {
-            refusal("is not reached: \(reason). Check its host and port, and that it runs")
+            refusal("cannot be reached: \(reason). Check its host and port, and that it runs")
         }
 
         private func refusal(_ text: String) -> Refusal {
@@ -145,7 +145,7 @@
             guard asksBasic else {
                 let schemes = challenges.map { $0.prefix { $0 != " " } }.joined(separator: ", ")
                 return
-                    "requires \(schemes.prefix(80)) authentication; only Basic is supported, have it accept that"
+                    "requires \(schemes.prefix(80)) authentication; only Basic is supported, enable that"
             }
             guard let user = proxy.user else {
                 return "requires authentication; set a user and a password in ClientOptions.proxy"

@@ -105,7 +105,7 @@ package enum CertificateText {
     private static func check(_ der: [UInt8], _ name: String) throws(TrustFault) {
         var rest = der[...]
         guard let element = DERElement(from: &rest), element.tag == sequenceTag, rest.isEmpty else {
-            throw TrustFault("\(name) is no certificate, or incomplete")
+            throw TrustFault("\(name) is not a certificate, or is incomplete")
         }
     }
 

@@ -22,7 +22,7 @@
                     guard
                         let anchor = SecCertificateCreateWithData(nil, Data(certificate) as CFData)
                     else {
-                        return "certificate \(index + 1) of those to trust is no X.509 certificate"
+                        return "certificate \(index + 1) to trust is not an X.509 certificate"
                     }
                     anchors.append(anchor)
                 }

@@ -35,7 +35,7 @@ public struct ChannelsQuery: Equatable, Sendable {
         if let text = parameters["limit"] {
             guard let limit = Int(text), limit > 0 else {
                 throw .badRequest(
-                    "Invalid limit: \(APIError.quote(text, lengthMax: 64)) (it is a number from 1 on)"
+                    "Invalid limit: \(APIError.quote(text, lengthMax: 64)) (it must be 1 or more)"
                 )
             }
             self.limit = limit

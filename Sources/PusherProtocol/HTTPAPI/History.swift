@@ -37,7 +37,8 @@ public struct HistoryQuery: Equatable, Sendable {
             isNewestFirst = order.utf8.elementsEqual("newest".utf8)
             guard isNewestFirst || order.utf8.elementsEqual("oldest".utf8) else {
                 throw .badRequest(
-                    "Invalid order: \(APIError.quote(order, lengthMax: 64)) (it is oldest or newest)"
+                    "Invalid order: \(APIError.quote(order, lengthMax: 64)) (it must be oldest or "
+                        + "newest)"
                 )
             }
         }
@@ -57,7 +58,7 @@ public struct HistoryQuery: Equatable, Sendable {
         guard let number = Number(text), range.contains(number) else {
             throw .badRequest(
                 "Invalid \(name): \(APIError.quote(text, lengthMax: 64)) "
-                    + "(it is a number from \(range.lowerBound) to \(range.upperBound))"
+                    + "(it must be a number from \(range.lowerBound) to \(range.upperBound))"
             )
         }
         return number

@@ -83,12 +83,12 @@ extension SessionTokenError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .time:
-            "Invalid session token: it must begin with the time of its creation, milliseconds since 1970 in "
-                + "base 36, and a dash"
+            "Invalid session token: it must begin with its creation time (milliseconds since 1970, "
+                + "in base 36) and a dash"
         case .length(let length):
-            "Invalid session token: behind the dash it must have 16 to 64 characters, and has \(length)"
+            "Invalid session token: 16 to 64 characters must follow the dash, not \(length)"
         case .character:
-            "Invalid session token: behind the dash it may have letters, digits, '_' and '-' alone"
+            "Invalid session token: only letters, digits, '_' and '-' may follow the dash"
         }
     }
 }

@@ -136,15 +136,15 @@ public enum RedisURLError: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .scheme: "a Redis address begins with redis://, rediss:// or redis+unix://"
-        case .parameters: "a Redis address has no parameters"
-        case .credentials: "before the @ of a Redis address come a user, a colon and a password"
+        case .parameters: "a Redis address cannot have parameters"
+        case .credentials: "before the @ of a Redis address, give a user, a colon and a password"
         case .encoding: "the address has a % that is not followed by two hexadecimal digits"
-        case .host(let host): "\"\(host)\" is no host"
-        case .port(let port): "\"\(port)\" is no port; ports are 1 to 65535"
+        case .host(let host): "\"\(host)\" is not a host"
+        case .port(let port): "\"\(port)\" is not a port: ports are 1 to 65535"
         case .database(let database):
             "database \"\(database)\" cannot be used, only 0: published messages pass between all"
                 + " databases; use prefixes to share a server"
-        case .path(let path): "\"\(path)\" is no absolute path"
+        case .path(let path): "\"\(path)\" is not an absolute path"
         case .pathTooLong(let length, let limit):
             "the path has \(length) bytes; the limit is \(limit)"
         }

@@ -53,19 +53,19 @@ public enum RedisFault: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .closedByOwner: "closed"
-        case .closedByServer: "the server has closed the connection"
+        case .closedByServer: "the server closed the connection"
         case .unresolvable(let error): error.description
         case .stream(let error): error.description
         case .openTimedOut(let limit): "no handshake within \(limit)"
         case .answerTimedOut(let limit): "no answer within \(limit)"
         case .malformed(let error): "the server does not speak RESP3: \(error)"
-        case .unexpectedReply: "the server has sent a reply without a call"
+        case .unexpectedReply: "the server sent a reply without a call"
         case .refused(let error): "the server has refused: \(error)"
         case .version(let version, let least):
             "the server has version \(version); \(least) or later is needed"
         case .replica: "the server is a replica"
         case .anotherServer:
-            "the server is another than the one that is published to, or has been a replica"
+            "the server is not the one that gets publications, or has been a replica"
         case .handshake(let command): "the server's reply to \(command) has an unknown form"
         }
     }

@@ -79,7 +79,7 @@ struct Drain: ParsableCommand {
         guard ids.count == 1 else {
             let list = ids.map { "\($0)" }.joined(separator: ", ")
             throw CommandError(
-                "\(ids.count) brokers run here: choose one with --pid, as --pid \(id) (\(list))"
+                "\(ids.count) brokers run here: choose one with --pid, such as --pid \(id) (\(list))"
             )
         }
         return id

@@ -73,7 +73,7 @@ struct EncryptedEvents: Sendable {
         sealer = isEncrypted && !key.isEmpty ? try LibsodiumSealer(masterKey: key) : nil
         if isEncrypted, sealer == nil {
             Console.printError(
-                "the data of encrypted channels is shown as it is: --master-key decrypts it"
+                "the data of encrypted channels is shown encrypted: --master-key decrypts it"
             )
         }
     }

@@ -8,16 +8,16 @@ struct Nodes: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List the nodes of a cluster.",
         discussion: """
-            Asks Redis itself, so it works while nodes do not. The configuration is that of any node.
+            Queries Redis, so it works while nodes do not. Give the configuration of any node.
 
-            A node is "serving"; "draining" while it stops; "isolated" when Redis has not heard of it \
-            for 5 seconds; "lost" when other nodes have removed what it had, for ten minutes. \
-            HEARTBEAT is the time since the oldest of its last heartbeats, STORES the number of Redis \
-            servers that have heard of it in time, and its last round trip. APPS is a fingerprint of \
-            its apps; one that differs from most nodes' is marked with "!".
+            A node is "serving"; "draining" while it stops; "isolated" when Redis has received no \
+            heartbeat from it for 5 seconds; "lost" for ten minutes after other nodes have removed \
+            what it had. HEARTBEAT is the time since the oldest of its last heartbeats. STORES is \
+            the number of Redis servers that have received its heartbeats in time, and its last \
+            round trip. APPS is a fingerprint of its apps; "!" marks one that differs from most.
 
-            The exit code is 1 if a node is isolated, has other apps than most, or a server of the \
-            cluster cannot be asked.
+            The exit code is 1 if a node is isolated, if a node's apps differ from most, or if a \
+            server of the cluster cannot be queried.
 
             Examples:
               fanfare nodes --config fanfare.yaml
@@ -35,7 +35,7 @@ struct Nodes: AsyncParsableCommand {
         let configuration = try source.load(sections: ["cluster"])
         guard configuration.cluster.engine != nil else {
             throw CommandError(
-                "The configuration is of a broker alone: cluster.engine is none. Name the file of a "
+                "The configuration is not of a cluster: cluster.engine is none. Name the file of a "
                     + "node with --config"
             )
         }
@@ -48,7 +48,7 @@ struct Nodes: AsyncParsableCommand {
         let text = NodesText(listing, isColored: Console.supportsColor(STDOUT_FILENO))
         for line in json ? text.json : text.table { Console.print(line) }
         for failure in listing.failures {
-            Console.printError("fanfare: a server cannot be asked: \(failure)")
+            Console.printError("fanfare: a server cannot be queried: \(failure)")
         }
         if listing.hasFaults { throw ExitCode.failure }
     }

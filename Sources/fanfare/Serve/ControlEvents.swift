@@ -130,7 +130,7 @@ struct ConfigurationReload {
         } catch {
             for fault in error.faults { logger.error("the configuration has a fault: \(fault)") }
             logger.error(
-                "the configuration is not reloaded: the broker continues with the one before"
+                "the configuration is not reloaded: the broker continues with the previous one"
             )
         }
     }

@@ -21,8 +21,8 @@ struct Serve: AsyncParsableCommand {
             Options override FANFARE_… variables, which override the file. A variable is a key's \
             path in capitals: FANFARE_LISTEN_PORT for listen.port.
 
-            The log says whom the broker refuses, and why. With --debug it also has connections, \
-            subscriptions and events; with --log-level trace each message, without signatures.
+            The log shows what the broker refuses, and why. --debug adds connections, \
+            subscriptions and events; --log-level trace adds each message, without signatures.
 
             Examples:
               fanfare serve

@@ -8,11 +8,11 @@ import Net
 /// `fanfare top`: shows what a broker does, from its metrics.
 struct Top: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show what a broker does, each second.",
+        abstract: "Show a broker's load, each second.",
         discussion: """
-            Connections, channels, events, deliveries and queues, from the broker's metrics: its \
-            configuration needs metrics.port, or the environment of both FANFARE_METRICS_PORT. \
-            Ctrl-C ends it. Into a pipe, each refresh is printed below the last.
+            Shows connections, channels, events, deliveries and queues from the broker's metrics. \
+            Set metrics.port in the broker's configuration, or FANFARE_METRICS_PORT for both \
+            programs. Ctrl-C ends it. In a pipe, each refresh is printed below the last.
 
             Examples:
               fanfare top --config fanfare.yaml
@@ -34,7 +34,7 @@ struct Top: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The time between two refreshes.", valueName: "seconds"))
     var interval = 1.0
 
-    @Option(help: "Stop after so many refreshes.")
+    @Option(help: "Stop after this many refreshes.")
     var count: Int?
 
     func validate() throws {

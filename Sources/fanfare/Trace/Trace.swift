@@ -7,19 +7,19 @@ import PusherProtocol
 /// `fanfare trace`: shows what happens in an app of a broker that runs.
 struct Trace: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show what flows through a broker: events, subscriptions, connections, refusals.",
+        abstract: "Show a broker's events, subscriptions, connections and refusals, live.",
         discussion: """
             Shows what happens in one app from now on, one line each, until you end the program. The \
             app's key and secret authorize it, as they do "fanfare trigger". With several options \
-            only what fits all of them is shown.
+            it shows only what matches all of them.
 
-            --user shows what names the user: sign-ins, presence channels, events to the user. From \
-            the user's next sign-in or presence channel on it follows the connection, too.
+            --user shows what names the user: sign-ins, presence channels, events to the user. \
+            After the user's next sign-in or presence channel it also follows that connection.
 
-            At most 500 are shown of what happens in a quarter of a second, each with the first \
-            1,024 characters of its data; the rest is counted on standard error. With several \
-            nodes it shows what happens on the one that it asks. Nothing is recorded while nobody \
-            traces.
+            It shows at most 500 lines per quarter of a second, each with the first 1,024 \
+            characters of its data, and prints on standard error how many it left out. In a \
+            cluster it shows only the node that it is connected to. The broker records nothing \
+            while no trace runs.
 
             Examples:
               fanfare trace
@@ -43,7 +43,7 @@ struct Trace: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only events of this name.", valueName: "name"))
     var event: String?
 
-    @Option(help: "Stop after so many lines.")
+    @Option(help: "Stop after this many lines.")
     var count: Int?
 
     @Flag(help: "Print each as one line of JSON.")
@@ -72,7 +72,7 @@ struct Trace: AsyncParsableCommand {
                 do {
                     if hasEnded {
                         id = try await api.beginTrace(selection)
-                        Console.printError("the trace had ended; tracing anew")
+                        Console.printError("the trace had ended; a new one has begun")
                         hasEnded = false
                     }
                     try printer.print(try await api.traceRecords(id))

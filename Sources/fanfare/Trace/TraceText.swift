@@ -61,13 +61,13 @@ struct TracePrinter {
         do {
             batch = try JSONDecoder().decode(TraceBatch.self, from: Data(body))
         } catch {
-            throw CommandError("The answer is none of a broker of this version: \(error)")
+            throw CommandError("The answer is not one of a broker of this version: \(error)")
         }
         for record in batch.records.prefix(remaining) { Console.print(text.line(record)) }
         remaining -= batch.records.count
         guard batch.omitted > 0, !isDone else { return }
         Console.printError(
-            "\(batch.omitted) more were left out: they came faster than they are shown"
+            "\(batch.omitted) more were left out: they came faster than they can be shown"
         )
     }
 }

@@ -19,7 +19,7 @@ struct DeliveryText {
     var lines: [String] {
         guard let message = delivery.message else {
             return [
-                "No message of the channel has a number: nobody tracks it, and nothing is kept."
+                "No message of the channel has a serial: no client tracks it, and none is kept."
             ]
         }
         guard delivery.verdict != .neverPublished else {
@@ -40,7 +40,7 @@ struct DeliveryText {
         guard let published = message.published else {
             return "\(serial) was published and is no longer kept."
         }
-        let excluded = message.excluded.map { " It excludes \($0)." } ?? ""
+        let excluded = message.excluded.map { " It excluded \($0)." } ?? ""
         return "\(serial) was published at \(time(published)) and is kept." + excluded
     }
 
@@ -78,7 +78,7 @@ struct DeliveryText {
         guard let subscription = connection.subscription else {
             return "\(name) has not subscribed to the channel."
         }
-        var text = isContinued ? "It came back as \(name)" : name
+        var text = isContinued ? "It reconnected as \(name)" : name
         if let resumed = subscription.resumedFrom {
             text += (isContinued ? ", " : " ") + "resumed from \(resumed)"
         } else if let start = subscription.start {
@@ -110,15 +110,15 @@ struct DeliveryText {
         case .confirmed where serial <= subscription.resumedFrom ?? 0:
             return "\(serial) had arrived before"
         case .confirmed: return "\(serial) was sent\(confirmed)"
-        case .replayed: return "\(serial) was replayed, and is not confirmed"
-        case .sent: return "\(serial) was sent, and is not confirmed"
-        case .leftOut: return "\(serial) excludes it"
+        case .replayed: return "\(serial) was replayed, but is not confirmed"
+        case .sent: return "\(serial) was sent, but is not confirmed"
+        case .leftOut: return "\(serial) excluded this connection"
         case .dropped:
-            return "\(serial) was dropped with its queue"
-        case .gapTold: return "it was told of a gap, \(subscription.gap ?? "")"
-        case .afterLeaving: return "\(serial) came after that"
-        case .beforeJoining: return "\(serial) came before that"
-        case .notKept: return "\(serial) was sent, unless it excludes it"
+            return "\(serial) was dropped with the connection's queue"
+        case .gapTold: return "it was notified of a gap, \(subscription.gap ?? "")"
+        case .afterLeaving: return "\(serial) was published after that"
+        case .beforeJoining: return "\(serial) was published before that"
+        case .notKept: return "\(serial) was sent, unless it excluded this connection"
         default: return words(verdict)
         }
     }

@@ -5,12 +5,13 @@ import FanfareAPI
 /// `fanfare why`: tells what became of a message, for a client or for how many.
 struct Why: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Tell why a client did not get an event, or how many clients got it.",
+        abstract: "Show why a client did not get an event, or how many clients got it.",
         discussion: """
-            Each event of a channel in use has a number, its serial: "fanfare history" shows it. \
-            The broker records which serials its connections have got, of those that track their \
-            positions, and of the last 10,000 also behind their end (recovery.connection_records \
-            of its configuration).
+            Each event of a channel in use has a serial, which "fanfare history" shows. The broker \
+            records which serials a connection has received, if the connection tracks its \
+            position. It keeps the records of the last 10,000 closed connections. \
+            recovery.connection_records and recovery.connection_records_max in its configuration \
+            change both.
 
             Examples:
               fanfare why news 42
@@ -35,7 +36,7 @@ struct Why: AsyncParsableCommand {
 
     func validate() throws {
         if socket != nil, user != nil {
-            throw ValidationError("Ask either for a --socket or for a --user.")
+            throw ValidationError("Give --socket or --user, not both.")
         }
     }
 

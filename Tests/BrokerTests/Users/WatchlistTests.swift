@@ -83,7 +83,7 @@ import Testing
         #expect(effects[1].contains("pusher:signin_success"))
         #expect(
             effects[2]
-                == #"{"event":"pusher:error","data":{"code":4302,"message":"Watchlist limit exceeded: of the 3 users that are named, the first 2 are watched"}}"#
+                == #"{"event":"pusher:error","data":{"code":4302,"message":"Watchlist limit exceeded: of the 3 users given, only the first 2 are watched"}}"#
         )
         #expect(effects[3] == "watch a b")
         #expect(signIn(UserClient(features: AppFeatures(watchlist: true)), ["a", "b"]).count == 3)

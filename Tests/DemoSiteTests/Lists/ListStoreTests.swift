@@ -103,7 +103,7 @@ import LiveRows
         #expect(throws: RequestError.empty(field: "text")) {
             try commit("m", .remove("a"), .update(Entry("b", " ")))
         }
-        let full = RequestError.refused(409, "The list is full: it takes 6 rows at most.")
+        let full = RequestError.refused(409, "The list is full: the limit is 6 rows.")
         #expect(throws: full) {
             try commit(
                 "m",

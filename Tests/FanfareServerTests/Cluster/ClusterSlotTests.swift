@@ -312,7 +312,7 @@ import Testing
         "A node does not start with servers that are run otherwise than its configuration says",
         arguments: [
             (ClusterConfiguration.Redis.Mode.single, true, "cluster.redis.mode is single: set it"),
-            (.cluster, false, "it is no server of a Redis Cluster (cluster-enabled no)"),
+            (.cluster, false, "it is not a server of a Redis Cluster (cluster-enabled no)"),
         ]
     )
     func mode(

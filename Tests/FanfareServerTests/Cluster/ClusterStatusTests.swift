@@ -20,7 +20,7 @@ import Testing
         for _ in 0..<2 { status.found() }
         #expect(
             lines.all == [
-                "warning Redis is lost: events wait, then they are refused with 503 "
+                "warning Redis is lost: events wait, then are refused with 503 "
                     + "reason=redis://localhost:6379: closed server=redis://localhost:6379"
             ]
         )

@@ -35,7 +35,7 @@ struct StoreAssessmentTests {
             (["--appendonly", "no"], [], ["it keeps nothing on its disk"]),
             (
                 ["--appendonly", "no", "--save", "60 1"], [],
-                ["it writes its disk only now and then"]
+                ["it writes to its disk only at intervals"]
             ),
             (
                 ["--stream-node-max-bytes", "4096"], [],
@@ -48,7 +48,7 @@ struct StoreAssessmentTests {
             ),
             (
                 ["--client-output-buffer-limit", "pubsub 1mb 512kb 60"], [],
-                ["client-output-buffer-limit pubsub is 1048576 bytes: it ends the connection"]
+                ["client-output-buffer-limit pubsub is 1048576 bytes: the server disconnects"]
             ),
             (["--client-output-buffer-limit", "pubsub 32mb 8mb 60"], [], []),
             (["--client-output-buffer-limit", "pubsub 0 0 0"], [], []),
@@ -89,7 +89,7 @@ struct StoreAssessmentTests {
             expect(
                 assessment.faults,
                 begin: [
-                    "its data is of 8 partitions, server 1 of 1, and this configuration of "
+                    "its data is of 8 partitions, server 1 of 1, but this configuration is of "
                         + "16 partitions, server 1 of 1: set"
                 ]
             )

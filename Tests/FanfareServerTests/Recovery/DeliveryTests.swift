@@ -282,7 +282,7 @@ struct DeliveryTests {
                 ("a/messages/1/delivery", [("user_id", "a!b")], "Invalid user_id"),
                 (
                     "a/messages/1/delivery", [("socket_id", "1.1"), ("user_id", "a")],
-                    "either for a socket_id or for a user_id"
+                    "Give socket_id or user_id, not both"
                 ),
                 ("a%20b/messages/1/delivery", [], "Invalid channel name"),
             ] as [(String, [(String, String)], String)] {

@@ -35,13 +35,13 @@ import Testing
                 "filter_by_prefix too long (201 > 200)"
             ),
             ("limit=1&cursor=chat-1", false, nil), ("cursor=chat-1", false, nil),
-            ("limit=0", false, #"Invalid limit: "0" (it is a number from 1 on)"#),
-            ("limit=-1", false, #"Invalid limit: "-1" (it is a number from 1 on)"#),
-            ("limit=ten", false, #"Invalid limit: "ten" (it is a number from 1 on)"#),
-            ("limit=", false, #"Invalid limit: "" (it is a number from 1 on)"#),
+            ("limit=0", false, #"Invalid limit: "0" (it must be 1 or more)"#),
+            ("limit=-1", false, #"Invalid limit: "-1" (it must be 1 or more)"#),
+            ("limit=ten", false, #"Invalid limit: "ten" (it must be 1 or more)"#),
+            ("limit=", false, #"Invalid limit: "" (it must be 1 or more)"#),
             (
                 "limit=99999999999999999999", false,
-                #"Invalid limit: "99999999999999999999" (it is a number from 1 on)"#
+                #"Invalid limit: "99999999999999999999" (it must be 1 or more)"#
             ),
             (
                 "cursor=" + String(repeating: "x", count: 201), true,

@@ -42,10 +42,10 @@ list.onchange = ({ rows: shown, changes, isOwn }) => {
 // The batch
 
 const ROWS = [
-  ["deletes", "Removed", "places before the change"],
-  ["inserts", "Added", "places after it"],
-  ["moves", "Moved", "from a place before, to one after"],
-  ["updates", "Renamed", "places after it"],
+  ["deletes", "Removed", "positions before the change"],
+  ["inserts", "Added", "positions after it"],
+  ["moves", "Moved", "from a position before, to one after"],
+  ["updates", "Renamed", "positions after it"],
 ];
 
 function showBatch(changes, isOwn) {

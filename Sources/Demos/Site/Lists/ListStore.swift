@@ -86,7 +86,7 @@ package struct ListStore<Row: ListRow>: Sendable {
             guard order.rows.count <= max(limits.rowsMax, before.count) else {
                 throw RequestError.refused(
                     409,
-                    "The list is full: it takes \(limits.rowsMax) rows at most."
+                    "The list is full: the limit is \(limits.rowsMax) rows."
                 )
             }
             try write(order.rows, over: before, database)

@@ -52,7 +52,7 @@ export function showContinuity({ kind, reason, missed }, changes) {
   if (kind === "resumed" && changes > 0) notice(`${count(changes, "change")} while you were away.`);
   if (kind !== "gap") return;
   const cause = reason === "unknown_stream" ? "The broker has lost its history" : "History expired";
-  notice(`${cause}, loaded anew${missed === null ? "" : ` (${count(missed, "event")} missed)`}.`);
+  notice(`${cause}, reloaded${missed === null ? "" : ` (${count(missed, "event")} missed)`}.`);
 }
 
 const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;

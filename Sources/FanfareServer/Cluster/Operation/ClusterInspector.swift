@@ -118,8 +118,8 @@ package struct ClusterInspector: Sendable {
             servers.fault = Failure(
                 server: "\(seed)",
                 reason: "no server of the Redis Cluster has the slots of \(uncovered.count) of "
-                    + "\(keys.count) partitions, as \(keys[first].slot): their channels would be refused "
-                    + "(CLUSTERDOWN); assign the slots, or wait for a replica to be promoted"
+                    + "\(keys.count) partitions, such as \(keys[first].slot): their channels would be "
+                    + "refused (CLUSTERDOWN); assign the slots, or wait until a replica is promoted"
             )
         }
         return servers

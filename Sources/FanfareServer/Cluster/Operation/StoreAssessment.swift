@@ -61,9 +61,9 @@ package struct StoreAssessment: Sendable, Hashable {
         self.server = "\(server.product) \(server.version)"
         if let layout, let needed = needs.layout, layout != needed {
             faults.append(
-                "its data is of \(layout), and this configuration of \(needed): set the same "
-                    + "cluster.partitions and cluster.redis.urls on all nodes, or another "
-                    + "cluster.prefix for another deployment"
+                "its data is of \(layout), but this configuration is of \(needed): set the same "
+                    + "cluster.partitions and cluster.redis.urls on all nodes, or a "
+                    + "different cluster.prefix for a different deployment"
             )
         }
         assessReplicas(server.replicaCount, needs)
@@ -86,13 +86,13 @@ package struct StoreAssessment: Sendable, Hashable {
         assessOutput(settings)
         if needs.failover != .none, settings["min-replicas-to-write"] == "0" {
             warnings.append(
-                "min-replicas-to-write is 0: a primary that is cut off from its replicas accepts "
-                    + "events which a failover then loses; set it to 1, and min-replicas-max-lag to 2"
+                "min-replicas-to-write is 0: a primary that has lost its replicas accepts events, "
+                    + "and a failover then loses them; set it to 1, and min-replicas-max-lag to 2"
             )
         }
         if needs.failover == .redisCluster, settings["cluster-require-full-coverage"] == "yes" {
             warnings.append(
-                "cluster-require-full-coverage is yes: when one server is lost without a replica, all "
+                "cluster-require-full-coverage is yes: when a server without a replica fails, all "
                     + "others refuse events too; set it to no"
             )
         }
@@ -102,8 +102,8 @@ package struct StoreAssessment: Sendable, Hashable {
         if count < needs.replicaCount {
             faults.append(
                 "\(count) replicas are connected, and cluster.redis.replicas is "
-                    + "\(needs.replicaCount): every event would be refused; connect replicas, or set "
-                    + "cluster.redis.acknowledge to primary"
+                    + "\(needs.replicaCount): all events would be refused; connect replicas, or "
+                    + "set cluster.redis.acknowledge to primary"
             )
         } else if count == 0 {
             warnings.append(
@@ -121,9 +121,9 @@ package struct StoreAssessment: Sendable, Hashable {
             bytes < Self.memoryMin
         else { return }
         warnings.append(
-            "maxmemory is \(bytes) bytes: with its memory full all events are refused, and 100,000 "
-                + "channels with positions take some 70 MB alone; set it to 256mb or more, or lower "
-                + "recovery.opened_streams_max of the apps"
+            "maxmemory is \(bytes) bytes: with its memory full, it refuses all events; 100,000 "
+                + "channels with positions alone take about 70 MB; set it to 256mb or more, or "
+                + "lower recovery.opened_streams_max of the apps"
         )
     }
 
@@ -131,7 +131,7 @@ package struct StoreAssessment: Sendable, Hashable {
         guard let policy = settings["maxmemory-policy"], policy != "noeviction" else { return }
         if settings["maxmemory"] == "0" {
             warnings.append(
-                "maxmemory-policy is \(policy), which takes effect once maxmemory is set: set it "
+                "maxmemory-policy is \(policy), which takes effect when maxmemory is set: set it "
                     + "to noeviction"
             )
         } else {
@@ -146,13 +146,13 @@ package struct StoreAssessment: Sendable, Hashable {
         guard settings["appendonly"] == "no", let save = settings["save"] else { return }
         if save.isEmpty {
             warnings.append(
-                "it keeps nothing on its disk: a restart loses all messages, and who missed some is "
-                    + "told of a gap; set appendonly yes"
+                "it keeps nothing on its disk: a restart loses all messages, and clients are "
+                    + "notified of a gap; set appendonly yes"
             )
         } else {
             warnings.append(
-                "it writes its disk only now and then (save \(save)): a restart loses what came "
-                    + "since; set appendonly yes"
+                "it writes to its disk only at intervals (save \(save)): a restart loses the "
+                    + "messages since the last write; set appendonly yes"
             )
         }
     }
@@ -164,8 +164,8 @@ package struct StoreAssessment: Sendable, Hashable {
             let bytes = Int(words[index + 1]), bytes > 0, bytes < 2 * ReadQueue.bytesMax
         else { return }
         warnings.append(
-            "client-output-buffer-limit pubsub is \(bytes) bytes: it ends the connection of a node that "
-                + "reads what it has missed, or is behind for a moment; set it to 32mb 8mb 60 or more"
+            "client-output-buffer-limit pubsub is \(bytes) bytes: the server disconnects a node "
+                + "that catches up or falls behind briefly; set it to 32mb 8mb 60 or more"
         )
     }
 
@@ -178,8 +178,8 @@ package struct StoreAssessment: Sendable, Hashable {
             )
         } else if bytes < Self.streamNodeBytesMin {
             warnings.append(
-                "stream-node-max-bytes is \(bytes): each message takes a node of its own, which "
-                    + "costs memory and time; set it to 1024"
+                "stream-node-max-bytes is \(bytes): each message takes its own stream node, "
+                    + "which costs memory and time; set it to 1024"
             )
         }
     }

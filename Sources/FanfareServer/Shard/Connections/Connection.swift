@@ -451,7 +451,7 @@ final class Connection: StreamDelegate {
         let isTotal = budget === context.reactor.queueBudget
         context.limitMet(isTotal ? .queuedBytesTotal : .appQueuedBytes, of: app.id)
         reportDroppedQueue()
-        let message = "The connection reads too slowly, and the memory of all queues is used up"
+        let message = "The connection reads too slowly, and the memory for all queues is full"
         close(.overCapacity, message: message, droppingQueue: true)
     }
 

@@ -32,7 +32,7 @@ extension Connection {
     }
 
     private static var signatureAdvice: String {
-        "the backend's authorization endpoint has to sign with the key and secret of this app "
+        "the backend's authorization endpoint must sign with the key and secret of this app "
             + "(apps.N.key, apps.N.secret)"
     }
 
@@ -52,5 +52,5 @@ extension Connection {
 
 extension Limit {
     /// The advice on how to raise the limit.
-    var advice: String { "raise \(rule.key), if that is not a mistake of the peer" }
+    var advice: String { "raise \(rule.key) if this use is legitimate" }
 }

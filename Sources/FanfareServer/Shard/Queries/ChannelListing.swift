@@ -173,7 +173,7 @@ final class ChannelListing {
         let error = APIError(
             status: 400,
             message: "The list of channels is longer than \(lengthMax) bytes "
-                + "(limits.queued_bytes_max): ask for it in parts, with limit and cursor"
+                + "(limits.queued_bytes_max): request it in pages, with limit and cursor"
         )
         exchange.respond(Response(refusal: error))
         return .isFinished
