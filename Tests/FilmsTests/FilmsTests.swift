@@ -82,6 +82,6 @@ import LiveRows
         }
         let reply = try await commit([.put(Film(id: 9, title: "A", year: 2000), after: nil)])
         #expect(reply.status == 409)
-        #expect(reply.body == #"{"error":"The list is full: it takes 60 rows at most."}"#)
+        #expect(reply.body == #"{"error":"The list is full: the limit is 60 rows."}"#)
     }
 }

@@ -109,7 +109,7 @@ import Testing
         }
         let reply = try await site.answer(.post, "/add", "name=One+too+many&deviceId=phone")
         #expect(reply.status == 409)
-        #expect(reply.body == #"{"error":"The list is full: it takes 1000 rows at most."}"#)
+        #expect(reply.body == #"{"error":"The list is full: the limit is 1000 rows."}"#)
     }
 
     @Test func thePageIsBelowItsPath() async throws {
