@@ -62,7 +62,7 @@ import Testing
                 ["certificate 2", "line \(lines.count + 1)", "base64"]
             ),
             ("\(first)\n\(last)", ["certificate 1", "base64"]),
-            ("\(first)\nAAAA\n\(last)", ["certificate 1", "no certificate"]),
+            ("\(first)\nAAAA\n\(last)", ["certificate 1", "not a certificate"]),
             (
                 ([first] + lines[1...2] + [last]).joined(separator: "\n"),
                 ["certificate 1", "incomplete"]
