@@ -95,7 +95,7 @@ final class Connection: StreamDelegate {
     /// The effort of a message besides its length, in bytes.
     private static var messageEffort: Int { 64 }
     /// The additional effort of a subscription or unsubscription, which allocates or frees memory.
-    private static var membershipEffort: Int { 64 << 10 }
+    private static var membershipEffort: Int { 32 << 10 }
 
     func stream(_ stream: Stream, received bytes: inout MutableSpan<UInt8>) -> Int {
         delegate.connectionReceived(self)
