@@ -20,13 +20,13 @@ extension HostileTests {
                 post + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
                     + smuggled,
                 400,
-                "exclude each other"
+                "cannot be used together"
             ),
             HostileRequest(
                 "TE.CL",
                 post + "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n5c\r\n" + smuggled,
                 400,
-                "exclude each other"
+                "cannot be used together"
             ),
             HostileRequest(
                 "CL.CL",

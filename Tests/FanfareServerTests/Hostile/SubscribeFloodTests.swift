@@ -39,7 +39,8 @@ extension HostileTests {
                         refusalCount += 1
                     } else {
                         #expect(
-                            frame.text.contains(#""code":null,"message":"A connection may have 50"#)
+                            frame.text
+                                .contains(#""code":null,"message":"A connection may have at most"#)
                         )
                     }
                     frame = try await client.next()
