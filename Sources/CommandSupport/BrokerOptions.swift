@@ -2,7 +2,7 @@ package import ArgumentParser
 import FoundationEssentials
 
 /// The broker's address, and the certificates to trust.
-package struct BrokerOptions: ParsableArguments {
+package struct BrokerOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
             "The broker's address (or FANFARE_URL; default http://127.0.0.1:6001).",
@@ -39,7 +39,7 @@ package struct BrokerOptions: ParsableArguments {
 }
 
 /// The app's public key.
-package struct AppKey: ParsableArguments {
+package struct AppKey: ParsableArguments, Sendable {
     @Option(name: .customLong("key"), help: "The app's key (or FANFARE_APP_KEY; default app-key).")
     package var option: String?
 

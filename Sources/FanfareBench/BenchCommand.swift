@@ -1,6 +1,5 @@
 package import ArgumentParser
 import CommandSupport
-import PusherProtocol
 
 /// `fanfare bench`: load-tests a server that speaks the Pusher protocol.
 package struct BenchCommand: ParsableCommand {
@@ -54,80 +53,42 @@ struct AllCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(
-        help: ArgumentHelp("Number of connections of each benchmark.", valueName: "count")
-    )
+    @Option(help: .count("Number of connections of each benchmark."))
     var connections = 1_000
 
     func validate() throws {
-        _ = try plans()
+        try check(connections, "--connections", max: 100_000)
     }
 
     func run() throws {
         let output = try BenchOutput(path: options.json)
-        let target = try options.target()
         var faults: [String] = []
         var results: [[UInt8]] = []
-        for plan in try plans() {
-            do throws(BenchError) {
-                let report = try BenchLoop.report(on: plan, of: target)
-                if !output.isStandard { Console.print(report.table + "\n") }
-                results.append(report.json)
-                if let fault = report.fault { faults.append("\(plan.benchmark): \(fault).") }
-            } catch {
-                // The other benchmarks still run, unless the server is unreachable.
-                results.append(BenchReport.json(plan.benchmark, failure: error))
-                faults.append("\(plan.benchmark): \(error)")
-                if case .unreachable = error { break }
-            }
+        for scenario in try scenarios() {
+            let result = try options.result(of: scenario, output, tableEnd: "\n")
+            results.append(result.json)
+            if let fault = result.fault { faults.append("\(type(of: scenario).name): \(fault)") }
+            // The other benchmarks still run after a fault, unless the server is unreachable.
+            guard result.isReachable else { break }
         }
         try output.write(BenchReport.json(of: results, isFaultless: faults.isEmpty))
         if !faults.isEmpty { throw CommandError(faults.joined(separator: "\n")) }
     }
 
-    /// The benchmarks and their sizes.
-    func plans() throws -> [any BenchPlan] {
-        let count = try checked(connections, "--connections", max: 100_000)
-        let channel = try checkedChannel("fanfare-bench")
+    /// The benchmarks, with options for a few seconds each.
+    private func scenarios() throws -> [any Scenario] {
+        let count = "\(connections)"
         return [
             // First: memory that the server keeps after the other benchmarks would hide what the connections need.
-            IdlePlan(channel: channel, connectionCount: count, duration: .seconds(1)),
-            DeliveryPlan(
-                benchmark: "fanout",
-                channels: [channel],
-                subscribersPerChannel: count,
-                messageCount: 200,
-                dataLength: 64,
-                pace: .window(8)
-            ),
-            DeliveryPlan(
-                benchmark: "channels",
-                channels: try (0..<max(1, count / 4)).map { try checkedChannel("bench-\($0)") },
-                subscribersPerChannel: min(4, count),
-                messageCount: 10 * count,
-                dataLength: 64,
-                pace: .window(8)
-            ),
-            ChurnPlan(channel: channel, cycleCount: 2 * count, concurrency: 64),
-            PresencePlan(
-                channel: try checkedChannel("presence-fanfare-bench", isPresence: true),
-                observerCount: count,
-                visitorCount: 4,
-                visitCount: 100
-            ),
-            OverloadPlan(
-                channel: channel,
-                unrelatedChannel: try checkedChannel("fanfare-bench-unrelated"),
-                publisherCount: 16,
-                readerCount: count,
-                dataLength: 10_240,
-                duration: .seconds(2),
-                eventCountMax: nil,
-                window: 16,
-                unrelatedRate: 100,
-                obeysRetryAfter: false,
-                budget: nil
-            ),
+            try IdleCommand.with(["--connections", count, "--seconds", "1"]),
+            try FanoutCommand.with(["--subscribers", count, "--messages", "200"]),
+            try ChannelsCommand.with([
+                "--channels", "\(max(1, connections / 4))", "--channel", "bench",
+                "--subscribers", "\(min(4, connections))", "--messages", "\(10 * connections)",
+            ]),
+            try ChurnCommand.with(["--cycles", "\(2 * connections)"]),
+            try PresenceCommand.with(["--observers", count, "--visits", "100"]),
+            try OverloadCommand.with(["--subscribers", count, "--seconds", "2"]),
         ]
     }
 }

@@ -9,7 +9,7 @@ import Testing
 @Suite("Report of a benchmark") struct BenchReportTests {
     /// The report of a fan-out of which the first of 5 subscribers lost this many events.
     private func report(lost: Int = 0, serverTime: Int64? = nil) throws -> BenchReport {
-        let plan = try DeliveryPlan.small()
+        let scenario = try FanoutCommand.small()
         var tracker = DeliveryTracker(subscriberCount: 5)
         for number in 0..<20 {
             let sequence = tracker.send()
@@ -34,10 +34,10 @@ import Testing
         return BenchReport(
             benchmark: "fanout",
             url: "ws://127.0.0.1:6001",
-            headline: plan.headline(connectingTime: .milliseconds(250)),
-            parameters: plan.parameters,
+            headline: scenario.headline(connectingTime: seconds(.milliseconds(250))),
+            parameters: scenario.parameters,
             rows: [
-                BenchReport.Row.deliveries(tracker, of: "deliveries", "deliveries"),
+                BenchReport.Row.deliveries(tracker),
                 [.rate("deliveries", "deliveries", tracker.deliveries, in: .seconds(2))],
                 BenchReport.Row.latency("latency", "latency", latency),
                 BenchReport.Row.cpu(per: "delivery", tracker.deliveries, usage, of: server),

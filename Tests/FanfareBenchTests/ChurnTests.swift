@@ -5,25 +5,21 @@ import Testing
 @testable import FanfareBench
 
 @Suite("Connections that open and close", .timeLimit(.minutes(1))) struct ChurnTests {
-    private func plan(rate: Double? = nil) throws -> ChurnPlan {
-        ChurnPlan(channel: try ChannelName("news"), cycleCount: 20, concurrency: 4, rate: rate)
+    private func scenario(_ options: [String] = []) throws -> ChurnCommand {
+        try .with(["--cycles", "20", "--concurrency", "4"] + options)
     }
 
-    @Test(arguments: [nil, 500.0]) func areCounted(rate: Double?) async throws {
-        let report = try await TargetServer.report(on: plan(rate: rate), .none)
+    @Test(arguments: [[], ["--rate", "500"]]) func areCounted(options: [String]) async throws {
+        let report = try await TargetServer.report(on: scenario(options), .none)
         #expect(report.fault == nil)
         #expect(report["cycles"] == .integer(20))
         #expect(report["unclean_closes"] == .integer(0))
-        guard case .latency(let latency) = report["subscribed_latency_us"] else {
-            Issue.record("\(report)")
-            return
-        }
-        #expect(latency.p50 > 0)
+        #expect(try report.latency("subscribed_latency_us").p50 > 0)
     }
 
     @Test func overTLS() async throws {
         let report = try await TargetServer.report(
-            on: plan(),
+            on: scenario(),
             .none,
             scheme: "wss",
             trust: .insecure
@@ -32,7 +28,7 @@ import Testing
     }
 
     @Test func missingCloseFramesAreCounted() async throws {
-        let report = try await TargetServer.report(on: plan(), .closesWithoutFrame)
+        let report = try await TargetServer.report(on: scenario(), .closesWithoutFrame)
         #expect(report["unclean_closes"] == .integer(20))
     }
 
@@ -43,7 +39,7 @@ import Testing
     ])
     func areRefused(_ fault: BrokerFault, _ text: String) async throws {
         await #expect {
-            try await TargetServer.report(on: plan(), fault)
+            try await TargetServer.report(on: scenario(), fault)
         } throws: { error in
             "\(error)".contains(text)
         }

@@ -10,34 +10,27 @@ import Testing
 struct FanoutTests {
     private func report(
         _ fault: BrokerFault,
-        _ plan: DeliveryPlan? = nil,
+        _ scenario: (any Scenario)? = nil,
         scheme: String = "ws",
         trust: TLSTrust = .system
     ) async throws -> BenchReport {
-        let plan = try plan ?? DeliveryPlan.small()
-        return try await TargetServer.report(on: plan, fault, scheme: scheme, trust: trust)
+        let scenario = try scenario ?? FanoutCommand.small()
+        return try await TargetServer.report(on: scenario, fault, scheme: scheme, trust: trust)
     }
 
     @Test(arguments: [Pace.window(1), .window(8), .rate(500)])
     func findsNothingWrong(pace: Pace) async throws {
-        let report = try await report(.none, .small(pace: pace))
+        let report = try await report(.none, FanoutCommand.small(pace: pace))
         #expect(report.fault == nil)
         #expect(report["deliveries"] == .integer(100))
-        guard case .latency(let latency) = report["latency_us"],
-            case .number(let rate?, _) = report["deliveries_per_s"],
-            case .number(let serverTime?, _) = report["server_cpu_us_per_delivery"]
-        else {
-            Issue.record("\(report)")
-            return
-        }
-        #expect(latency.max > 0)
-        #expect(rate > 0)
+        #expect(try report.latency("latency_us").max > 0)
+        #expect(try report.number("deliveries_per_s") > 0)
         // The broker runs in this process.
-        #expect(serverTime > 0)
+        #expect(try report.number("server_cpu_us_per_delivery") > 0)
     }
 
     @Test func privateChannelsAreSigned() async throws {
-        #expect(try await report(.none, .small("private-news")).fault == nil)
+        #expect(try await report(.none, FanoutCommand.small("private-news")).fault == nil)
     }
 
     @Test func pingsAreAnsweredAndNotCounted() async throws {
@@ -45,7 +38,7 @@ struct FanoutTests {
     }
 
     @Test func countsWhatIsLost() async throws {
-        let report = try await report(.loses(7), .small(pace: .window(8)))
+        let report = try await report(.loses(7), FanoutCommand.small(pace: .window(8)))
         #expect(report["lost"] == .integer(1))
         #expect(report.fault == "1 lost: no delivery for 3.0 s")
     }
@@ -61,38 +54,32 @@ struct FanoutTests {
     }
 
     @Test func countsWhatIsOutOfOrder() async throws {
-        let report = try await report(.swaps(3), .small(pace: .window(8)))
+        let report = try await report(.swaps(3), FanoutCommand.small(pace: .window(8)))
         #expect(report["lost"] == .integer(0))
         #expect(report["out_of_order"] == .integer(1))
         #expect(report.fault == "1 out of order")
     }
 
     @Test func manyChannels() async throws {
-        let report = try await report(.none, .channels())
+        let report = try await report(.none, ChannelsCommand.small())
         #expect(report.fault == nil)
         #expect(report["deliveries"] == .integer(60))
     }
 
     @Test func anEventOfAnotherChannelIsAFault() async throws {
-        #expect(try await report(.misdirects(2), .channels()).fault == "1 out of order")
+        #expect(try await report(.misdirects(2), ChannelsCommand.small()).fault == "1 out of order")
     }
 
     @Test func readsWhatIsCompressed() async throws {
-        var plan = try DeliveryPlan.small(pace: .window(8))
-        plan.dataLength = 4_096
-        let report = try await TargetServer.report(on: plan, .compresses, deflate: true)
+        let scenario = try FanoutCommand.small(pace: .window(8), ["--size", "4096"])
+        let report = try await TargetServer.report(on: scenario, .compresses, deflate: true)
         #expect(report.fault == nil)
         #expect(report["deflate_granted"] == .integer(5))
-        guard case .number(let length?, _) = report["bytes_per_delivery"] else {
-            Issue.record("\(report)")
-            return
-        }
-        #expect(length < 4_096)
+        #expect(try report.number("bytes_per_delivery") < 4_096)
     }
 
     @Test func compressionMayBeDeclined() async throws {
-        let plan = try DeliveryPlan.small()
-        let report = try await TargetServer.report(on: plan, .none, deflate: true)
+        let report = try await TargetServer.report(on: FanoutCommand.small(), .none, deflate: true)
         #expect(report.fault == nil)
         #expect(report["deflate_granted"] == .integer(0))
     }
@@ -140,7 +127,7 @@ struct FanoutTests {
 
     @Test(arguments: [Pace.window(1), .window(8)])
     func connectsAgainWhenTheServerEndsTheConnection(pace: Pace) async throws {
-        #expect(try await report(.closesAfterAnswers, .small(pace: pace)).fault == nil)
+        #expect(try await report(.closesAfterAnswers, FanoutCommand.small(pace: pace)).fault == nil)
     }
 
     @Test func anUnreachableServerIsReported() async throws {
@@ -149,27 +136,19 @@ struct FanoutTests {
         await broker.loop.waitUntilStopped()
         let target = try TargetServer(url: "ws://127.0.0.1:\(broker.port)")
         await #expect {
-            try await target.result(of: DeliveryPlan.small()).get()
+            try await target.result(of: FanoutCommand.small()).get()
         } throws: { error in
             "\(error)".contains("Is the server running there?")
         }
     }
 
     @Test func ourBrokerDeliversEverything() async throws {
-        var configuration = Configuration.development
-        configuration.port = 0
-        configuration.loops = 2
-        let server = try BrokerServer(configuration: configuration)
-        let port = try #require(try await server.start().plain?.port)
-        var plan = try DeliveryPlan.small(pace: .window(8))
-        plan.subscribersPerChannel = 200
-        plan.messageCount = 50
-        var target = try TargetServer(url: "ws://127.0.0.1:\(port)")
-        target.stallTimeout = .seconds(10)
-        target.offersDeflate = true
-        let result = await target.result(of: plan)
-        await server.stop(within: .seconds(1))
-        let report = try result.get()
+        let options = ["--subscribers", "200", "--messages", "50"]
+        let scenario = try FanoutCommand.small(pace: .window(8), options)
+        let report = try await BrokerServer.report(on: scenario) {
+            $0.stallTimeout = .seconds(10)
+            $0.offersDeflate = true
+        }
         #expect(report.fault == nil)
         #expect(report["deliveries"] == .integer(10_000))
         #expect(report["deflate_granted"] == .integer(200))

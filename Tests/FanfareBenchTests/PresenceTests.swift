@@ -5,37 +5,27 @@ import Testing
 @testable import FanfareBench
 
 @Suite("Members that join and leave", .timeLimit(.minutes(1))) struct PresenceTests {
-    private func plan(rate: Double? = nil) throws -> PresencePlan {
-        PresencePlan(
-            channel: try ChannelName("presence-room"),
-            observerCount: 3,
-            visitorCount: 2,
-            visitCount: 10,
-            rate: rate
-        )
+    private func scenario(_ options: [String] = []) throws -> PresenceCommand {
+        try .with(["--observers", "3", "--visitors", "2", "--visits", "10"] + options)
     }
 
-    @Test(arguments: [nil, 200.0]) func areAllNotified(rate: Double?) async throws {
-        let report = try await TargetServer.report(on: plan(rate: rate), .none)
+    @Test(arguments: [[], ["--rate", "200"]]) func areAllNotified(options: [String]) async throws {
+        let report = try await TargetServer.report(on: scenario(options), .none)
         #expect(report.fault == nil)
         #expect(report["notices"] == .integer(60))
         #expect(report["expected"] == .integer(60))
         for name in ["join_latency_us", "leave_latency_us"] {
-            guard case .latency(let latency) = report[name] else {
-                Issue.record("\(report)")
-                continue
-            }
-            #expect(latency.max > 0)
+            #expect(try report.latency(name).max > 0)
         }
     }
 
     @Test(arguments: [0, 1]) func aNoticeThatIsLost(number: Int) async throws {
-        let report = try await TargetServer.report(on: plan(), .losesNotice(number))
+        let report = try await TargetServer.report(on: scenario(), .losesNotice(number))
         #expect(report.fault == "1 lost: no delivery for 3.0 s")
     }
 
     @Test(arguments: [0, 19]) func aNoticeThatComesTwice(number: Int) async throws {
-        let report = try await TargetServer.report(on: plan(), .duplicatesNotice(number))
+        let report = try await TargetServer.report(on: scenario(), .duplicatesNotice(number))
         #expect(report.fault == "1 duplicated")
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import PusherProtocol
 import TestPorts
 import TestProgram
 import Testing
@@ -30,30 +29,24 @@ import Testing
 }
 
 @Suite("Clients that come back", .timeLimit(.minutes(1))) struct ReturningTests {
-    private func plan(_ recovery: Recovery) throws -> OfflinePlan {
-        OfflinePlan(
-            channel: try ChannelName("news"),
-            clientCount: 5,
-            timeAway: .milliseconds(300),
-            rate: 50,
-            isQuietOtherwise: true,
-            dataLength: 64,
-            recovery: recovery,
-            latencyMax: .seconds(30)
-        )
+    private func scenario(_ recovery: Recovery) throws -> OfflineCommand {
+        try .with([
+            "--clients", "5", "--away", "0.3", "--rate", "50", "--only-while-away",
+            "--recovery", recovery.rawValue, "--within", "30",
+        ])
     }
 
     @Test(arguments: [Recovery.none, .position])
     func lostEventsAreReported(_ recovery: Recovery) async throws {
         // This server has no positions.
-        let report = try await TargetServer.report(on: plan(recovery), .none)
+        let report = try await TargetServer.report(on: scenario(recovery), .none)
         #expect(try #require(report.fault).contains(" lost"))
         #expect(report["deliveries"] == .integer(0))
     }
 
     @Test func areRefused() async throws {
         await #expect {
-            try await TargetServer.report(on: plan(.position), .refusesSubscriptions)
+            try await TargetServer.report(on: scenario(.position), .refusesSubscriptions)
         } throws: { error in
             "\(error)".contains("was refused: AuthError")
         }

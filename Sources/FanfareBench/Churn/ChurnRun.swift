@@ -3,13 +3,14 @@ import Histogram
 import Net
 import PusherProtocol
 
-/// Runs the churn benchmark, one step per turn of the loop.
-final class ChurnRun: BenchRun, BenchClientDelegate {
-    private let plan: ChurnPlan
-    private let generator: LoadGenerator
+/// Runs the churn benchmark.
+final class ChurnRun: ScenarioRun, BenchClientDelegate {
+    let generator: LoadGenerator
+    private let cycleCount: Int
+    private let concurrency: Int
+    private let channel: ChannelName
     private let schedule: Schedule
     private let before: ResourceUsage
-    private var failure: BenchError?
     /// When each connection without an acknowledged subscription was due, by its index.
     private var dueTimes: [Int: MonotonicTime] = [:]
     /// Nanoseconds from when a connection was due until its subscription was acknowledged.
@@ -23,23 +24,21 @@ final class ChurnRun: BenchRun, BenchClientDelegate {
     private var lastClosedAt: MonotonicTime
 
     /// Creates a run that starts now.
-    ///
-    /// - Parameters:
-    ///   - plan: The plan.
-    ///   - generator: The load generator.
-    init(plan: ChurnPlan, generator: LoadGenerator) {
-        self.plan = plan
+    init(_ scenario: ChurnCommand, _ channel: ChannelName, _ generator: LoadGenerator) {
+        cycleCount = scenario.cycles
+        concurrency = scenario.concurrency
+        self.channel = channel
         self.generator = generator
-        ramp = ConnectionRamp(count: plan.cycleCount)
+        ramp = ConnectionRamp(count: cycleCount)
         before = generator.resourceUsage()
-        schedule = Schedule(pace: plan.pace, messageCount: plan.cycleCount, start: .current)
+        let pace: Pace = scenario.rate.map { .rate($0) } ?? .window(concurrency)
+        schedule = Schedule(pace: pace, messageCount: cycleCount, start: .current)
         lastClosedAt = schedule.start
     }
 
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
-        if let failure { throw failure }
-        guard closedCount < plan.cycleCount else { return .finished(report) }
-        generator.progress.show("Connecting", closedCount, of: plan.cycleCount, at: now)
+        guard closedCount < cycleCount else { return .finished(after: .zero) }
+        generator.progress.show("Connecting", closedCount, of: cycleCount, at: now)
         if startedCount == closedCount { generator.resetStallTimer(at: now) }
         if generator.isStalled(closedCount, at: now) {
             throw .closingStalled(
@@ -53,7 +52,7 @@ final class ChurnRun: BenchRun, BenchClientDelegate {
 
     /// Opens all connections that are due; returns how long to wait for the next.
     private func connect() throws(BenchError) -> BenchStep {
-        while startedCount - closedCount < plan.concurrency {
+        while startedCount - closedCount < concurrency {
             let now = MonotonicTime.current
             let open = startedCount - closedCount
             switch schedule.step(sent: startedCount, missing: open, now: now) {
@@ -67,40 +66,28 @@ final class ChurnRun: BenchRun, BenchClientDelegate {
 
     private func connect(due: MonotonicTime) throws(BenchError) {
         dueTimes[startedCount] = due
-        try generator.connector.connect(startedCount, delegate: self, on: generator.reactor)
+        try generator.connect(startedCount, self)
         startedCount += 1
     }
 
-    private var report: BenchReport {
+    @RowBuilder func rows() -> [Row] {
         let usage = generator.resourceUsage() - before
         let time = schedule.start.duration(to: lastClosedAt)
-        return BenchReport(
-            benchmark: plan.benchmark,
-            url: generator.target.url.text,
-            headline: plan.headline,
-            parameters: plan.parameters,
-            rows: [
-                [
-                    .count("connections", "cycles", closedCount),
-                    .count("closed without a close frame", "unclean_closes", uncleanCount),
-                ],
-                BenchReport.Row.deflate(ramp, of: generator.target),
-                [.rate("connections", "cycles", closedCount, in: time)],
-                BenchReport.Row.latency(
-                    "connect and subscribe",
-                    "subscribed_latency",
-                    LatencyFigures(latencies)
-                ),
-                BenchReport.Row.cpu(per: "cycle", closedCount, usage, of: generator.server),
-                BenchReport.Row.memory(of: generator.server),
-            ].flatMap { $0 }
-        )
+        Row.count("connections", "cycles", closedCount)
+        Row.count("closed without a close frame", "unclean_closes", uncleanCount)
+        Row.deflate(ramp, of: generator.target)
+        Row.rate("connections", "cycles", closedCount, in: time)
+        Row.latency("connect and subscribe", "subscribed_latency", latencies)
+        Row.cpu(per: "cycle", closedCount, usage, of: generator.server)
+        Row.memory(of: generator.server)
     }
+
+    func fault(stalled: Duration?) -> String? { nil }
 
     // MARK: BenchClientDelegate
 
     func clientConnected(_ client: BenchClient, as socketID: SocketID) {
-        client.subscribe(generator.target.subscription(to: plan.channel, of: socketID))
+        client.subscribe(generator.target.subscription(to: channel, of: socketID))
     }
 
     func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {
@@ -118,9 +105,5 @@ final class ChurnRun: BenchRun, BenchClientDelegate {
         closedCount += 1
         if !isClean { uncleanCount += 1 }
         lastClosedAt = .current
-    }
-
-    func clientFailed(_ error: BenchError) {
-        if failure == nil { failure = error }
     }
 }

@@ -1,8 +1,9 @@
 import ArgumentParser
+import CommandSupport
 import PusherProtocol
 
 /// `fanfare bench fanout`: one channel with many subscribers.
-struct FanoutCommand: ParsableCommand {
+struct FanoutCommand: DeliveryScenario {
     static let configuration = CommandConfiguration(
         commandName: "fanout",
         abstract: "Send events to many subscribers of one channel and check every delivery.",
@@ -21,47 +22,34 @@ struct FanoutCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("Number of subscribers.", valueName: "count"))
+    @Option(help: .count("Number of subscribers."))
     var subscribers = 10_000
 
-    @Option(help: ArgumentHelp("Number of events.", valueName: "count"))
+    @Option(help: .count("Number of events."))
     var messages = 100
 
-    @Option(help: ArgumentHelp("Length of each event's data.", valueName: "bytes"))
+    @Option(help: .bytes("Length of each event's data."))
     var size = 64
 
-    @OptionGroup var pace: PaceOptions
+    @OptionGroup var pacing: PaceOptions
 
     @Option(help: "How subscribers would get what they missed: position, token or none.")
     var recovery = Recovery.none
 
-    @Option(help: ArgumentHelp("Channel, public or private.", valueName: "name"))
+    @Option(help: .name("Channel, public or private."))
     var channel = "fanfare-bench"
 
     func validate() throws {
-        _ = try plan()
+        try checkChannel(channel)
+        try check(subscribers, "--subscribers")
+        try checkEvents()
     }
 
-    func run() throws { try options.run(plan()) }
-
-    /// Creates the plan from the options.
-    ///
-    /// - Throws: `ValidationError` for the first invalid option.
-    func plan() throws -> DeliveryPlan {
-        DeliveryPlan(
-            benchmark: "fanout",
-            channels: [try checkedChannel(channel)],
-            subscribersPerChannel: try checked(subscribers, "--subscribers"),
-            messageCount: try checked(messages, "--messages", max: 100_000_000),
-            dataLength: try checkedSize(size),
-            pace: try pace.pace(),
-            recovery: recovery
-        )
-    }
+    var channelNames: [String] { [channel] }
 }
 
 /// `fanfare bench channels`: many channels with few subscribers each.
-struct ChannelsCommand: ParsableCommand {
+struct ChannelsCommand: DeliveryScenario {
     static let configuration = CommandConfiguration(
         commandName: "channels",
         abstract: "Send events to many channels with few subscribers and check every delivery.",
@@ -79,56 +67,86 @@ struct ChannelsCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("Number of channels.", valueName: "count"))
+    @Option(help: .count("Number of channels."))
     var channels = 500
 
-    @Option(help: ArgumentHelp("Number of subscribers of each channel.", valueName: "count"))
+    @Option(help: .count("Number of subscribers of each channel."))
     var subscribers = 4
 
-    @Option(help: ArgumentHelp("Total number of events.", valueName: "count"))
+    @Option(help: .count("Total number of events."))
     var messages = 20_000
 
-    @Option(help: ArgumentHelp("Length of each event's data.", valueName: "bytes"))
+    @Option(help: .bytes("Length of each event's data."))
     var size = 64
 
-    @OptionGroup var pace: PaceOptions
+    @OptionGroup var pacing: PaceOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "Prefix of the channels' names, public or private; a number is appended.",
-            valueName: "name"
-        )
-    )
+    @Option(help: .name("Prefix of the channels' names, public or private; a number is appended."))
     var channel = "fanfare-bench"
 
     @Option(help: "How subscribers would get what they missed: position, token or none.")
     var recovery = Recovery.none
 
     func validate() throws {
-        _ = try plan()
+        try checkChannel(channel)
+        try check(channels, "--channels", max: 100_000)
+        try checkChannel("\(channel)-\(channels - 1)")
+        try check(subscribers, "--subscribers", max: 1_000_000 / channels)
+        try checkEvents()
     }
 
-    func run() throws { try options.run(plan()) }
+    var channelNames: [String] { (0..<channels).map { "\(channel)-\($0)" } }
+}
 
-    /// Creates the plan from the options.
-    ///
-    /// - Throws: `ValidationError` for the first invalid option.
-    func plan() throws -> DeliveryPlan {
-        let name = try checkedChannel(channel)
-        let count = try checked(channels, "--channels", max: 100_000)
-        let subscribersMax = 1_000_000 / count
-        return DeliveryPlan(
-            benchmark: "channels",
-            channels: try (0..<count).map { try checkedChannel("\(name.text)-\($0)") },
-            subscribersPerChannel: try checked(
-                subscribers,
-                "--subscribers",
-                max: subscribersMax
-            ),
-            messageCount: try checked(messages, "--messages", max: 100_000_000),
-            dataLength: try checkedSize(size),
-            pace: try pace.pace(),
-            recovery: recovery
-        )
+/// Events to the subscribers of one or more channels: the benchmarks `fanout` and `channels`.
+protocol DeliveryScenario: ScenarioCommand {
+    /// Public or private, at least one.
+    var channelNames: [String] { get }
+    /// The number of connections that subscribe to each channel.
+    var subscribers: Int { get }
+    /// The number of events, sent to the channels in turn.
+    var messages: Int { get }
+    /// The length of each event's data, in bytes.
+    var size: Int { get }
+    /// How fast events are sent.
+    var pacing: PaceOptions { get }
+    /// How the subscribers would get what they missed.
+    var recovery: Recovery { get }
+}
+
+extension DeliveryScenario {
+    fileprivate func checkEvents() throws {
+        try check(messages, "--messages", max: 100_000_000)
+        try checkSize(size)
+    }
+
+    var connections: (count: Int, option: String) {
+        (channelNames.count * subscribers, "--subscribers")
+    }
+
+    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
+        var channels: [ChannelName] = []
+        for name in channelNames { channels.append(try .named(name)) }
+        return DeliveryRun(self, channels, generator)
+    }
+
+    func headline(connectingTime: String) -> String {
+        let names = channelNames
+        let place =
+            names.count == 1
+            ? "\(grouped(subscribers)) subscribers of \(names[0])"
+            : "\(grouped(names.count)) channels × \(grouped(subscribers)) subscribers"
+        return """
+            \(place) (connected in \(connectingTime)), \(grouped(messages)) events \
+            of \(grouped(size)) bytes, \(pacing.pace)
+            """
+    }
+
+    var parameters: [BenchReport.Member] {
+        [
+            ("channel", .text(channelNames[0])), ("channels", .integer(channelNames.count)),
+            ("subscribers", .integer(subscribers)), ("messages", .integer(messages)),
+            ("size_bytes", .integer(size)), ("recovery", .text(recovery.rawValue)),
+        ] + pacing.pace.parameters
     }
 }

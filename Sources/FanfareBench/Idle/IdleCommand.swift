@@ -1,10 +1,9 @@
 import ArgumentParser
 import CommandSupport
-import Primitives
 import PusherProtocol
 
 /// `fanfare bench idle`: idle connections.
-struct IdleCommand: ParsableCommand {
+struct IdleCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "idle",
         abstract: "Measure the memory and CPU time that idle subscribers cost.",
@@ -23,71 +22,43 @@ struct IdleCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("Number of connections.", valueName: "count"))
-    var connections = 10_000
+    @Option(name: .customLong("connections"), help: .count("Number of connections."))
+    var connectionCount = 10_000
 
-    @Option(help: ArgumentHelp("How long they are idle.", valueName: "seconds"))
+    @Option(help: .seconds("How long they are idle."))
     var seconds = 10.0
 
     @Option(help: "How clients would get what they missed: position, token or none.")
     var recovery = Recovery.none
 
-    @Option(help: ArgumentHelp("Channel, public or private.", valueName: "name"))
+    @Option(help: .name("Channel, public or private."))
     var channel = "fanfare-bench"
 
     func validate() throws {
-        _ = try plan()
+        try checkChannel(channel)
+        try check(connectionCount, "--connections")
+        try check(seconds, "--seconds", in: measurableSeconds)
     }
-
-    func run() throws { try options.run(plan()) }
-
-    /// Creates the plan from the options.
-    ///
-    /// - Throws: `ValidationError` for the first invalid option.
-    func plan() throws -> IdlePlan {
-        IdlePlan(
-            channel: try checkedChannel(channel),
-            connectionCount: try checked(connections, "--connections"),
-            duration: .seconds(try checked(seconds, "--seconds", in: measurableSeconds)),
-            recovery: recovery
-        )
-    }
-}
-
-/// Idle subscribed connections, and what they cost.
-struct IdlePlan: BenchPlan {
-    let benchmark = "idle"
-    /// Public or private.
-    var channel: ChannelName
-    /// The number of connections.
-    var connectionCount: Int
-    /// How long the connections are idle.
-    var duration: Duration
-    /// How the connections' clients would get what they missed.
-    var recovery = Recovery.none
 
     var connections: (count: Int, option: String) { (connectionCount, "--connections") }
 
-    func begin(with generator: LoadGenerator) throws(BenchError) -> any BenchRun {
+    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
         guard let server = generator.server else { throw .noServerProcess }
         guard let memory = server.memory() else { throw .memoryUnreadable(ids: server.ids) }
-        return IdleRun(plan: self, generator: generator, memoryBefore: memory)
+        return IdleRun(self, try .named(channel), generator, memoryBefore: memory)
     }
 
-    /// A one-line description of the run.
-    func headline(connectingTime: Duration) -> String {
+    func headline(connectingTime: String) -> String {
         """
-        \(grouped(connectionCount)) connections subscribed to \(channel.text) (connected in \
-        \(seconds(connectingTime))), idle for \(seconds(duration))
+        \(grouped(connectionCount)) connections subscribed to \(channel) (connected in \
+        \(connectingTime)), idle for \(decimal(seconds, places: 3)) s
         """
     }
 
-    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
-            ("channel", .text(channel.text)), ("connections", .integer(connectionCount)),
-            ("idle_s", .number(duration.inSeconds, places: 3)),
-            ("recovery", .text(recovery.rawValue)),
+            ("channel", .text(channel)), ("connections", .integer(connectionCount)),
+            ("idle_s", .number(seconds, places: 3)), ("recovery", .text(recovery.rawValue)),
         ]
     }
 }

@@ -3,7 +3,7 @@ import CommandSupport
 import PusherProtocol
 
 /// `fanfare bench joins`: a growing presence channel.
-struct JoinsCommand: ParsableCommand {
+struct JoinsCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "joins",
         abstract: "Add thousands of users to one presence channel, and show the cost of a join.",
@@ -25,86 +25,47 @@ struct JoinsCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("Number of users.", valueName: "count"))
+    @Option(help: .count("Number of users."))
     var users = 5_000
 
-    @Option(
-        help: ArgumentHelp(
-            "Number of joins per row; by default 1,000, or --users if that is lower.",
-            valueName: "count"
-        )
-    )
+    @Option(help: .count("Number of joins per row; by default 1,000, or --users if that is lower."))
     var step: Int?
 
-    @Option(
-        help: ArgumentHelp(
-            "Duration of all joins; by default as fast as the server accepts them.",
-            valueName: "seconds"
-        )
-    )
+    @Option(help: .seconds("Duration of all joins; by default as fast as the server accepts them."))
     var within: Double?
 
-    @Option(help: ArgumentHelp("Presence channel.", valueName: "name"))
+    @Option(help: .name("Presence channel."))
     var channel = "presence-fanfare-bench"
 
     func validate() throws {
-        _ = try plan()
+        try check(users, "--users", max: 20_000)
+        try checkChannel(channel, isPresence: true)
+        try check(joinsPerRow, "--step", max: users)
+        if let within { try check(within, "--within", in: measurableSeconds) }
     }
 
-    func run() throws { try options.run(plan()) }
-
-    /// Creates the plan from the options.
-    ///
-    /// - Throws: `ValidationError` for the first invalid option.
-    func plan() throws -> JoinsPlan {
-        let userCount = try checked(users, "--users", max: 20_000)
-        return JoinsPlan(
-            channel: try checkedChannel(channel, isPresence: true),
-            userCount: userCount,
-            stepCount: try checked(step ?? min(1_000, userCount), "--step", max: userCount),
-            rate: try within.map {
-                Double(userCount) / (try checked($0, "--within", in: measurableSeconds))
-            }
-        )
-    }
-}
-
-/// Users that join one presence channel and stay.
-struct JoinsPlan: BenchPlan {
-    let benchmark = "joins"
-    /// A presence channel.
-    var channel: ChannelName
-    /// The number of users, each with one connection.
-    var userCount: Int
     /// The number of joins between two measurements.
-    var stepCount: Int
+    var joinsPerRow: Int { step ?? min(1_000, users) }
+
     /// Joins per second; nil for as many as the server accepts.
-    var rate: Double?
+    var rate: Double? { within.map { Double(users) / $0 } }
 
-    var connections: (count: Int, option: String) { (userCount, "--users") }
+    var connections: (count: Int, option: String) { (users, "--users") }
 
-    func begin(with generator: LoadGenerator) -> any BenchRun {
-        JoinsRun(plan: self, generator: generator)
+    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
+        JoinsRun(self, try .named(channel), generator)
     }
 
-    /// When each join is due.
-    var pace: Pace { rate.map { .rate($0) } ?? .window(64) }
-
-    /// A one-line description of the run.
-    func headline(connectingTime: Duration) -> String {
-        let rate = self.rate.map { ", \(decimal($0, places: 1)) a second" } ?? ""
-        return """
-            \(grouped(userCount)) users join \(channel.text) (connected in \
-            \(seconds(connectingTime)))\(rate)
-            """
+    func headline(connectingTime: String) -> String {
+        """
+        \(grouped(users)) users join \(channel) (connected in \(connectingTime))\(perSecond(rate))
+        """
     }
 
-    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
-            ("channel", .text(channel.text)), ("users", .integer(userCount)),
-            ("step", .integer(stepCount)),
-            ("rate_per_s", rate.map { .number($0, places: 3) } ?? .null),
+            ("channel", .text(channel)), ("users", .integer(users)),
+            ("step", .integer(joinsPerRow)), ("rate_per_s", .number(rate, places: 3)),
         ]
     }
 }

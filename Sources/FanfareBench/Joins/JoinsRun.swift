@@ -1,75 +1,51 @@
 import CommandSupport
 import Net
 import Primitives
+import PusherProtocol
 
-/// Runs the joins benchmark, one step per turn of the loop.
-final class JoinsRun: BenchRun {
-    private let plan: JoinsPlan
+/// Runs the joins benchmark.
+final class JoinsRun: ScenarioRun {
+    private let userCount: Int
+    private let joinsPerRow: Int
+    private let pace: Pace
     private let generator: LoadGenerator
     private let clients: JoinsClients
-    private var phase = Phase.connecting
     private let beganAt = MonotonicTime.current
-    private var connectingTime = Duration.zero
+    /// When each join is due, and the sample at the last row; nil while connecting.
+    private var joining: (Schedule, JoinsSample)?
     private var samples: [JoinsSample] = []
 
-    private enum Phase {
-        case connecting
-        case joining(Schedule, since: JoinsSample)
-        /// All users know each other; later notices are duplicates.
-        case awaitingDuplicates(until: MonotonicTime)
-    }
-
-    /// Creates a run.
-    ///
-    /// - Parameters:
-    ///   - plan: The plan.
-    ///   - generator: The load generator.
-    init(plan: JoinsPlan, generator: LoadGenerator) {
-        self.plan = plan
+    init(_ scenario: JoinsCommand, _ channel: ChannelName, _ generator: LoadGenerator) {
+        userCount = scenario.users
+        joinsPerRow = scenario.joinsPerRow
+        pace = scenario.rate.map { .rate($0) } ?? .window(64)
         self.generator = generator
-        clients = JoinsClients(plan: plan, generator: generator)
+        clients = JoinsClients(count: userCount, of: channel, generator: generator)
     }
 
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
-        if let failure = clients.failure { throw failure }
-        switch phase {
-        case .connecting:
-            guard try clients.connect(at: now) else { return .idle }
-            connectingTime = beganAt.duration(to: now)
-            let schedule = Schedule(
-                pace: plan.pace,
-                messageCount: plan.userCount,
-                start: .current
-            )
-            phase = .joining(schedule, since: takeSample())
-            return .wait(.zero)
-        case .joining(let schedule, let last):
-            return join(schedule, since: last, at: now)
-        case .awaitingDuplicates(let end):
-            guard now >= end else { return .wait(from: now, until: end) }
-            return .finished(report(stalled: nil))
-        }
+        if let (schedule, last) = joining { return join(schedule, since: last, at: now) }
+        guard try clients.connect(at: now) else { return .idle }
+        let schedule = Schedule(pace: pace, messageCount: userCount, start: .current)
+        joining = (schedule, takeSample())
+        return .wait(.zero)
     }
 
     private func join(_ schedule: Schedule, since last: JoinsSample, at now: MonotonicTime)
         -> BenchStep
     {
-        generator.progress.show("Joining", clients.joinedCount, of: plan.userCount, at: now)
+        generator.progress.show("Joining", clients.joinedCount, of: userCount, at: now)
         // The next step starts when all members of this one know each other, so that steps do not overlap.
-        let nextSampleAt = min(last.memberCount + plan.stepCount, plan.userCount)
+        let nextSampleAt = min(last.memberCount + joinsPerRow, userCount)
         if clients.startedCount == nextSampleAt, clients.isComplete {
             let reached = takeSample()
             samples.append(reached.since(last))
-            guard nextSampleAt < plan.userCount else {
-                generator.progress.end()
-                phase = .awaitingDuplicates(until: now.advanced(by: BenchStep.duplicateWait))
-                return .idle
-            }
-            phase = .joining(schedule, since: reached)
+            guard nextSampleAt < userCount else { return .complete }
+            joining = (schedule, reached)
             return .wait(.zero)
         }
         if generator.isStalled(clients.knownCount + clients.startedCount, at: now) {
-            return .finished(report(stalled: generator.target.stallTimeout))
+            return .stalled
         }
         while clients.startedCount < nextSampleAt {
             let step = schedule.step(
@@ -81,7 +57,7 @@ final class JoinsRun: BenchRun {
             case .send: clients.joinNext()
             case .wait(let due):
                 generator.resetStallTimer(at: now)
-                return .wait(from: .current, until: due)
+                return .wait(until: due)
             case .waitForDeliveries, .finished: return .idle
             }
         }
@@ -98,27 +74,18 @@ final class JoinsRun: BenchRun {
         )
     }
 
-    private func report(stalled: Duration?) -> BenchReport {
-        var fault = clients.fault
-        if let stalled {
-            let what = fault ?? "\(grouped(plan.userCount - clients.joinedCount)) not subscribed"
-            fault = "\(what): no progress for \(stalled.inSeconds) s"
-        }
+    @RowBuilder func rows() -> [Row] {
         let time = samples.reduce(Duration.zero) { $0 + $1.time }
-        return BenchReport(
-            benchmark: plan.benchmark,
-            url: generator.target.url.text,
-            headline: plan.headline(connectingTime: connectingTime),
-            parameters: plan.parameters,
-            rows: [
-                [
-                    .count("members", "members", clients.joinedCount),
-                    .count("notices", "notices", clients.noticeCount),
-                    .rate("joins", "joins", clients.joinedCount, in: time),
-                ], JoinsSample.rows(samples),
-                BenchReport.Row.deflate(clients.ramp, of: generator.target),
-            ].flatMap { $0 },
-            fault: fault
-        )
+        Row.count("members", "members", clients.joinedCount)
+        Row.count("notices", "notices", clients.noticeCount)
+        Row.rate("joins", "joins", clients.joinedCount, in: time)
+        JoinsSample.rows(samples)
+        Row.deflate(clients.ramp, of: generator.target)
+    }
+
+    func fault(stalled: Duration?) -> String? {
+        guard let stalled else { return clients.fault }
+        let what = clients.fault ?? "\(grouped(userCount - clients.joinedCount)) not subscribed"
+        return "\(what): no progress for \(stalled.inSeconds) s"
     }
 }

@@ -26,11 +26,8 @@ struct JoinsSample: Sendable {
         )
     }
 
-    /// One row per step.
-    ///
-    /// - Parameter samples: The difference of each sample from the one before it.
-    /// - Returns: The rows.
-    static func rows(_ samples: [JoinsSample]) -> [BenchReport.Row] {
+    /// One row per step, from the differences of each sample from the one before it.
+    static func rows(_ samples: [JoinsSample]) -> [Row] {
         var before = 0
         return samples.map { sample in
             defer { before = sample.memberCount }
@@ -38,14 +35,14 @@ struct JoinsSample: Sendable {
         }
     }
 
-    private func row(joins: Int) -> BenchReport.Row {
+    private func row(joins: Int) -> Row {
         let perJoin = usage.serverTime.map { Double($0) / 1e3 / Double(max(joins, 1)) }
         // The average number of members that a join of this step found.
         let membersFound = max(1, Double(memberCount) - Double(joins + 1) / 2)
         let perMember = perJoin.map { $0 / membersFound }
         let mebibytes = memory.map { decimal(Double($0) / 1_048_576, places: 1) + " MiB" }
         let name = "members_\(memberCount)"
-        return BenchReport.Row(
+        return Row(
             label: "to \(grouped(memberCount)) members",
             text: [
                 seconds(time),

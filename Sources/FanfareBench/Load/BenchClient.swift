@@ -7,8 +7,10 @@ import WebSocket
 
 /// Receives the events of a benchmark's clients.
 ///
-/// All calls come on the loop's thread. A client is closed after ``clientFailed(_:)``, not before.
+/// All calls come on the loop's thread.
 protocol BenchClientDelegate: AnyObject {
+    /// The generator that opened the connections.
+    var generator: LoadGenerator { get }
     /// Called when the server has sent the connection's socket ID.
     func clientConnected(_ client: BenchClient, as socketID: SocketID)
     /// Called when the server has acknowledged the subscription.
@@ -17,21 +19,12 @@ protocol BenchClientDelegate: AnyObject {
     ///
     /// - Returns: Whether the message is an event of the benchmark; the client handles all others.
     func clientReceived(_ text: Span<UInt8>, by client: BenchClient, at now: MonotonicTime) -> Bool
-    /// Called when a connection that the client closed is closed.
-    ///
-    /// - Parameters:
-    ///   - client: The client.
-    ///   - isClean: Whether the server answered its close frame.
+    /// Called when a connection that the client closed is closed; cleanly if the server answered its close frame.
     func clientClosed(_ client: BenchClient, isClean: Bool)
     /// Called when the server closes a connection, or the connection is lost.
     ///
-    /// - Parameters:
-    ///   - client: The client.
-    ///   - disconnection: The code, and whether the client was subscribed.
-    /// - Returns: Whether the benchmark counts it; otherwise ``clientFailed(_:)`` follows.
+    /// - Returns: Whether the benchmark counts it; otherwise it ends the run.
     func clientDisconnected(_ client: BenchClient, _ disconnection: Disconnection) -> Bool
-    /// Called when a client has failed.
-    func clientFailed(_ error: BenchError)
 }
 
 extension BenchClientDelegate {
@@ -70,18 +63,11 @@ final class BenchClient: StreamDelegate {
         case subscribed
         /// The client is closing the connection.
         case closing
-        /// The delegate has been notified of the failure.
+        /// The failure has been reported.
         case failed
     }
 
     /// Creates a client; its stream opens later.
-    ///
-    /// - Parameters:
-    ///   - index: The client's index in the benchmark.
-    ///   - delegate: Receives the client's events.
-    ///   - traffic: Counts the bytes that are read.
-    ///   - maskingKeys: Those of all clients.
-    ///   - handshake: The opening handshake, not sent yet.
     init(
         index: Int,
         delegate: any BenchClientDelegate,
@@ -99,8 +85,6 @@ final class BenchClient: StreamDelegate {
     // MARK: Commands
 
     /// Subscribes to a channel; ``BenchClientDelegate/clientSubscribed(_:at:)`` follows.
-    ///
-    /// - Parameter subscription: The message to send.
     func subscribe(_ subscription: ClientMessage) {
         phase = .unsubscribed
         send(subscription)
@@ -294,7 +278,7 @@ final class BenchClient: StreamDelegate {
             return
         }
         let sentence = ErrorHint.append(hint, to: reason.printable)
-        delegate.clientFailed(
+        delegate.generator.fail(
             wasSubscribed
                 ? .connectionLost(index: index, reason: sentence)
                 : .connectionRefused(index: index, reason: sentence)

@@ -16,8 +16,6 @@ struct ConnectionRamp {
     static let pendingMax = 256
 
     /// Creates a ramp without connections.
-    ///
-    /// - Parameter count: The number of connections to open.
     init(count: Int) { self.count = count }
 
     /// Whether all connections are ready.
@@ -39,38 +37,24 @@ struct ConnectionRamp {
     }
 }
 
-extension LoadGenerator {
-    /// Opens more connections and shows the progress.
+/// Clients whose connections are opened together, before anything else.
+protocol RampedClients: BenchClientDelegate {
+    /// Counts the ready connections.
+    var ramp: ConnectionRamp { get set }
+    /// The clients' session tokens.
+    var tokens: RecoveryTokens? { get }
+}
+
+extension RampedClients {
+    var tokens: RecoveryTokens? { nil }
+
+    /// Opens more connections and shows the progress; returns whether all are ready.
     ///
-    /// - Parameters:
-    ///   - delegate: Receives the clients' events; it calls ``ConnectionRamp/markConnected(_:)``.
-    ///   - ramp: The state of the ramp.
-    ///   - tokens: The clients' session tokens.
-    ///   - now: The time.
-    /// - Returns: Whether all connections are ready.
     /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
-    func connectClients(
-        of delegate: any BenchClientDelegate,
-        _ ramp: inout ConnectionRamp,
-        tokens: RecoveryTokens? = nil,
-        at now: MonotonicTime
-    ) throws(BenchError) -> Bool {
-        while let index = ramp.next() {
-            try connector.connect(
-                index,
-                token: tokens?[index],
-                delegate: delegate,
-                on: reactor
-            )
-        }
-        let (count, all) = (ramp.connectedCount, ramp.count)
-        progress.show("Connecting", count, of: all, at: now)
-        if ramp.isComplete {
-            progress.end()
-        } else if isStalled(count, at: now) {
-            throw .connectingStalled(connected: count, of: all, timeout: target.stallTimeout)
-        }
-        return ramp.isComplete
+    func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
+        if ramp.isComplete { return true }
+        while let index = ramp.next() { try generator.connect(index, self, token: tokens?[index]) }
+        return try generator.showConnecting(ramp, at: now)
     }
 }
 
@@ -79,13 +63,7 @@ enum ConnectionBudget {
     /// Descriptors beside those of the clients: the publisher, the loop, the standard streams.
     static let spareDescriptors = 64
 
-    /// Raises the soft descriptor limit, and checks that the connections are possible.
-    ///
-    /// - Parameters:
-    ///   - count: The number of connections that are open at once.
-    ///   - option: The option that sets it.
-    ///   - sourceCount: The number of addresses that they come from.
-    /// - Throws: `.descriptorLimit` or `.portRange`.
+    /// Raises the soft descriptor limit, and checks that as many connections from as many addresses are possible.
     static func check(
         _ count: Int,
         option: String,

@@ -19,16 +19,15 @@ final class Connector {
     private let deflate: DeflateOptions?
     private var connectionCount = 0
 
-    /// Creates a connector.
-    ///
-    /// - Parameters:
-    ///   - target: The server, and the certificates to trust.
-    ///   - addresses: The server's addresses, at least one, the preferred one first.
-    /// - Throws: When the trusted certificates cannot be read.
-    init(_ target: TargetServer, addresses: [SocketAddress]) throws(TLSError) {
+    /// Creates a connector to at least one address, the preferred one first.
+    init(_ target: TargetServer, addresses: [SocketAddress]) throws(BenchError) {
         self.target = target
         let url = target.url
-        tls = url.isSecure ? (try .client(trust: target.trust), url.host) : nil
+        do throws(TLSError) {
+            tls = url.isSecure ? (try .client(trust: target.trust), url.host) : nil
+        } catch {
+            throw .machine("TLS cannot be set up: \(error)")
+        }
         self.addresses = addresses[...]
         connectionURL = ConnectionURL(
             key: target.key,
@@ -94,15 +93,9 @@ final class Connector {
         SocketAddress(ip: "127.0.0.\($0)", port: 0)
     }
 
-    /// Opens a WebSocket connection.
+    /// Opens a WebSocket connection; its stream owns the client.
     ///
-    /// - Parameters:
-    ///   - index: The client's index in the benchmark.
-    ///   - token: The client's session token, as stock clients have it in their path; nil for none.
-    ///   - delegate: Receives the client's events.
-    ///   - reactor: The event loop's reactor.
-    /// - Returns: The client; its stream owns it.
-    /// - Throws: When the connection cannot be opened.
+    /// A session token goes into the path, as stock clients have it.
     @discardableResult
     func connect(
         _ index: Int,
@@ -136,9 +129,7 @@ final class Connector {
     /// Opens further connections to another server.
     func move(to address: SocketAddress) { addresses = [address] }
 
-    /// Continues with the next address.
-    ///
-    /// - Returns: Whether there is another one.
+    /// Continues with the next address; returns whether there is another one.
     func tryNextAddress() -> Bool {
         addresses = addresses.dropFirst()
         return !addresses.isEmpty

@@ -24,11 +24,7 @@ struct DeliveryTracker {
     /// Skipped deliveries, which may still arrive: the subscriber in the high half, the number in the low half.
     private var skipped: Set<UInt64> = []
 
-    /// Creates a tracker without events.
-    ///
-    /// - Parameters:
-    ///   - subscriberCount: A multiple of `channelCount`.
-    ///   - channelCount: At least 1.
+    /// Creates a tracker without events; the number of subscribers is a multiple of that of channels.
     init(subscriberCount: Int, channelCount: Int = 1) {
         precondition(subscriberCount.isMultiple(of: channelCount))
         subscribersPerChannel = subscriberCount / channelCount
@@ -54,19 +50,14 @@ struct DeliveryTracker {
     /// Whether nothing is missing, duplicated or out of order.
     var isFaultless: Bool { missing == 0 && duplicated == 0 && outOfOrder == 0 }
 
-    /// Counts an event as sent.
-    ///
-    /// - Parameter channel: The channel's index.
-    /// - Returns: The event's number.
+    /// Counts a channel's next event as sent; returns its number.
     mutating func send(on channel: Int = 0) -> UInt32 {
         sentCount += 1
         defer { unsent[channel] += UInt32(channelCount) }
         return unsent[channel]
     }
 
-    /// Counts a delivery.
-    ///
-    /// - Returns: Whether the subscriber received this event for the first time.
+    /// Counts a delivery; returns whether the subscriber received this event for the first time.
     @discardableResult
     mutating func receive(_ number: UInt32, by subscriber: Int) -> Bool {
         let expected = next[subscriber]
@@ -106,19 +97,14 @@ struct DeliveryTracker {
 }
 
 extension DeliveryTracker {
-    /// The faults in one line; nil if every delivery arrived once and in order.
-    ///
-    /// - Parameter stalled: The stall timeout, if it ended the run.
-    /// - Returns: The line, without a full stop.
+    /// The faults in one line; nil if every delivery arrived once and in order within the stall timeout.
     func fault(stalled: Duration?) -> String? {
-        guard stalled != nil || !isFaultless else { return nil }
-        let faults = [
+        let faults = joined([
             missing > 0 ? "\(grouped(missing)) lost" : nil,
             duplicated > 0 ? "\(grouped(duplicated)) duplicated" : nil,
             outOfOrder > 0 ? "\(grouped(outOfOrder)) out of order" : nil,
-        ].compactMap { $0 }
-        let what = faults.isEmpty ? "an event was not answered" : faults.joined(separator: ", ")
-        guard let stalled else { return what }
-        return what + ": no delivery for \(stalled.inSeconds) s"
+        ])
+        guard let stalled else { return faults }
+        return "\(faults ?? "an event was not answered"): no delivery for \(stalled.inSeconds) s"
     }
 }

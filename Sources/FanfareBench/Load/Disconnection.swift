@@ -29,9 +29,6 @@ struct DisconnectionCounts: Equatable {
     /// The number of connections.
     var total: Int { ended + closed.values.reduce(0, +) + refused.values.reduce(0, +) }
 
-    /// Connections that the server closed for reading too slowly.
-    var overCapacity: Int { closed[4100] ?? 0 }
-
     /// The table text: `12 with 4100, 3 without a code, 2 refused (4100)`.
     var description: String {
         let parts =

@@ -22,10 +22,7 @@ struct EventMarker: Equatable {
         Self.append(UInt64(bitPattern: sentAt), digitCount: 16, to: &bytes)
     }
 
-    /// An event's data: the marker and filler.
-    ///
-    /// - Parameter length: In bytes, at least ``length``.
-    /// - Returns: Bytes that need no escaping in a JSON string.
+    /// An event's data: the marker, and filler that needs no escaping in JSON up to a length of at least ``length``.
     func data(length: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(length)
@@ -35,6 +32,9 @@ struct EventMarker: Equatable {
         while bytes.count < length { bytes.append(words[(bytes.count * 7 / 5) % words.count]) }
         return bytes
     }
+
+    /// The marker alone, as text.
+    var text: String { String(decoding: data(length: Self.length), as: UTF8.self) }
 
     private static let magic = Array("@-".utf8)
 
@@ -65,9 +65,7 @@ struct EventMarkerScanner {
         var marker: EventMarker
     }
 
-    /// Creates a scanner for a run.
-    ///
-    /// - Parameter run: 24 bits.
+    /// Creates a scanner for a run of 24 bits.
     init(run: UInt32) {
         self.run = run
         let marker = EventMarker(run: run, sequence: 0, sentAt: 0)

@@ -23,8 +23,6 @@ final class EventPublisher: StreamDelegate {
 
     /// Called with each event's number and its answer.
     var onAnswer: (UInt32, Answer) -> Void = { _, _ in }
-    /// The first error that ends the run.
-    private(set) var failure: BenchError?
     /// The number of connections that were lost with requests unanswered and without `Connection: close`.
     private(set) var lostConnectionCount = 0
     /// Whether the connection is established.
@@ -35,6 +33,7 @@ final class EventPublisher: StreamDelegate {
     private let generator: LoadGenerator
     private var stream: Stream?
     private var parser = ResponseParser()
+    private var hasStarted = false
     /// The status of the response whose content comes next, and its Retry-After.
     private var status = 0
     private var retryAfter: Duration?
@@ -51,11 +50,6 @@ final class EventPublisher: StreamDelegate {
     private static let queuedBytesMax = 128 << 10
 
     /// A publisher without a connection.
-    ///
-    /// - Parameters:
-    ///   - requests: Builds the requests.
-    ///   - policy: How refused events and lost connections are handled.
-    ///   - generator: Opens the connection.
     init(_ requests: TriggerRequestBuilder, policy: FailurePolicy, generator: LoadGenerator) {
         self.requests = requests
         self.policy = policy
@@ -74,15 +68,26 @@ final class EventPublisher: StreamDelegate {
         }
     }
 
-    /// Opens the connection.
-    func connect() {
+    /// Opens the connection, in the first call; returns whether events can be sent.
+    ///
+    /// - Throws: When the connection is not open within the stall timeout.
+    func open(at now: MonotonicTime) throws(BenchError) -> Bool {
+        if !hasStarted { connect() }
+        if !canSend, generator.isStalled(0, at: now) {
+            throw .publisherLost(reason: "no connection in time")
+        }
+        return canSend
+    }
+
+    private func connect() {
+        hasStarted = true
         do throws(BenchError) {
             parser = ResponseParser()
             isLast = false
             stream = try generator.connector
                 .connectAsBackend(on: generator.reactor, delegate: self)
         } catch {
-            fail(error)
+            generator.fail(error)
         }
     }
 
@@ -98,7 +103,7 @@ final class EventPublisher: StreamDelegate {
             stream?.write(try requests.request(event, timestamp: timestamp))
             parser.expect(.post)
         } catch {
-            fail(.publisherLost(reason: "\(error)"))
+            fail("\(error)")
         }
     }
 
@@ -133,14 +138,14 @@ final class EventPublisher: StreamDelegate {
                 }
             }
         } catch {
-            fail(.publisherLost(reason: "\(error)"))
+            fail("\(error)")
             return bytes.count
         }
     }
 
     private func receiveAnswer(_ content: [UInt8]) -> Bool {
         guard firstUnanswered < unanswered.count else {
-            fail(.publisherLost(reason: "an answer without a request"))
+            fail("an answer without a request")
             return false
         }
         let number = unanswered[firstUnanswered].number
@@ -153,7 +158,7 @@ final class EventPublisher: StreamDelegate {
         case (200, _): onAnswer(number, .accepted)
         case (503, .count): onAnswer(number, .refused(retryAfter: retryAfter))
         default:
-            fail(.eventRefused(status: status, answer: Self.line(content)))
+            generator.fail(.eventRefused(status: status, answer: Self.line(content)))
             return false
         }
         return true
@@ -163,17 +168,13 @@ final class EventPublisher: StreamDelegate {
         self.stream = nil
         let wasOpen = isOpen
         isOpen = false
-        if isEnding || error == .shutDown || failure != nil { return }
+        if isEnding || error == .shutDown || generator.failure != nil { return }
         let reason = error.map { "\($0)" } ?? "the server closed it"
-        guard wasOpen else { return fail(.publisherLost(reason: reason)) }
+        guard wasOpen else { return fail(reason) }
         let isLost = unansweredCount > 0 && !isLast
         switch policy {
         case .endRun:
-            if isLost {
-                return fail(
-                    .publisherLost(reason: "\(reason), \(unansweredCount) requests unanswered")
-                )
-            }
+            if isLost { return fail("\(reason), \(unansweredCount) requests unanswered") }
         case .count:
             if isLost { lostConnectionCount += 1 }
             unanswered = []
@@ -190,7 +191,5 @@ final class EventPublisher: StreamDelegate {
         return text.split(whereSeparator: \.isNewline).joined(separator: " ").printable
     }
 
-    private func fail(_ error: BenchError) {
-        if failure == nil { failure = error }
-    }
+    private func fail(_ reason: String) { generator.fail(.publisherLost(reason: reason)) }
 }

@@ -13,16 +13,23 @@ final class LoadGenerator {
     let server: ServerProcess?
     /// Shows the progress.
     var progress = ProgressBar()
+    /// The time in which the first connections were opened.
+    private(set) var connectingTime = Duration.zero
+    private let errors: FirstError
+    private let beganAt = MonotonicTime.current
     private var stallDetector: StallDetector
 
     /// Creates a generator; the stall timeout starts now.
     ///
-    /// - Parameters:
-    ///   - connector: A connector that has reached the server.
-    ///   - reactor: The event loop's reactor.
-    ///   - isLocal: Whether the server is on this machine, so that its process can be found.
-    init(connector: Connector, reactor: Reactor, isLocal: Bool) {
+    /// A local server's process is found by its port.
+    init(
+        connector: Connector,
+        reactor: Reactor,
+        isLocal: Bool,
+        errors: FirstError = FirstError()
+    ) {
         target = connector.target
+        self.errors = errors
         self.connector = connector
         self.reactor = reactor
         if let id = target.serverID {
@@ -31,6 +38,54 @@ final class LoadGenerator {
             server = isLocal ? ServerProcess(listeningOn: target.url.port) : nil
         }
         stallDetector = StallDetector(target.stallTimeout, since: .current)
+    }
+
+    /// Creates a generator on the same loop that connects to another URL of the server.
+    convenience init(beside generator: LoadGenerator, to url: ServerURL) throws(BenchError) {
+        var target = generator.target
+        target.url = url
+        self.init(
+            connector: try Connector(target, addresses: try url.addresses()),
+            reactor: generator.reactor,
+            isLocal: false,
+            errors: generator.errors
+        )
+    }
+
+    /// The first error that ends the run.
+    var failure: BenchError? { errors.error }
+
+    /// Records an error that ends the run.
+    func fail(_ error: BenchError) {
+        if errors.error == nil { errors.error = error }
+    }
+
+    /// Opens a client's connection; its stream owns the client.
+    @discardableResult
+    func connect(
+        _ index: Int,
+        _ delegate: any BenchClientDelegate,
+        token: String? = nil
+    ) throws(BenchError) -> BenchClient {
+        try connector.connect(index, token: token, delegate: delegate, on: reactor)
+    }
+
+    /// Shows the progress of connecting; returns whether all connections are ready.
+    ///
+    /// - Throws: When no connection was acknowledged within the stall timeout.
+    func showConnecting(
+        _ ramp: ConnectionRamp,
+        at now: MonotonicTime
+    ) throws(BenchError) -> Bool {
+        let (count, all) = (ramp.connectedCount, ramp.count)
+        progress.show("Connecting", count, of: all, at: now)
+        if ramp.isComplete {
+            progress.end()
+            if connectingTime == .zero { connectingTime = beganAt.duration(to: now) }
+        } else if isStalled(count, at: now) {
+            throw .connectingStalled(connected: count, of: all, timeout: target.stallTimeout)
+        }
+        return ramp.isComplete
     }
 
     /// Whether `progress` has not changed for the stall timeout.
@@ -52,17 +107,19 @@ final class LoadGenerator {
     }
 }
 
+/// The first error of all parts of a run.
+final class FirstError {
+    /// The error.
+    fileprivate(set) var error: BenchError?
+}
+
 /// Detects that there has been no progress for a time.
 struct StallDetector {
     private let limit: Duration
     private var progress = -1
     private var since: MonotonicTime
 
-    /// Creates a detector.
-    ///
-    /// - Parameters:
-    ///   - limit: The time after which a run is stalled.
-    ///   - now: The time.
+    /// Creates a detector with the time after which a run is stalled.
     init(_ limit: Duration, since now: MonotonicTime) {
         self.limit = limit
         since = now

@@ -1,3 +1,4 @@
+import CommandSupport
 import Net
 
 /// How fast a benchmark sends events, or opens connections.
@@ -8,16 +9,39 @@ enum Pace: Equatable, Sendable {
     case rate(Double)
 }
 
+extension Pace: CustomStringConvertible {
+    /// The pace in the headline.
+    var description: String {
+        switch self {
+        case .window(let count): "\(grouped(count)) at a time"
+        case .rate(let rate): "\(decimal(rate, places: 1)) a second"
+        }
+    }
+
+    /// The pace in the JSON object: one of the two members is null.
+    var parameters: [BenchReport.Member] {
+        switch self {
+        case .window(let count): [("window", .integer(count)), ("rate_per_s", .null)]
+        case .rate(let rate): [("window", .null), ("rate_per_s", .number(rate, places: 3))]
+        }
+    }
+}
+
+/// An optional rate at the end of a headline: `, 20.0 a second`.
+func perSecond(_ rate: Double?) -> String { rate.map { ", \(Pace.rate($0))" } ?? "" }
+
 /// Decides when each event of a run is sent.
 struct Schedule {
     /// How fast to send.
     let pace: Pace
     /// The number of events.
-    let messageCount: Int
+    var messageCount = Int.max
     /// The number of deliveries of each event.
     var subscriberCount = 1
     /// When the first event is due.
     let start: MonotonicTime
+    /// The number of events sent before this schedule.
+    var sentBefore = 0
 
     /// What to do about the next event.
     enum Step: Equatable {
@@ -31,14 +55,9 @@ struct Schedule {
         case finished
     }
 
-    /// Decides about the next event.
-    ///
-    /// - Parameters:
-    ///   - sent: The number of events sent.
-    ///   - missing: The number of their deliveries that have not arrived.
-    ///   - now: The time.
-    /// - Returns: The decision.
+    /// Decides about the next event, by the number sent and that of deliveries that have not arrived.
     func step(sent: Int, missing: Int, now: MonotonicTime) -> Step {
+        let sent = sent - sentBefore
         guard sent < messageCount else { return .finished }
         switch pace {
         case .window(let count):

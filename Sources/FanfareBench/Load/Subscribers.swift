@@ -2,67 +2,41 @@ import Histogram
 import Net
 import PusherProtocol
 
-/// Connects the subscribers of one or more channels, and checks what each of them receives.
-final class Subscribers: BenchClientDelegate {
+/// What subscribers have in common whose deliveries are checked.
+///
+/// Each subclass conforms to the delegate by itself, so that the call for a message is direct.
+class CheckedSubscribers {
     /// Counts the subscribed connections.
-    private(set) var ramp: ConnectionRamp
-    /// Checks the deliveries.
-    private(set) var tracker: DeliveryTracker
+    final var ramp: ConnectionRamp
     /// Delivery latency in nanoseconds, counted from when the event was due.
-    private(set) var latencies = Histogram<UInt64>.latencies
-    /// When the last delivery arrived.
-    private(set) var lastDeliveryAt: MonotonicTime?
-    /// The first error.
-    private(set) var failure: BenchError?
+    final fileprivate(set) var latencies = Histogram<UInt64>.latencies
 
-    /// The channels that events are sent to.
+    /// The channels that events are sent to; subscriber `i` of `n` channels is subscribed to channel `i % n`.
     let channels: [ChannelName]
     /// Identifies the run's events; 24 bits.
-    let run: UInt32
+    let run = UInt32.random(in: 0..<1 << 24)
+    let generator: LoadGenerator
+    let tokens: RecoveryTokens?
 
-    private let generator: LoadGenerator
     private let recovery: Recovery
-    private let tokens: RecoveryTokens
-    private var scanner: EventMarkerScanner
+    final fileprivate var scanner: EventMarkerScanner
 
-    /// Creates the subscribers, without connections.
-    ///
-    /// - Parameters:
-    ///   - channels: Public or private, at least one.
-    ///   - subscribersPerChannel: At least 1.
-    ///   - recovery: How they would get what they missed.
-    ///   - generator: Opens the connections.
-    init(
-        channels: [ChannelName],
-        subscribersPerChannel: Int,
-        recovery: Recovery = .none,
+    fileprivate init(
+        of channels: [ChannelName],
+        count: Int,
+        recovery: Recovery,
         generator: LoadGenerator
     ) {
         self.channels = channels
         self.generator = generator
         self.recovery = recovery
         tokens = RecoveryTokens(recovery, unixTime: generator.reactor.unixTime)
-        let count = channels.count * subscribersPerChannel
         ramp = ConnectionRamp(count: count)
-        tracker = DeliveryTracker(subscriberCount: count, channelCount: channels.count)
-        run = .random(in: 0..<1 << 24)
         scanner = EventMarkerScanner(run: run)
     }
 
-    /// Opens more connections and shows the progress.
-    ///
-    /// - Parameter now: The time.
-    /// - Returns: Whether all subscriptions are acknowledged.
-    /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
-    func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
-        try generator.connectClients(of: self, &ramp, tokens: tokens, at: now)
-    }
-
-    /// Creates the builder of requests for events to these subscribers.
-    ///
-    /// - Parameter dataLength: The length of each event's data in bytes, at least ``EventMarker/length``.
-    /// - Returns: The builder.
-    func requests(dataLength: Int) -> TriggerRequestBuilder {
+    /// The builder of requests for events to these subscribers.
+    final func requests(dataLength: Int) -> TriggerRequestBuilder {
         TriggerRequestBuilder(
             channels: channels,
             dataLength: dataLength,
@@ -71,26 +45,14 @@ final class Subscribers: BenchClientDelegate {
         )
     }
 
-    /// Counts a channel's next event as sent.
-    ///
-    /// - Parameters:
-    ///   - channel: The channel's index.
-    ///   - due: When the event was due.
-    /// - Returns: The event.
-    func nextEvent(on channel: Int, due: MonotonicTime) -> TriggeredEvent {
-        TriggeredEvent(number: tracker.send(on: channel), channel: channel, due: due)
-    }
-
     /// Returns the latencies since the last call, and resets them.
-    func takeLatencies() -> Histogram<UInt64> {
+    final func takeLatencies() -> Histogram<UInt64> {
         let taken = latencies
         latencies = .latencies
         return taken
     }
 
-    // MARK: BenchClientDelegate
-
-    func clientConnected(_ client: BenchClient, as socketID: SocketID) {
+    final func clientConnected(_ client: BenchClient, as socketID: SocketID) {
         let channel = channels[client.index % channels.count]
         let position = recovery == .position ? PositionRequest() : nil
         client.subscribe(
@@ -98,8 +60,28 @@ final class Subscribers: BenchClientDelegate {
         )
     }
 
-    func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {
+    final func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {
         ramp.markConnected(client)
+    }
+}
+
+/// Subscribers that receive each event of their channel once and in order.
+final class Subscribers: CheckedSubscribers, RampedClients {
+    /// Checks the deliveries.
+    var tracker: DeliveryTracker
+    /// When the last delivery arrived.
+    private(set) var lastDeliveryAt: MonotonicTime?
+
+    /// Creates the subscribers, a number for each channel, without connections.
+    init(
+        of channels: [ChannelName],
+        each count: Int,
+        recovery: Recovery = .none,
+        generator: LoadGenerator
+    ) {
+        let total = channels.count * count
+        tracker = DeliveryTracker(subscriberCount: total, channelCount: channels.count)
+        super.init(of: channels, count: total, recovery: recovery, generator: generator)
     }
 
     func clientReceived(_ text: Span<UInt8>, by client: BenchClient, at now: MonotonicTime) -> Bool
@@ -111,8 +93,38 @@ final class Subscribers: BenchClientDelegate {
         }
         return true
     }
+}
 
-    func clientFailed(_ error: BenchError) {
-        if failure == nil { failure = error }
+/// Subscribers of a channel that several connections publish to, whose events the server may refuse.
+final class OverloadReaders: CheckedSubscribers, RampedClients {
+    /// Checks the answers and deliveries.
+    var ledger: EventLedger
+    /// The readers' connections that were lost.
+    private(set) var disconnections = DisconnectionCounts()
+
+    /// Creates the readers, without connections.
+    init(of channel: ChannelName, count: Int, publisherCount: Int, generator: LoadGenerator) {
+        ledger = EventLedger(publisherCount: publisherCount, readerCount: count)
+        super.init(of: [channel], count: count, recovery: .none, generator: generator)
+    }
+
+    /// The number of open connections.
+    var openCount: Int { ramp.connectedCount - disconnections.total }
+
+    func clientReceived(_ text: Span<UInt8>, by client: BenchClient, at now: MonotonicTime) -> Bool
+    {
+        guard let marker = scanner.find(in: text) else { return false }
+        if ledger.receive(marker.sequence, by: client.index) {
+            latencies.record(from: marker.sentAt, to: now)
+        }
+        return true
+    }
+
+    func clientDisconnected(_ client: BenchClient, _ disconnection: Disconnection) -> Bool {
+        // The run needs each reader: one that was never subscribed is a failure.
+        guard disconnection.wasSubscribed else { return false }
+        disconnections.count(disconnection)
+        ledger.removeReader(client.index)
+        return true
     }
 }

@@ -19,6 +19,8 @@ struct TargetServer: Sendable {
     var trust: TLSTrust = .system
     /// Whether each connection offers permessage-deflate.
     var offersDeflate = false
+    /// Whether the overload runs at the lowest priority: real publishers and readers run on other machines.
+    var yieldsToServer = true
     /// The time without progress after which a run ends.
     var stallTimeout: Duration = .seconds(10)
 
@@ -36,28 +38,19 @@ struct TargetServer: Sendable {
         as userID: String? = nil,
         from position: PositionRequest? = nil
     ) -> ClientMessage {
+        let name = channel.text
         guard channel.kind.requiresSignature else {
-            return .subscribe(
-                channel: channel.text,
-                auth: nil,
-                channelData: nil,
-                position: position
-            )
+            return .subscribe(channel: name, auth: nil, channelData: nil, position: position)
         }
         let data = userID.map { #"{"user_id":"\#($0)"}"# }
         let auth = ChannelSignature.auth(
             socketID: socketID,
-            channel: channel.text,
+            channel: name,
             channelData: data,
             key: key,
             secret: secret
         )
-        return .subscribe(
-            channel: channel.text,
-            auth: auth,
-            channelData: data,
-            position: position
-        )
+        return .subscribe(channel: name, auth: auth, channelData: data, position: position)
     }
 }
 
@@ -95,6 +88,15 @@ struct ServerURL: Equatable, Sendable {
         self.port = number
     }
 
+    /// The addresses of the host, the preferred one first.
+    func addresses() throws(BenchError) -> [SocketAddress] {
+        do throws(ResolveError) {
+            return try SocketAddress.resolve(host: host, port: port)
+        } catch {
+            throw .resolution(error)
+        }
+    }
+
     /// The value of the Host field.
     var hostField: String {
         let name = host.contains(":") ? "[\(host)]" : host
@@ -118,5 +120,16 @@ struct ServerURL: Equatable, Sendable {
             port = authority[authority.index(after: colon)...]
         }
         return host.isEmpty ? nil : (String(host), port)
+    }
+}
+
+extension ChannelName {
+    /// A channel's name from a checked option or a constant.
+    static func named(_ text: String) throws(BenchError) -> ChannelName {
+        do throws(ChannelNameError) {
+            return try ChannelName(text)
+        } catch {
+            throw .machine("\(error)")
+        }
     }
 }

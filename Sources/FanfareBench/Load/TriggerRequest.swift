@@ -23,13 +23,7 @@ struct TriggerRequestBuilder {
     /// The data behind the marker, and the end of the JSON object.
     private let bodyEnd: ArraySlice<UInt8>
 
-    /// Creates a builder for one run.
-    ///
-    /// - Parameters:
-    ///   - channels: Public or private, at least one.
-    ///   - dataLength: The length of each event's data in bytes, at least ``EventMarker/length``.
-    ///   - run: The run in each marker; 24 bits.
-    ///   - target: The server.
+    /// Creates a builder for one run, with data of at least ``EventMarker/length`` bytes.
     init(channels: [ChannelName], dataLength: Int, run: UInt32, target: TargetServer) {
         self.channels = channels
         self.run = run
@@ -39,13 +33,7 @@ struct TriggerRequestBuilder {
         bodyEnd = (data + Array(#""}"#.utf8))[EventMarker.length...]
     }
 
-    /// Builds the request of an event.
-    ///
-    /// - Parameters:
-    ///   - event: The event.
-    ///   - timestamp: Seconds since 1970, for the signature.
-    /// - Returns: The bytes to send.
-    /// - Throws: When an option contains characters that a request may not.
+    /// Builds the request of an event, signed with a time in seconds since 1970.
     func request(_ event: TriggeredEvent, timestamp: Int64) throws(HTTPError) -> [UInt8] {
         let body = body(of: event)
         let query = RequestSignature.sign(

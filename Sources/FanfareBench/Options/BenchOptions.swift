@@ -10,10 +10,7 @@ struct BenchOptions: ParsableArguments {
 
     @Option(
         name: .customLong("backend-url"),
-        help: ArgumentHelp(
-            "Where events are triggered, if that is another node of a cluster than --url.",
-            valueName: "url"
-        )
+        help: .url("Where events are triggered, if that is another node of a cluster than --url.")
     )
     var backendURL: String?
 
@@ -52,8 +49,6 @@ struct BenchOptions: ParsableArguments {
     }
 
     /// The server that the options describe.
-    ///
-    /// - Throws: `ValidationError` for the first invalid option.
     func target() throws -> TargetServer {
         guard let url = ServerURL(broker.text) else {
             throw ValidationError("--url must be like ws://127.0.0.1:6001 or wss://host/prefix")
@@ -73,9 +68,7 @@ struct BenchOptions: ParsableArguments {
         )
     }
 
-    /// The address of another node of the cluster that an option names.
-    ///
-    /// - Throws: `ValidationError` if it is none, or differs from `--url` in its use of TLS.
+    /// The address of another node of the cluster that an option names; with TLS if `--url` has it.
     func address(of text: String, _ option: String) throws -> SocketAddress {
         guard let url = ServerURL(text), url.isSecure == ServerURL(broker.text)?.isSecure else {
             throw ValidationError("\(option) must be an address like that of --url")
@@ -89,18 +82,29 @@ struct BenchOptions: ParsableArguments {
     /// Runs a benchmark, then prints the report and writes the JSON object.
     ///
     /// - Throws: A `CommandError` if the benchmark failed or found a fault.
-    func run(_ plan: any BenchPlan) throws {
+    func run(_ scenario: any Scenario) throws {
         let output = try BenchOutput(path: json)
-        let report: BenchReport
-        do {
-            report = try BenchLoop.report(on: plan, of: try target())
-        } catch let error as BenchError {
-            try output.write(BenchReport.json(plan.benchmark, failure: error))
-            throw CommandError(error.description)
+        let result = try result(of: scenario, output)
+        try output.write(result.json)
+        if let fault = result.fault { throw CommandError(fault) }
+    }
+
+    /// Runs a benchmark and prints the report, unless the JSON object replaces it; an error is a fault.
+    func result(
+        of scenario: any Scenario,
+        _ output: BenchOutput,
+        tableEnd: String = ""
+    ) throws -> (json: [UInt8], fault: String?, isReachable: Bool) {
+        let target = try target()
+        do throws(BenchError) {
+            let report = try BenchLoop.report(on: scenario, of: target)
+            if !output.isStandard { Console.print(report.table + tableEnd) }
+            return (report.json, report.fault.map { "\($0)." }, true)
+        } catch {
+            let isReachable = if case .unreachable = error { false } else { true }
+            let json = BenchReport.json(type(of: scenario).name, failure: error)
+            return (json, error.description, isReachable)
         }
-        if !output.isStandard { Console.print(report.table) }
-        try output.write(report.json)
-        if let fault = report.fault { throw CommandError("\(fault).") }
     }
 }
 
@@ -108,10 +112,7 @@ struct BenchOptions: ParsableArguments {
 struct BenchOutput {
     private let path: String?
 
-    /// Creates the file, so that an unwritable path fails before a long run.
-    ///
-    /// - Parameter path: `-` for standard output; nil for no JSON.
-    /// - Throws: A `CommandError` if the file cannot be created.
+    /// Creates the file, so that an unwritable path fails before a long run; `-` is standard output, nil no JSON.
     init(path: String?) throws {
         self.path = path
         guard let path, !isStandard else { return }

@@ -43,11 +43,7 @@ struct EventLedger {
     /// The lowest index of each connection's events that each reader may receive next, grouped by reader.
     private var expected: [UInt32]
 
-    /// Creates a ledger without events.
-    ///
-    /// - Parameters:
-    ///   - publisherCount: At least 1.
-    ///   - readerCount: At least 1.
+    /// Creates a ledger without events, of at least one connection and one reader.
     init(publisherCount: Int, readerCount: Int) {
         self.publisherCount = publisherCount
         self.readerCount = readerCount
@@ -77,10 +73,7 @@ struct EventLedger {
         removed.deliveries += Int(received[reader])
     }
 
-    /// Counts an event as sent.
-    ///
-    /// - Parameter publisher: The index of the connection.
-    /// - Returns: The event's number.
+    /// Counts an event as sent by the connection with an index; returns its number.
     mutating func send(by publisher: Int) -> UInt32 {
         sentCount += 1
         let index = publishers[publisher].answers.count
@@ -96,9 +89,7 @@ struct EventLedger {
         if isAccepted { acceptedCount += 1 } else { refusedCount += 1 }
     }
 
-    /// Records a delivery.
-    ///
-    /// - Returns: Whether it arrived in order and for the first time.
+    /// Records a delivery; returns whether it arrived in order and for the first time.
     @discardableResult
     mutating func receive(_ number: UInt32, by reader: Int) -> Bool {
         let (index, publisher) = Int(number).quotientAndRemainder(dividingBy: publisherCount)
@@ -139,13 +130,12 @@ struct EventLedger {
 
     /// The faults in one line; nil if there is none.
     func fault(_ outcome: Outcome) -> String? {
-        let faults = [
+        joined([
             outcome.lost > 0 ? "\(grouped(outcome.lost)) deliveries of accepted events lost" : nil,
             misplacedCount > 0 ? "\(grouped(misplacedCount)) repeated or out of order" : nil,
             outcome.deliveredThoughRefused > 0
                 ? "\(grouped(outcome.deliveredThoughRefused)) deliveries of events answered 503"
                 : nil,
-        ].compactMap { $0 }
-        return faults.isEmpty ? nil : faults.joined(separator: ", ")
+        ])
     }
 }

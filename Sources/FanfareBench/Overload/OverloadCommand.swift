@@ -1,10 +1,9 @@
 import ArgumentParser
 import CommandSupport
-import Primitives
 import PusherProtocol
 
 /// `fanfare bench overload`: more events than the server can deliver.
-struct OverloadCommand: ParsableCommand {
+struct OverloadCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "overload",
         abstract: "Trigger more events than the server can deliver, and check those it accepts.",
@@ -34,109 +33,51 @@ struct OverloadCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("Number of publishing connections.", valueName: "count"))
+    @Option(help: .count("Number of publishing connections."))
     var publishers = 16
 
-    @Option(help: ArgumentHelp("Number of subscribers.", valueName: "count"))
+    @Option(help: .count("Number of subscribers."))
     var subscribers = 2_000
 
-    @Option(help: ArgumentHelp("Length of each event's data.", valueName: "bytes"))
+    @Option(help: .bytes("Length of each event's data."))
     var size = 10_240
 
-    @Option(help: ArgumentHelp("Duration of each phase.", valueName: "seconds"))
+    @Option(help: .seconds("Duration of each phase."))
     var seconds = 10.0
 
-    @Option(
-        help: ArgumentHelp(
-            "Maximum number of events of the overload.",
-            valueName: "count"
-        )
-    )
+    @Option(help: .count("Maximum number of events of the overload."))
     var events: Int?
 
-    @Option(
-        help: ArgumentHelp(
-            "Maximum number of events in flight in the phase with a window.",
-            valueName: "count"
-        )
-    )
+    @Option(help: .count("Maximum number of events in flight in the phase with a window."))
     var window = 16
 
-    @Option(
-        help: ArgumentHelp(
-            "Events per second on the unrelated channel.",
-            valueName: "per second"
-        )
-    )
+    @Option(help: .rate("Events per second on the unrelated channel."))
     var rate = 100.0
 
     @Flag(help: "After an answer with 503, wait for the time in Retry-After.")
     var retryAfter = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Allowed growth of the server's memory; unlimited by default.",
-            valueName: "MiB"
-        )
-    )
+    @Option(help: .mebibytes("Allowed growth of the server's memory; unlimited by default."))
     var budget: Int?
 
-    @Option(help: ArgumentHelp("Channel, public or private.", valueName: "name"))
+    @Option(help: .name("Channel, public or private."))
     var channel = "fanfare-bench"
 
     func validate() throws {
-        _ = try plan()
+        try checkChannel(channel)
+        try checkChannel(channel + "-unrelated")
+        try check(publishers, "--publishers", max: 10_000)
+        try check(subscribers, "--subscribers", max: 100_000)
+        try checkSize(size)
+        try check(seconds, "--seconds", in: measurableSeconds)
+        if let events { try check(events, "--events", max: 10_000_000) }
+        try check(window, "--window", max: 10_000)
+        try check(rate, "--rate", in: 1...10_000)
+        if let budget { try check(budget, "--budget", max: 16 << 20) }
     }
 
-    func run() throws { try options.run(plan()) }
-
-    /// Creates the plan from the options.
-    ///
-    /// - Throws: `ValidationError` for the first invalid option.
-    func plan() throws -> OverloadPlan {
-        OverloadPlan(
-            channel: try checkedChannel(channel),
-            unrelatedChannel: try checkedChannel(channel + "-unrelated"),
-            publisherCount: try checked(publishers, "--publishers", max: 10_000),
-            readerCount: try checked(subscribers, "--subscribers", max: 100_000),
-            dataLength: try checkedSize(size),
-            duration: .seconds(try checked(seconds, "--seconds", in: measurableSeconds)),
-            eventCountMax: try events.map { try checked($0, "--events", max: 10_000_000) },
-            window: try checked(window, "--window", max: 10_000),
-            unrelatedRate: try checked(rate, "--rate", in: 1...10_000),
-            obeysRetryAfter: retryAfter,
-            budget: try budget.map { try checkedMiB($0, "--budget", max: 16 << 20) }
-        )
-    }
-}
-
-/// Publishers that send as fast as their sockets allow, to many readers of one channel.
-struct OverloadPlan: BenchPlan {
-    let benchmark = "overload"
-    /// The channel of the load, public or private.
-    var channel: ChannelName
-    /// The channel whose latency the load must not affect.
-    var unrelatedChannel: ChannelName
-    /// The number of connections that publish.
-    var publisherCount: Int
-    /// The number of connections that read.
-    var readerCount: Int
-    /// The length of each event's data, in bytes; at least ``EventMarker/length``.
-    var dataLength: Int
-    /// How long each of the three phases lasts.
-    var duration: Duration
-    /// The number of events after which the overload ends; nil for no limit but its duration.
-    var eventCountMax: Int?
-    /// The number of events in flight in the phase with a window.
-    var window: Int
-    /// Events a second on the unrelated channel.
-    var unrelatedRate: Double
-    /// Whether a connection waits for the time in Retry-After.
-    var obeysRetryAfter: Bool
-    /// Whether the load runs at the lowest priority: real publishers and readers run on other machines.
-    var yieldsToServer = true
     /// The allowed growth of the server's resident memory in bytes; nil for no limit.
-    var budget: Int?
+    var budgetBytes: Int? { budget.map { $0 << 20 } }
 
     /// The allowed ratio of the unrelated channel's p99 latency during the overload to that in the quiet phase.
     static let latencyRatioMax = 3.0
@@ -144,33 +85,32 @@ struct OverloadPlan: BenchPlan {
     static let rateShareMin = 0.9
 
     var connections: (count: Int, option: String) {
-        (readerCount + publisherCount + 2, "--subscribers or --publishers")
+        (subscribers + publishers + 2, "--subscribers or --publishers")
     }
 
-    func begin(with generator: LoadGenerator) -> any BenchRun {
-        OverloadRun(plan: self, generator: generator)
+    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
+        let unrelated = try ChannelName.named(channel + "-unrelated")
+        return OverloadRun(self, try .named(channel), unrelated: unrelated, generator)
     }
 
-    /// A one-line description of the run.
-    func headline(connectingTime: Duration) -> String {
+    func headline(connectingTime: String) -> String {
         """
-        \(grouped(readerCount)) subscribers (connected in \(seconds(connectingTime))), \
-        \(grouped(publisherCount)) publishing connections, events of \(grouped(dataLength)) bytes: \
-        \(seconds(duration)) without, with a window of \(grouped(window)), and as many as the \
+        \(grouped(subscribers)) subscribers (connected in \(connectingTime)), \
+        \(grouped(publishers)) publishing connections, events of \(grouped(size)) bytes: \
+        \(decimal(seconds, places: 3)) s without, with a window of \(grouped(window)), and as many as the \
         sockets take
         """
     }
 
-    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
-            ("channel", .text(channel.text)), ("publishers", .integer(publisherCount)),
-            ("subscribers", .integer(readerCount)), ("size_bytes", .integer(dataLength)),
-            ("phase_s", .number(duration.inSeconds, places: 3)),
-            ("events", eventCountMax.map { .integer($0) } ?? .null), ("window", .integer(window)),
-            ("unrelated_rate_per_s", .number(unrelatedRate, places: 3)),
-            ("obeys_retry_after", .integer(obeysRetryAfter ? 1 : 0)),
-            ("budget_bytes", budget.map { .integer($0) } ?? .null),
+            ("channel", .text(channel)), ("publishers", .integer(publishers)),
+            ("subscribers", .integer(subscribers)), ("size_bytes", .integer(size)),
+            ("phase_s", .number(seconds, places: 3)),
+            ("events", events.map { .integer($0) } ?? .null), ("window", .integer(window)),
+            ("unrelated_rate_per_s", .number(rate, places: 3)),
+            ("obeys_retry_after", .integer(retryAfter ? 1 : 0)),
+            ("budget_bytes", budgetBytes.map { .integer($0) } ?? .null),
         ]
     }
 }

@@ -16,13 +16,7 @@ final class OverloadPublishers {
     /// The index of the next connection to use with a window.
     private var next = 0
 
-    /// Creates the publishers, without connections.
-    ///
-    /// - Parameters:
-    ///   - readers: The readers; their ledger has the number of publishing connections.
-    ///   - dataLength: The length of each event's data, in bytes.
-    ///   - obeysRetryAfter: Whether a connection waits for the time in Retry-After.
-    ///   - generator: Opens the connections.
+    /// Creates the publishers, without connections: as many as the readers' ledger has.
     init(
         to readers: OverloadReaders,
         dataLength: Int,
@@ -42,21 +36,17 @@ final class OverloadPublishers {
         }
     }
 
-    /// Opens all connections.
-    func connect() { for connection in connections { connection.connect() } }
-
-    /// Whether all connections are open.
-    var areOpen: Bool { connections.allSatisfy(\.isOpen) }
+    /// Opens all connections; returns whether all are open.
+    func open(at now: MonotonicTime) throws(BenchError) -> Bool {
+        var areOpen = true
+        for connection in connections { if try !connection.open(at: now) { areOpen = false } }
+        return areOpen
+    }
 
     /// The number of connections that were lost with requests unanswered.
     var lostConnectionCount: Int { connections.reduce(0) { $0 + $1.lostConnectionCount } }
 
-    /// The first error that ends the run.
-    var failure: BenchError? { connections.lazy.compactMap(\.failure).first }
-
-    /// Sends events, over the connections in turn, until the window is full.
-    ///
-    /// - Parameter window: The number of events that may be in flight.
+    /// Sends events, over the connections in turn, until as many are in flight.
     func fill(_ window: Int) {
         var idleCount = 0
         while readers.ledger.outstanding < window * readers.ledger.readerCount,
@@ -67,9 +57,7 @@ final class OverloadPublishers {
         }
     }
 
-    /// Sends as many events as the sockets accept.
-    ///
-    /// - Parameter limit: The maximum number of events.
+    /// Sends as many events as the sockets accept, up to a number.
     func flood(atMost limit: Int) {
         var rest = limit
         for index in connections.indices {

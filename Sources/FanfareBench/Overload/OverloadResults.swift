@@ -45,21 +45,21 @@ struct OverloadResults {
         unrelated?.latencies[loadPhase.rawValue].p99
     }
 
-    /// The faults, each in one line.
-    func faults(_ plan: OverloadPlan, growth: Int?) -> [String] {
+    /// The faults, each in one line; nil stands for no budget of memory in bytes, or an unknown growth.
+    func faults(budget: Int?, growth: Int?) -> [String] {
         let (share, ratio) = (rateShare, latencyRatio)
         return [
-            share.map { $0 < OverloadPlan.rateShareMin } ?? true
+            share.map { $0 < OverloadCommand.rateShareMin } ?? true
                 ? "deliveries per second are \(text(share)) times those with a window; "
-                    + "\(OverloadPlan.rateShareMin) is the minimum" : nil,
+                    + "\(OverloadCommand.rateShareMin) is the minimum" : nil,
             unrelated?.fault.map { "the unrelated channel: \($0)" },
             unrelated.flatMap { $0.refusedCount > 0 ? $0.refusedCount : nil }.map {
                 "\(grouped($0)) events of the unrelated channel were answered 503"
             },
-            ratio.map { $0 > OverloadPlan.latencyRatioMax } ?? true
+            ratio.map { $0 > OverloadCommand.latencyRatioMax } ?? true
                 ? "the unrelated channel's p99 latency is \(text(ratio)) times that without load; "
-                    + "\(OverloadPlan.latencyRatioMax) is allowed" : nil,
-            plan.budget.flatMap { budget in growth.map { (budget, $0) } }.flatMap {
+                    + "\(OverloadCommand.latencyRatioMax) is allowed" : nil,
+            budget.flatMap { budget in growth.map { (budget, $0) } }.flatMap {
                 $1 > $0
                     ? "the server's memory grew by \(mebibytes($1)); \(mebibytes($0)) is allowed"
                     : nil
@@ -68,71 +68,52 @@ struct OverloadResults {
     }
 
     /// The rows of rates, answers and latencies.
-    func rows(of server: ServerProcess?) -> [BenchReport.Row] {
-        var rows: [BenchReport.Row] = [
-            .rate("deliveries with a window", "window_deliveries", window),
-            .rate("deliveries without one", "overload_deliveries", overload),
-            .init(
-                label: "ratio without : with",
-                text: text(rateShare),
-                members: [("rate_share", .number(rateShare, places: 4))]
-            ),
-            .init(
-                label: "answers without one",
-                text: "\(grouped(acceptedCount)) × 200, \(grouped(refusedCount)) × 503",
-                members: [
-                    ("overload_accepted", .integer(acceptedCount)),
-                    ("overload_refused", .integer(refusedCount)),
-                ]
-            ),
-            .init(
-                label: "after the publishers stopped",
-                text: """
-                    \(grouped(unansweredCount)) answers outstanding; all was delivered \
-                    \(seconds(drainTime)) later
-                    """,
-                members: [
-                    ("unanswered_at_stop", .integer(unansweredCount)),
-                    ("drain_s", .number(drainTime.inSeconds, places: 3)),
-                ]
-            ),
-        ]
-        if let latency {
-            rows += BenchReport.Row.latency("latency without one", "overload_latency", latency)
-        }
+    @RowBuilder func rows(of server: ServerProcess?) -> [Row] {
+        Row.rate("deliveries with a window", "window_deliveries", window)
+        Row.rate("deliveries without one", "overload_deliveries", overload)
+        Row.row(
+            "ratio without : with",
+            text(rateShare),
+            ("rate_share", .number(rateShare, places: 4))
+        )
+        Row.row(
+            "answers without one",
+            "\(grouped(acceptedCount)) × 200, \(grouped(refusedCount)) × 503",
+            ("overload_accepted", .integer(acceptedCount)),
+            ("overload_refused", .integer(refusedCount))
+        )
+        Row.row(
+            "after the publishers stopped",
+            """
+            \(grouped(unansweredCount)) answers outstanding; all was delivered \
+            \(seconds(drainTime)) later
+            """,
+            ("unanswered_at_stop", .integer(unansweredCount)),
+            ("drain_s", .number(drainTime.inSeconds, places: 3))
+        )
+        if let latency { Row.latency("latency without one", "overload_latency", latency) }
         if let unrelated {
-            for (loadPhase, label, name) in UnrelatedChannel.LoadPhase.named {
-                rows += BenchReport.Row.latency(
-                    "unrelated, \(label)",
-                    "unrelated_\(name)_latency",
-                    unrelated.latencies[loadPhase.rawValue]
+            for phase in [UnrelatedChannel.LoadPhase.quiet, .window, .overload] {
+                Row.latency(
+                    "unrelated, \(phase)",
+                    "unrelated_\(phase)_latency",
+                    unrelated.latencies[phase.rawValue]
                 )
             }
         }
-        rows.append(
-            .init(
-                label: "unrelated p99, overload : quiet",
-                text: text(latencyRatio),
-                members: [("p99_ratio", .number(latencyRatio, places: 4))]
-            )
+        Row.row(
+            "unrelated p99, overload : quiet",
+            text(latencyRatio),
+            ("p99_ratio", .number(latencyRatio, places: 4))
         )
-        let isPrioritized = unrelated?.isPrioritized == true
-        rows.append(
-            .init(
-                label: "unrelated channel's thread",
-                text: isPrioritized
-                    ? "real-time priority (SCHED_RR)"
-                    : "normal priority; root or CAP_SYS_NICE gives it real-time priority",
-                members: [("unrelated_prioritized", .integer(isPrioritized ? 1 : 0))]
-            )
+        Row.row(
+            "unrelated channel's thread",
+            unrelated?.isPrioritized == true
+                ? "real-time priority (SCHED_RR)"
+                : "normal priority; root or CAP_SYS_NICE gives it real-time priority",
+            ("unrelated_prioritized", .integer(unrelated?.isPrioritized == true ? 1 : 0))
         )
-        return rows
-            + BenchReport.Row.cpu(
-                per: "delivery",
-                overload.deliveries,
-                overload.usage,
-                of: server
-            )
+        Row.cpu(per: "delivery", overload.deliveries, overload.usage, of: server)
     }
 
     private func text(_ number: Double?) -> String {
@@ -140,27 +121,17 @@ struct OverloadResults {
     }
 }
 
-extension UnrelatedChannel.LoadPhase {
-    /// The phases in the report, with their labels and JSON names.
-    static var named: [(Self, label: String, name: String)] {
-        [
-            (.quiet, "quiet", "quiet"), (.window, "window", "window"),
-            (.overload, "overload", "overload"),
-        ]
-    }
-}
-
-extension BenchReport.Row {
+extension Row {
     /// A phase's deliveries per second.
     fileprivate static func rate(
         _ label: String,
         _ name: String,
         _ phase: OverloadResults.Phase
     ) -> Self {
-        Self(
-            label: label,
-            text: "\(grouped(Int(phase.rate))) a second in \(seconds(phase.time))",
-            members: [("\(name)_per_s", .number(phase.rate, places: 1))]
+        .row(
+            label,
+            "\(grouped(Int(phase.rate))) a second in \(seconds(phase.time))",
+            ("\(name)_per_s", .number(phase.rate, places: 1))
         )
     }
 }

@@ -1,18 +1,24 @@
 import CommandSupport
 import Net
 import Primitives
+import PusherProtocol
 
-/// Runs the overload benchmark, one step per turn of the loop.
-final class OverloadRun: BenchRun {
-    private let plan: OverloadPlan
+/// Runs the overload benchmark.
+final class OverloadRun: ScenarioRun {
+    private let duration: Duration
+    private let window: Int
+    private let eventCountMax: Int
+    /// The allowed growth of the server's memory in bytes; nil for no limit.
+    private let budget: Int?
+    private let unrelated: UnrelatedChannel
+    private var unrelatedLoop: BenchLoop?
     private let generator: LoadGenerator
     private let readers: OverloadReaders
     private let publishers: OverloadPublishers
-    private var unrelated: UnrelatedChannel?
     private var phase = Phase.connecting
-    private let beganAt = MonotonicTime.current
-    private var connectingTime = Duration.zero
     private var results = OverloadResults()
+    /// Whether answers or deliveries stayed out for the stall timeout.
+    private var isStalled = false
     private var memory: PeakMemoryMonitor?
     /// Events answered 200 and 503 before the overload.
     private var answeredBefore = (accepted: 0, refused: 0)
@@ -43,51 +49,53 @@ final class OverloadRun: BenchRun {
         var usage: ResourceUsage
     }
 
-    /// Creates a run.
-    ///
-    /// - Parameters:
-    ///   - plan: The plan.
-    ///   - generator: The load generator.
-    init(plan: OverloadPlan, generator: LoadGenerator) {
-        self.plan = plan
+    init(
+        _ scenario: OverloadCommand,
+        _ channel: ChannelName,
+        unrelated: ChannelName,
+        _ generator: LoadGenerator
+    ) {
+        duration = .seconds(scenario.seconds)
+        window = scenario.window
+        eventCountMax = scenario.events ?? .max
+        budget = scenario.budgetBytes
+        self.unrelated = UnrelatedChannel(unrelated, rate: scenario.rate)
         self.generator = generator
         readers = OverloadReaders(
-            of: plan.channel,
-            count: plan.readerCount,
-            publisherCount: plan.publisherCount,
+            of: channel,
+            count: scenario.subscribers,
+            publisherCount: scenario.publishers,
             generator: generator
         )
         publishers = OverloadPublishers(
             to: readers,
-            dataLength: plan.dataLength,
-            obeysRetryAfter: plan.obeysRetryAfter,
+            dataLength: scenario.size,
+            obeysRetryAfter: scenario.retryAfter,
             generator: generator
         )
     }
 
-    deinit { unrelated?.cancel() }
+    deinit { unrelated.update { $0.isCancelled = true } }
 
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
-        if let failure = publishers.failure ?? readers.failure { throw failure }
-        if case .failure(let failure) = unrelated?.outcome { throw failure }
+        if case .failure(let failure)? = unrelatedLoop?.outcome { throw failure }
         memory?.sample(at: now)
         switch phase {
         case .connecting:
             guard try readers.connect(at: now) else { return .idle }
-            connectingTime = beganAt.duration(to: now)
-            publishers.connect()
-            unrelated = try UnrelatedChannel.start(
-                plan.unrelatedChannel,
-                rate: plan.unrelatedRate,
-                by: generator.connector
+            unrelatedLoop = try BenchLoop.start(
+                unrelated,
+                of: generator.target,
+                at: generator.connector.address.map { [$0] } ?? [],
+                name: "bench-unrelated"
             )
             phase = .openingPublisher
         case .openingPublisher:
-            if publishers.areOpen, unrelated?.isReady == true {
+            if try publishers.open(at: now), unrelated.state.isReady {
                 memory = generator.server.flatMap { PeakMemoryMonitor(of: $0) }
-                unrelated?.setLoadPhase(.quiet)
-                if plan.yieldsToServer { ThreadPriority.lower() }
-                phase = .quiet(until: now.advanced(by: plan.duration))
+                unrelated.update { $0.loadPhase = .quiet }
+                if generator.target.yieldsToServer { ThreadPriority.lower() }
+                phase = .quiet(until: now.advanced(by: duration))
             } else if generator.isStalled(0, at: now) {
                 throw .publisherLost(reason: "no connection in time")
             }
@@ -95,9 +103,9 @@ final class OverloadRun: BenchRun {
             generator.progress.show("Quiet", 0, of: 3, at: now)
             guard now >= end else { return .wait(from: now, until: end) }
             memory = generator.server.flatMap { PeakMemoryMonitor(of: $0) }
-            unrelated?.setLoadPhase(.window)
+            unrelated.update { $0.loadPhase = .window }
             phase = .window(begin(at: now))
-            publishers.fill(plan.window)
+            publishers.fill(window)
         case .window(let load):
             return fillWindow(load, at: now)
         case .emptying:
@@ -106,7 +114,7 @@ final class OverloadRun: BenchRun {
             let ledger = readers.ledger
             answeredBefore = (ledger.acceptedCount, ledger.refusedCount)
             _ = readers.takeLatencies()
-            unrelated?.setLoadPhase(.overload)
+            unrelated.update { $0.loadPhase = .overload }
             phase = .overload(begin(at: now))
             return .wait(.zero)
         case .overload(let load):
@@ -114,10 +122,10 @@ final class OverloadRun: BenchRun {
         case .draining(let since, let load):
             return drain(since: since, load, at: now)
         case .ending(let end, let stalled):
-            guard now >= end, case .success(let found) = unrelated?.outcome else { return .idle }
+            guard now >= end, let found = unrelated.state.results else { return .idle }
             results.unrelated = found
-            generator.progress.end()
-            return .finished(report(isStalled: stalled))
+            isStalled = stalled
+            return .finished(after: .zero)
         }
         return .idle
     }
@@ -138,8 +146,8 @@ final class OverloadRun: BenchRun {
     private func fillWindow(_ load: Load, at now: MonotonicTime) -> BenchStep {
         generator.progress.show("With a window", 1, of: 3, at: now, detail: progress)
         let isStuck = isStuck(at: now)
-        guard load.since.duration(to: now) >= plan.duration || isStuck else {
-            publishers.fill(plan.window)
+        guard load.since.duration(to: now) >= duration || isStuck else {
+            publishers.fill(window)
             return .idle
         }
         results.window = measured(load, at: now)
@@ -152,8 +160,8 @@ final class OverloadRun: BenchRun {
     private func flood(_ load: Load, at now: MonotonicTime) -> BenchStep {
         generator.progress.show("Without a window", 2, of: 3, at: now, detail: progress)
         let sent = readers.ledger.sentCount - load.sent
-        let rest = (plan.eventCountMax ?? .max) - sent
-        let isOver = load.since.duration(to: now) >= plan.duration || readers.openCount == 0
+        let rest = eventCountMax - sent
+        let isOver = load.since.duration(to: now) >= duration || readers.openCount == 0
         guard isOver || rest <= 0 else {
             publishers.flood(atMost: rest)
             // A full socket may accept more bytes before any other event.
@@ -188,7 +196,7 @@ final class OverloadRun: BenchRun {
         results.refusedCount = ledger.refusedCount - answeredBefore.refused
         results.drainTime = since.duration(to: now)
         results.latency = LatencyFigures(readers.takeLatencies())
-        unrelated?.end()
+        unrelated.update { $0.isEnding = true }
         phase = .ending(until: now.advanced(by: BenchStep.duplicateWait), stalled: isStuck)
         return .idle
     }
@@ -209,61 +217,37 @@ final class OverloadRun: BenchRun {
 
     // MARK: The report
 
-    private func report(isStalled: Bool) -> BenchReport {
-        let (ledger, outcome) = (readers.ledger, readers.ledger.outcome)
-        return BenchReport(
-            benchmark: plan.benchmark,
-            url: generator.target.url.text,
-            headline: plan.headline(connectingTime: connectingTime),
-            parameters: plan.parameters,
-            rows: rows(ledger, outcome),
-            fault: fault(ledger, outcome, isStalled: isStalled)
+    @RowBuilder func rows() -> [Row] {
+        let ledger = readers.ledger
+        let outcome = ledger.outcome
+        Row.deliveries(ledger.deliveries, of: ledger.acceptedCount * ledger.readerCount)
+        Row.count("lost", "lost", outcome.lost)
+        Row.count("repeated or out of order", "misplaced", ledger.misplacedCount)
+        Row.count(
+            "delivered though answered 503",
+            "delivered_though_refused",
+            outcome.deliveredThoughRefused
         )
+        Row.count("never answered", "unanswered", ledger.unansweredCount)
+        Row.count("503 without Retry-After", "no_retry_after", publishers.withoutRetryAfter)
+        Row.count("waits for Retry-After", "pauses", publishers.pauseCount)
+        Row.disconnections(
+            "subscribers closed",
+            "subscribers",
+            readers.disconnections,
+            [("closed", .integer(readers.disconnections.total))]
+        )
+        results.rows(of: generator.server)
+        if let memory { memory.rows(growthMax: budget) }
     }
 
-    private func rows(_ ledger: EventLedger, _ outcome: EventLedger.Outcome) -> [BenchReport.Row] {
-        [
-            .init(
-                label: "deliveries",
-                text: """
-                    \(grouped(ledger.deliveries)) of \
-                    \(grouped(ledger.acceptedCount * ledger.readerCount))
-                    """,
-                members: [
-                    ("deliveries", .integer(ledger.deliveries)),
-                    ("expected", .integer(ledger.acceptedCount * ledger.readerCount)),
-                ]
-            ),
-            .count("lost", "lost", outcome.lost),
-            .count("repeated or out of order", "misplaced", ledger.misplacedCount),
-            .count(
-                "delivered though answered 503",
-                "delivered_though_refused",
-                outcome.deliveredThoughRefused
-            ),
-            .count("never answered", "unanswered", ledger.unansweredCount),
-            .count("503 without Retry-After", "no_retry_after", publishers.withoutRetryAfter),
-            .count("waits for Retry-After", "pauses", publishers.pauseCount),
-            .init(
-                label: "subscribers closed",
-                text: readers.disconnections.description,
-                members: [("closed", .integer(readers.disconnections.total))]
-                    + readers.disconnections.members("subscribers")
-            ),
-        ] + results.rows(of: generator.server) + (memory?.rows(growthMax: plan.budget) ?? [])
-    }
-
-    private func fault(
-        _ ledger: EventLedger,
-        _ outcome: EventLedger.Outcome,
-        isStalled: Bool
-    ) -> String? {
-        let faults =
+    func fault(stalled: Duration?) -> String? {
+        let (ledger, closed) = (readers.ledger, readers.disconnections)
+        return joined(
             [
-                ledger.fault(outcome),
-                readers.disconnections.total > 0
-                    ? "\(grouped(readers.disconnections.total)) subscribers closed: "
-                        + readers.disconnections.description : nil,
+                ledger.fault(ledger.outcome),
+                closed.total > 0
+                    ? "\(grouped(closed.total)) subscribers closed: \(closed.description)" : nil,
                 publishers.withoutRetryAfter > 0
                     ? "\(grouped(publishers.withoutRetryAfter)) answers 503 without Retry-After"
                     : nil,
@@ -273,7 +257,9 @@ final class OverloadRun: BenchRun {
                 isStalled
                     ? "no delivery for \(generator.target.stallTimeout.inSeconds) s, "
                         + "\(grouped(ledger.unansweredCount)) events unanswered" : nil,
-            ].compactMap { $0 } + results.faults(plan, growth: memory?.growth)
-        return faults.isEmpty ? nil : faults.joined(separator: "; ")
+                joined(results.faults(budget: budget, growth: memory?.growth), by: "; "),
+            ],
+            by: "; "
+        )
     }
 }

@@ -3,9 +3,7 @@ import Net
 
 /// The scheduling of the calling thread.
 enum ThreadPriority {
-    /// Gives the thread precedence over ordinary threads (`SCHED_RR`).
-    ///
-    /// - Returns: Whether the process is allowed to: it must be root, or have CAP_SYS_NICE.
+    /// Gives the thread precedence over ordinary threads (`SCHED_RR`); returns whether the process is allowed to.
     static func raise() -> Bool {
         var parameters = sched_param()
         parameters.sched_priority = sched_get_priority_min(SCHED_RR)

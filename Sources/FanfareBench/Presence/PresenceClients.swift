@@ -5,9 +5,9 @@ import PusherProtocol
 /// The observers and visitors of a presence channel.
 ///
 /// The clients with the lowest indices are the observers.
-final class PresenceClients: BenchClientDelegate {
+final class PresenceClients: RampedClients {
     /// Counts the ready connections: subscribed observers, connected visitors.
-    private(set) var ramp: ConnectionRamp
+    var ramp: ConnectionRamp
     /// Checks the notices of the visits.
     private(set) var visits: VisitTracker
     /// Nanoseconds from when a join was due until each observer was notified.
@@ -16,59 +16,37 @@ final class PresenceClients: BenchClientDelegate {
     private(set) var leaves = Histogram<UInt64>.latencies
     /// When the last notice arrived.
     private(set) var lastNoticeAt: MonotonicTime?
-    /// The first error.
-    private(set) var failure: BenchError?
+    let generator: LoadGenerator
 
-    private let plan: PresencePlan
-    private let generator: LoadGenerator
-    private let run: UInt32
+    private let channel: ChannelName
+    private let observerCount: Int
+    private let run = UInt32.random(in: 0..<1 << 24)
     private var scanner: PresenceNoticeScanner
     /// Each visitor's connection, once it has a socket ID.
     private var visitors: [(client: BenchClient, socketID: SocketID)] = []
 
     /// Creates the clients, without connections.
-    ///
-    /// - Parameters:
-    ///   - plan: The number of clients and the channel.
-    ///   - generator: Opens the connections.
-    init(plan: PresencePlan, generator: LoadGenerator) {
-        self.plan = plan
+    init(of channel: ChannelName, observers: Int, visitors: Int, generator: LoadGenerator) {
+        self.channel = channel
+        observerCount = observers
         self.generator = generator
-        ramp = ConnectionRamp(count: plan.observerCount + plan.visitorCount)
-        visits = VisitTracker(observerCount: plan.observerCount, visitorCount: plan.visitorCount)
-        run = .random(in: 0..<1 << 24)
+        ramp = ConnectionRamp(count: observers + visitors)
+        visits = VisitTracker(observerCount: observers, visitorCount: visitors)
         scanner = PresenceNoticeScanner(run: run)
     }
 
-    /// Opens more connections and shows the progress.
-    ///
-    /// - Returns: Whether all connections are ready.
-    /// - Returns: Whether all are in.
-    /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
-    func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
-        try generator.connectClients(of: self, &ramp, at: now)
-    }
-
-    /// Subscribes a visitor.
-    ///
-    /// - Parameters:
-    ///   - visitor: The index of an absent visitor.
-    ///   - due: When the visit was due.
+    /// Subscribes an absent visitor, whose visit was due at a time.
     func startVisit(of visitor: Int, due: MonotonicTime) {
         let number = visits.join(visitor, due: due)
         let marker = EventMarker(run: run, sequence: number, sentAt: due.nanoseconds)
-        let userID = String(decoding: marker.data(length: EventMarker.length), as: UTF8.self)
         let (client, socketID) = visitors[visitor]
-        client.subscribe(
-            generator.target.subscription(to: plan.channel, of: socketID, as: userID)
-        )
+        subscribe(client, of: socketID, as: marker.text)
     }
 
-    /// Unsubscribes all visitors whose visit is over.
+    /// Unsubscribes all visitors whose visit is over; returns when the next one ends.
     ///
-    /// - Parameter stay: The minimum duration of a visit, counted from when it was due. A visitor leaves only when all
-    ///   observers have been notified of it; that time is not part of the latency of the leave.
-    /// - Returns: When the next visit ends; nil if there is none.
+    /// A visit lasts at least `stay`, counted from when it was due. A visitor leaves only when all observers have been
+    /// notified of it; that time is not part of the latency of the leave.
     func endVisits(after stay: Duration) -> MonotonicTime? {
         var next: MonotonicTime?
         for visitor in visitors.indices {
@@ -76,7 +54,7 @@ final class PresenceClients: BenchClientDelegate {
             let due = max(joinDue.advanced(by: stay), since)
             if due <= .current {
                 visits.leave(visitor, due: due)
-                visitors[visitor].client.unsubscribe(from: plan.channel)
+                visitors[visitor].client.unsubscribe(from: channel)
             } else {
                 next = min(due, next ?? due)
             }
@@ -84,14 +62,15 @@ final class PresenceClients: BenchClientDelegate {
         return next
     }
 
+    private func subscribe(_ client: BenchClient, of socketID: SocketID, as userID: String) {
+        client.subscribe(generator.target.subscription(to: channel, of: socketID, as: userID))
+    }
+
     // MARK: BenchClientDelegate
 
     func clientConnected(_ client: BenchClient, as socketID: SocketID) {
-        if client.index < plan.observerCount {
-            let userID = "observer"
-            client.subscribe(
-                generator.target.subscription(to: plan.channel, of: socketID, as: userID)
-            )
+        if client.index < observerCount {
+            subscribe(client, of: socketID, as: "observer")
         } else {
             visitors.append((client, socketID))
             ramp.markConnected(client)
@@ -99,7 +78,7 @@ final class PresenceClients: BenchClientDelegate {
     }
 
     func clientSubscribed(_ client: BenchClient, at now: MonotonicTime) {
-        if client.index < plan.observerCount {
+        if client.index < observerCount {
             ramp.markConnected(client)
         } else if let visitor = visitors.firstIndex(where: { $0.client === client }) {
             visits.confirmJoin(visitor, at: now)
@@ -109,7 +88,7 @@ final class PresenceClients: BenchClientDelegate {
     func clientReceived(_ text: Span<UInt8>, by client: BenchClient, at now: MonotonicTime) -> Bool
     {
         guard let notice = scanner.find(in: text) else { return false }
-        guard client.index < plan.observerCount else {
+        guard client.index < observerCount else {
             visits.receiveUnchecked()
             return true
         }
@@ -121,9 +100,5 @@ final class PresenceClients: BenchClientDelegate {
         }
         lastNoticeAt = now
         return true
-    }
-
-    func clientFailed(_ error: BenchError) {
-        if failure == nil { failure = error }
     }
 }

@@ -3,7 +3,7 @@ import CommandSupport
 import PusherProtocol
 
 /// `fanfare bench presence`: members that join and leave.
-struct PresenceCommand: ParsableCommand {
+struct PresenceCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "presence",
         abstract: "Make members join and leave a presence channel, and check every notice.",
@@ -24,87 +24,47 @@ struct PresenceCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("Number of observing connections.", valueName: "count"))
+    @Option(help: .count("Number of observing connections."))
     var observers = 100
 
-    @Option(help: ArgumentHelp("Number of concurrent visitors.", valueName: "count"))
+    @Option(help: .count("Number of concurrent visitors."))
     var visitors = 4
 
-    @Option(help: ArgumentHelp("Number of visits.", valueName: "count"))
+    @Option(help: .count("Number of visits."))
     var visits = 1_000
 
-    @Option(
-        help: ArgumentHelp(
-            "Visits per second; by default as many as the server accepts.",
-            valueName: "per second"
-        )
-    )
+    @Option(help: .rate("Visits per second; by default as many as the server accepts."))
     var rate: Double?
 
-    @Option(help: ArgumentHelp("Presence channel.", valueName: "name"))
+    @Option(help: .name("Presence channel."))
     var channel = "presence-fanfare-bench"
 
     func validate() throws {
-        _ = try plan()
+        try checkChannel(channel, isPresence: true)
+        try check(observers, "--observers", max: 100_000)
+        try check(visitors, "--visitors", max: 99)
+        try check(visits, "--visits", max: 10_000_000)
+        if let rate { try check(rate, "--rate", in: sendableRates) }
     }
 
-    func run() throws { try options.run(plan()) }
+    var connections: (count: Int, option: String) { (observers + visitors, "--observers") }
 
-    /// Creates the plan from the options.
-    ///
-    /// - Throws: `ValidationError` for the first invalid option.
-    func plan() throws -> PresencePlan {
-        PresencePlan(
-            channel: try checkedChannel(channel, isPresence: true),
-            observerCount: try checked(observers, "--observers", max: 100_000),
-            visitorCount: try checked(visitors, "--visitors", max: 99),
-            visitCount: try checked(visits, "--visits", max: 10_000_000),
-            rate: try rate.map { try checked($0, "--rate", in: sendableRates) }
-        )
-    }
-}
-
-/// Members that join and leave a presence channel while others observe it.
-struct PresencePlan: BenchPlan {
-    let benchmark = "presence"
-    /// A presence channel.
-    var channel: ChannelName
-    /// The number of observing connections.
-    ///
-    /// They belong to one user, as a channel may have 100 members.
-    var observerCount: Int
-    /// The number of visiting connections, each visit as another user.
-    var visitorCount: Int
-    /// The number of visits.
-    var visitCount: Int
-    /// Visits per second; nil for as many as the server accepts.
-    var rate: Double?
-
-    var connections: (count: Int, option: String) { (observerCount + visitorCount, "--observers") }
-
-    func begin(with generator: LoadGenerator) -> any BenchRun {
-        PresenceRun(plan: self, generator: generator)
+    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
+        PresenceRun(self, try .named(channel), generator)
     }
 
-    /// When each visit is due.
-    var pace: Pace { rate.map { .rate($0) } ?? .window(visitorCount) }
-
-    /// A one-line description of the run.
-    func headline(connectingTime: Duration) -> String {
-        let rate = self.rate.map { ", \(decimal($0, places: 1)) a second" } ?? ""
-        return """
-            \(grouped(observerCount)) observers of \(channel.text) (connected in \
-            \(seconds(connectingTime))), \(grouped(visitCount)) visits, at most \
-            \(grouped(visitorCount)) at a time\(rate)
-            """
+    func headline(connectingTime: String) -> String {
+        """
+        \(grouped(observers)) observers of \(channel) (connected in \(connectingTime)), \
+        \(grouped(visits)) visits, at most \(grouped(visitors)) at a time\(perSecond(rate))
+        """
     }
 
-    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
-            ("channel", .text(channel.text)), ("observers", .integer(observerCount)),
-            ("visitors", .integer(visitorCount)), ("visits", .integer(visitCount)),
-            ("rate_per_s", rate.map { .number($0, places: 3) } ?? .null),
+            ("channel", .text(channel)), ("observers", .integer(observers)),
+            ("visitors", .integer(visitors)), ("visits", .integer(visits)),
+            ("rate_per_s", .number(rate, places: 3)),
         ]
     }
 }

@@ -19,9 +19,7 @@ struct PresenceNoticeScanner {
     // A channel's name has no colon, and a quote inside a string has a backslash.
     private static let prefix = Array("\"pusher_internal:member_".utf8)
 
-    /// Creates a scanner for a run.
-    ///
-    /// - Parameter run: 24 bits.
+    /// Creates a scanner for a run of 24 bits.
     init(run: UInt32) {
         joins = EventMarkerScanner(run: run)
         leaves = EventMarkerScanner(run: run)

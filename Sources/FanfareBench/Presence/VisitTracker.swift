@@ -35,11 +35,7 @@ struct VisitTracker {
         case leaving
     }
 
-    /// Creates a tracker without visits.
-    ///
-    /// - Parameters:
-    ///   - observerCount: At least 1.
-    ///   - visitorCount: At least 1.
+    /// Creates a tracker without visits, of at least one observer and one visitor.
     init(observerCount: Int, visitorCount: Int) {
         self.observerCount = observerCount
         visitors = [Visitor](repeating: Visitor(), count: visitorCount)
@@ -55,21 +51,13 @@ struct VisitTracker {
     /// The index of an absent visitor; nil if there is none.
     var absentVisitor: Int? { visitors.firstIndex { $0.state == .absent } }
 
-    /// When a visitor's join was due, and when all observers had been notified of it.
-    ///
-    /// - Parameter visitor: The visitor's index.
-    /// - Returns: nil if the visitor is absent, joining or leaving.
+    /// When a visitor's join was due, and when all observers had been notified of it; nil unless it is present.
     func presence(of visitor: Int) -> (due: MonotonicTime, since: MonotonicTime)? {
         guard case .present(let since) = visitors[visitor].state else { return nil }
         return (MonotonicTime(nanoseconds: visitors[visitor].dueAt), since)
     }
 
-    /// Starts a visit.
-    ///
-    /// - Parameters:
-    ///   - visitor: The index of an absent visitor.
-    ///   - due: When the visit was due.
-    /// - Returns: The number of the join, for its marker.
+    /// Starts a visit of an absent visitor; returns the number of the join, for its marker.
     mutating func join(_ visitor: Int, due: MonotonicTime) -> UInt32 {
         precondition(visitors[visitor].state == .absent)
         startedCount += 1
@@ -83,23 +71,13 @@ struct VisitTracker {
         advance(visitor, at: now)
     }
 
-    /// Ends a visit.
-    ///
-    /// - Parameters:
-    ///   - visitor: The index of a visitor that is present.
-    ///   - due: When the leave was due.
+    /// Ends the visit of a visitor that is present.
     mutating func leave(_ visitor: Int, due: MonotonicTime) {
         precondition(presence(of: visitor) != nil)
         _ = change(visitor, to: .leaving, due: due)
     }
 
-    /// Counts a notice to an observer.
-    ///
-    /// - Parameters:
-    ///   - notice: The notice.
-    ///   - observer: The observer's index.
-    ///   - now: The time.
-    /// - Returns: When the change was due, in nanoseconds, if the observer receives the notice for the first time.
+    /// Counts a notice to an observer; returns when the change was due, in nanoseconds, if it is not a repeated one.
     mutating func receive(
         _ notice: PresenceNotice,
         by observer: Int,

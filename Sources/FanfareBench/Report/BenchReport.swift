@@ -74,12 +74,7 @@ struct BenchReport: Sendable {
 }
 
 extension BenchReport {
-    /// The JSON object of `bench all`.
-    ///
-    /// - Parameters:
-    ///   - results: The JSON objects of the benchmarks.
-    ///   - isFaultless: Whether no benchmark failed or found a fault.
-    /// - Returns: The object.
+    /// The JSON object of `bench all`, with those of the benchmarks.
     static func json(of results: [[UInt8]], isFaultless: Bool) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()

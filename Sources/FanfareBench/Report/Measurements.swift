@@ -7,11 +7,7 @@ extension Histogram<UInt64> {
         Histogram(lowestDiscernibleValue: 1_000, highestTrackableValue: 3_600_000_000_000)
     }
 
-    /// Records a duration.
-    ///
-    /// - Parameters:
-    ///   - due: When it started, in nanoseconds of the monotonic clock.
-    ///   - now: When it ended.
+    /// Records a duration from a time in nanoseconds of the monotonic clock.
     mutating func record(from due: Int64, to now: MonotonicTime) {
         // A server that returns a wrong time can make it negative.
         record(UInt64(Swift.max(now.nanoseconds - due, 0)))

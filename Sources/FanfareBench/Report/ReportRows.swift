@@ -1,20 +1,26 @@
 import CommandSupport
+import Histogram
 import Primitives
 
-extension BenchReport.Row {
+/// A line of a report's table, and its members of the JSON object.
+typealias Row = BenchReport.Row
+
+/// Collects the rows of a report.
+@resultBuilder enum RowBuilder {
+    static func buildExpression(_ row: Row) -> [Row] { [row] }
+    static func buildExpression(_ rows: [Row]) -> [Row] { rows }
+    static func buildBlock(_ parts: [Row]...) -> [Row] { parts.flatMap { $0 } }
+    static func buildOptional(_ rows: [Row]?) -> [Row] { rows ?? [] }
+    static func buildArray(_ parts: [[Row]]) -> [Row] { parts.flatMap { $0 } }
+}
+
+extension Row {
     /// A count.
     static func count(_ label: String, _ name: String, _ count: Int) -> Self {
         Self(label: label, text: grouped(count), members: [(name, .integer(count))])
     }
 
-    /// A rate, and the time in which it was measured.
-    ///
-    /// - Parameters:
-    ///   - label: The label in the table: what is counted.
-    ///   - name: The JSON name of what is counted.
-    ///   - count: The count.
-    ///   - time: The time.
-    /// - Returns: The row.
+    /// The rate of what a label and a JSON name say, and the time in which it was measured.
     static func rate(_ label: String, _ name: String, _ count: Int, in time: Duration) -> Self {
         let rate = time > .zero ? Double(count) / time.inSeconds : 0
         return Self(
@@ -37,6 +43,15 @@ extension BenchReport.Row {
     }
 
     /// The percentiles of a latency.
+    static func latency(
+        _ label: String,
+        _ name: String,
+        _ histogram: Histogram<UInt64>
+    ) -> [Self] {
+        latency(label, name, LatencyFigures(histogram))
+    }
+
+    /// The percentiles of a latency.
     static func latency(_ label: String, _ name: String, _ figures: LatencyFigures) -> [Self] {
         let blank = String(repeating: " ", count: label.count)
         var rows = figures.named.enumerated().map { index, figure in
@@ -50,30 +65,41 @@ extension BenchReport.Row {
         return rows
     }
 
-    /// The events sent, and the deliveries received.
-    static func deliveries(_ tracker: DeliveryTracker, of label: String, _ name: String) -> [Self] {
+    /// A row of this text and these members of the JSON object.
+    static func row(_ label: String, _ text: String, _ members: BenchReport.Member...) -> Self {
+        Self(label: label, text: text, members: members)
+    }
+
+    /// The deliveries received, of those expected.
+    static func deliveries(
+        _ count: Int,
+        of expected: Int,
+        _ label: String = "deliveries",
+        _ name: String = "deliveries"
+    ) -> Self {
+        .row(
+            label,
+            "\(grouped(count)) of \(grouped(expected))",
+            (name, .integer(count)),
+            ("expected", .integer(expected))
+        )
+    }
+
+    /// The deliveries received, and their faults.
+    static func deliveries(
+        _ tracker: DeliveryTracker,
+        _ label: String = "deliveries",
+        _ name: String = "deliveries"
+    ) -> [Self] {
         [
-            Self(
-                label: label,
-                text: "\(grouped(tracker.deliveries)) of \(grouped(tracker.expected))",
-                members: [
-                    (name, .integer(tracker.deliveries)), ("expected", .integer(tracker.expected)),
-                ]
-            ),
+            .deliveries(tracker.deliveries, of: tracker.expected, label, name),
             .count("lost", "lost", tracker.missing),
             .count("duplicated", "duplicated", tracker.duplicated),
             .count("out of order", "out_of_order", tracker.outOfOrder),
         ]
     }
 
-    /// The CPU time of server and generator, in microseconds per unit of work.
-    ///
-    /// - Parameters:
-    ///   - unit: The unit of work, in the labels and JSON names.
-    ///   - count: The number of units; 0 counts as 1.
-    ///   - usage: The CPU time.
-    ///   - server: The server's processes, if known.
-    /// - Returns: Two rows.
+    /// The CPU time of server and generator in microseconds per unit of work, of which there were a number.
     static func cpu(
         per unit: String,
         _ count: Int,
@@ -117,6 +143,16 @@ extension BenchReport.Row {
                 ]
             )
         ]
+    }
+
+    /// The connections that ended, by code; what the JSON names begin with, and further members.
+    static func disconnections(
+        _ label: String,
+        _ prefix: String,
+        _ counts: DisconnectionCounts,
+        _ members: [BenchReport.Member] = []
+    ) -> Self {
+        Self(label: label, text: counts.description, members: members + counts.members(prefix))
     }
 
     /// The server's memory; no row if it cannot be read.

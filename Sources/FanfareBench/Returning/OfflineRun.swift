@@ -2,16 +2,17 @@ import CommandSupport
 import Histogram
 import Net
 import Primitives
+import PusherProtocol
 
-/// Runs the offline benchmark, one step per turn of the loop.
-final class OfflineRun: BenchRun {
-    private let plan: OfflinePlan
+/// Runs the offline benchmark.
+final class OfflineRun: ScenarioRun {
+    private let scenario: OfflineCommand
     private let generator: LoadGenerator
     private let clients: ReturningClients
     private let publisher: EventPublisher
+    private let returnAddress: SocketAddress?
     private var phase = Phase.connecting
     private var schedule: Schedule?
-    private var sentBeforeSchedule = 0
     private var sentCount = 0
     /// The events that were due while the clients were away.
     private var missed: Range<Int> = 0..<0
@@ -31,31 +32,30 @@ final class OfflineRun: BenchRun {
         case back(until: MonotonicTime)
         /// Nothing is sent any more.
         case finishing
-        /// All deliveries have arrived; later ones are repeated.
-        case awaitingDuplicates(until: MonotonicTime)
     }
 
-    /// How long events flow before the clients go away, and behind their return.
+    /// How long events flow before the clients go away, and after their return.
     private static let margin = Duration.seconds(1)
 
-    /// Creates a run.
-    ///
-    /// - Parameters:
-    ///   - plan: The plan.
-    ///   - generator: The load generator.
-    init(plan: OfflinePlan, generator: LoadGenerator) {
-        self.plan = plan
+    init(
+        _ scenario: OfflineCommand,
+        _ channel: ChannelName,
+        _ generator: LoadGenerator,
+        returningTo address: SocketAddress?
+    ) {
+        self.scenario = scenario
         self.generator = generator
+        returnAddress = address
         clients = ReturningClients(
-            count: plan.clientCount,
-            channel: plan.channel,
-            recovery: plan.recovery,
+            count: scenario.clients,
+            channel: channel,
+            recovery: scenario.recovery,
             generator: generator
         )
         publisher = EventPublisher(
             TriggerRequestBuilder(
-                channels: [plan.channel],
-                dataLength: plan.dataLength,
+                channels: [channel],
+                dataLength: scenario.size,
                 run: clients.run,
                 target: generator.target
             ),
@@ -73,76 +73,67 @@ final class OfflineRun: BenchRun {
     }
 
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
-        if let failure = publisher.failure ?? clients.failure { throw failure }
         let nextConnection = try clients.connectDue(at: now)
         let nextEvent = publish()
-        try advance(at: now)
-        if case .awaitingDuplicates(let end) = phase, now >= end { return .finished(report()) }
-        if isStalled(at: now) { return .finished(report(stalled: generator.target.stallTimeout)) }
-        guard let next = [nextConnection, nextEvent].compactMap({ $0 }).min() else { return .idle }
-        return .wait(from: .current, until: next)
+        if try advance(at: now) { return .complete }
+        return isStalled(at: now) ? .stalled : .wait(until: earlier(nextConnection, nextEvent))
     }
 
-    private func advance(at now: MonotonicTime) throws(BenchError) {
+    /// Begins the next phase where it is due; returns whether the last one has ended.
+    private func advance(at now: MonotonicTime) throws(BenchError) -> Bool {
         switch phase {
         case .connecting:
-            let (subscribed, all) = (clients.subscribedCount, plan.clientCount)
+            let (subscribed, all) = (clients.subscribedCount, clients.count)
             generator.progress.show("Connecting", subscribed, of: all, at: now)
-            guard clients.areSubscribed else { return }
+            guard clients.areSubscribed else { break }
             generator.progress.end()
-            publisher.connect()
             phase = .openingPublisher
         case .openingPublisher:
-            guard publisher.canSend else { return }
-            if !plan.isQuietOtherwise { startPublishing() }
+            guard try publisher.open(at: now) else { break }
+            if !scenario.onlyWhileAway { startPublishing() }
             phase = .connected(until: .current.advanced(by: Self.margin))
         case .connected(let end):
-            guard now >= end else { return }
-            if plan.isQuietOtherwise { startPublishing() }
+            guard now >= end else { break }
+            if scenario.onlyWhileAway { startPublishing() }
             clients.resetAll()
             // Events on their way to the clients are missed too.
             missed = Int(clients.received.firstMissing)..<Int.max
-            phase = .away(until: .current.advanced(by: plan.timeAway))
+            phase = .away(until: .current.advanced(by: .seconds(scenario.away)))
         case .away(let end):
-            guard now >= end else { return }
-            if plan.isQuietOtherwise { schedule = nil }
+            guard now >= end else { break }
+            if scenario.onlyWhileAway { schedule = nil }
             missed = missed.lowerBound..<sentCount
-            if let address = plan.returnAddress { generator.connector.move(to: address) }
+            if let returnAddress { generator.connector.move(to: returnAddress) }
             clients.connectAll()
             phase = .returning(since: .current, before: generator.resourceUsage())
         case .returning(let start, let before):
-            generator.progress.show(
-                "Returning",
-                clients.subscribedCount,
-                of: plan.clientCount,
-                at: now
-            )
-            if subscribedTime == nil, clients.areSubscribed {
-                subscribedTime = start.duration(to: now)
-            }
-            guard clients.areSubscribed,
-                plan.recovery == .none
-                    || clients.received.isComplete(upTo: UInt32(missed.upperBound))
-            else { return }
+            let (subscribed, all) = (clients.subscribedCount, clients.count)
+            generator.progress.show("Returning", subscribed, of: all, at: now)
+            guard clients.areSubscribed else { break }
+            subscribedTime = subscribedTime ?? start.duration(to: now)
+            guard hasRecovered(upTo: missed.upperBound) else { break }
             recoveredTime = start.duration(to: now)
             usage = generator.resourceUsage() - before
             generator.progress.end()
-            phase = .back(until: now.advanced(by: plan.isQuietOtherwise ? .zero : Self.margin))
+            phase = .back(until: now.advanced(by: scenario.onlyWhileAway ? .zero : Self.margin))
         case .back(let end):
-            guard now >= end else { return }
+            guard now >= end else { break }
             schedule = nil
             phase = .finishing
         case .finishing:
-            let isComplete = clients.received.isComplete(upTo: UInt32(sentCount))
-            guard publisher.unansweredCount == 0, isComplete || plan.recovery == .none else {
-                return
-            }
-            phase = .awaitingDuplicates(until: now.advanced(by: BenchStep.duplicateWait))
-        case .awaitingDuplicates: break
+            return publisher.unansweredCount == 0 && hasRecovered(upTo: sentCount)
         }
+        return false
+    }
+
+    /// Whether each client has the events before a number, as far as it can get them.
+    private func hasRecovered(upTo count: Int) -> Bool {
+        scenario.recovery == .none || clients.received.isComplete(upTo: UInt32(count))
     }
 
     private func isStalled(at now: MonotonicTime) -> Bool {
+        // Opening has a timeout of its own.
+        if case .openingPublisher = phase { return false }
         let received = clients.received
         return generator.isStalled(
             received.delivered + received.repeated + clients.subscribedCount + sentCount,
@@ -153,15 +144,13 @@ final class OfflineRun: BenchRun {
     // MARK: Events
 
     private func startPublishing() {
-        sentBeforeSchedule = sentCount
-        schedule = Schedule(pace: .rate(plan.rate), messageCount: .max, start: .current)
+        schedule = Schedule(pace: .rate(scenario.rate), start: .current, sentBefore: sentCount)
     }
 
     /// Sends the events that are due; returns when the next one is.
     private func publish() -> MonotonicTime? {
         while let schedule, publisher.canSend {
-            let sent = sentCount - sentBeforeSchedule
-            switch schedule.step(sent: sent, missing: 0, now: .current) {
+            switch schedule.step(sent: sentCount, missing: 0, now: .current) {
             case .send(let due):
                 publisher.trigger(TriggeredEvent(number: UInt32(sentCount), due: due))
                 sentCount += 1
@@ -174,60 +163,41 @@ final class OfflineRun: BenchRun {
 
     // MARK: Report
 
-    private func report(stalled: Duration? = nil) -> BenchReport {
+    private var expected: Int { sentCount * clients.count }
+
+    @RowBuilder func rows() -> [Row] {
         let received = clients.received
-        let expected = sentCount * plan.clientCount
-        let replayed = missed.isEmpty ? 0 : missed.count * plan.clientCount
-        return BenchReport(
-            benchmark: plan.benchmark,
-            url: generator.target.url.text,
-            headline: plan.headline,
-            parameters: plan.parameters,
-            rows: [
-                [
-                    BenchReport.Row(
-                        label: "deliveries",
-                        text: "\(grouped(received.delivered)) of \(grouped(expected))",
-                        members: [
-                            ("deliveries", .integer(received.delivered)),
-                            ("expected", .integer(expected)),
-                        ]
-                    ),
-                    .count("lost", "lost", expected - received.delivered),
-                    .count("repeated", "repeated", received.repeated),
-                    .count("gaps told", "gaps", clients.gapCount),
-                    .count("missed while away", "missed", replayed),
-                ],
-                subscribedTime.map { [.time("all subscribed after", "subscribed", $0)] } ?? [],
-                recoveredTime.map { [.time("all recovered after", "recovered", $0)] } ?? [],
-                latency("latency of missed events", "missed_latency", missedLatencies),
-                latency("latency of other events", "latency", liveLatencies),
-                BenchReport.Row.cpu(per: "return", plan.clientCount, usage, of: generator.server),
-                BenchReport.Row.memory(of: generator.server),
-            ].flatMap { $0 },
-            fault: fault(lost: expected - received.delivered, stalled: stalled)
+        Row.deliveries(received.delivered, of: expected)
+        Row.count("lost", "lost", expected - received.delivered)
+        Row.count("repeated", "repeated", received.repeated)
+        Row.count("gaps told", "gaps", clients.gapCount)
+        Row.count(
+            "missed while away",
+            "missed",
+            missed.clamped(to: 0..<sentCount).count * clients.count
         )
+        if let subscribedTime { Row.time("all subscribed after", "subscribed", subscribedTime) }
+        if let recoveredTime { Row.time("all recovered after", "recovered", recoveredTime) }
+        if missedLatencies.totalCount > 0 {
+            Row.latency("latency of missed events", "missed_latency", missedLatencies)
+        }
+        if liveLatencies.totalCount > 0 {
+            Row.latency("latency of other events", "latency", liveLatencies)
+        }
+        Row.cpu(per: "return", clients.count, usage, of: generator.server)
+        Row.memory(of: generator.server)
     }
 
-    private func latency(_ label: String, _ name: String, _ latencies: Histogram<UInt64>)
-        -> [BenchReport.Row]
-    {
-        guard latencies.totalCount > 0 else { return [] }
-        return BenchReport.Row.latency(label, name, LatencyFigures(latencies))
-    }
-
-    private func fault(lost: Int, stalled: Duration?) -> String? {
+    func fault(stalled: Duration?) -> String? {
+        let (lost, repeated) = (expected - clients.received.delivered, clients.received.repeated)
         let p99 = Duration.nanoseconds(Int64(clamping: LatencyFigures(missedLatencies).p99))
-        var faults: [String] = []
-        if let stalled { faults.append("no progress for \(stalled.inSeconds) s") }
-        if lost > 0 { faults.append("\(grouped(lost)) lost") }
-        if clients.gapCount > 0 { faults.append("\(grouped(clients.gapCount)) gaps told") }
-        if plan.recovery == .position, clients.received.repeated > 0 {
-            faults.append("\(grouped(clients.received.repeated)) repeated")
-        }
-        if p99 > plan.latencyMax {
-            faults.append("p99 of missed events is \(seconds(p99)), more than --within")
-        }
-        return faults.isEmpty ? nil : faults.joined(separator: ", ")
+        return joined([
+            stalled.map { "no progress for \($0.inSeconds) s" },
+            lost > 0 ? "\(grouped(lost)) lost" : nil,
+            clients.gapCount > 0 ? "\(grouped(clients.gapCount)) gaps told" : nil,
+            scenario.recovery == .position && repeated > 0 ? "\(grouped(repeated)) repeated" : nil,
+            p99 > .seconds(scenario.within)
+                ? "p99 of missed events is \(seconds(p99)), more than --within" : nil,
+        ])
     }
 }

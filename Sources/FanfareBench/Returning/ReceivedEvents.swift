@@ -10,8 +10,6 @@ struct ReceivedEvents {
     private(set) var skipped = 0
 
     /// Creates the state before the first event.
-    ///
-    /// - Parameter clientCount: The number of clients.
     init(clientCount: Int) { next = [UInt32](repeating: 0, count: clientCount) }
 
     /// Records an event; returns whether the client receives it for the first time.

@@ -15,11 +15,7 @@ struct RecoveryTokens {
     /// What all tokens begin with; nil if the clients have none.
     private let start: String?
 
-    /// Creates the tokens of clients that begin now.
-    ///
-    /// - Parameters:
-    ///   - recovery: How the clients recover.
-    ///   - unixTime: Seconds since 1970.
+    /// Creates the tokens of clients that begin now, in seconds since 1970.
     init(_ recovery: Recovery, unixTime: Int64) {
         guard recovery == .token else {
             start = nil

@@ -1,10 +1,9 @@
 import ArgumentParser
 import CommandSupport
-import Primitives
 import PusherProtocol
 
 /// `fanfare bench restart`: a server that is restarted under its clients.
-struct RestartCommand: ParsableCommand {
+struct RestartCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
         commandName: "restart",
         abstract: "Restart the server, and measure how long its clients take to return.",
@@ -28,7 +27,7 @@ struct RestartCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("Number of clients.", valueName: "count"))
+    @Option(help: .count("Number of clients."))
     var clients = 19_000
 
     @Flag(help: "End the server with SIGKILL.")
@@ -37,10 +36,10 @@ struct RestartCommand: ParsableCommand {
     @Option(help: "How clients resume: position, token or none.")
     var recovery = Recovery.none
 
-    @Option(help: ArgumentHelp("Maximum time until all clients are back.", valueName: "seconds"))
+    @Option(help: .seconds("Maximum time until all clients are back."))
     var within = 5.0
 
-    @Option(help: ArgumentHelp("Channel, public or private.", valueName: "name"))
+    @Option(help: .name("Channel, public or private."))
     var channel = "fanfare-bench"
 
     @Argument(
@@ -53,7 +52,9 @@ struct RestartCommand: ParsableCommand {
         guard !command.isEmpty else {
             throw ValidationError("the command that starts the server is missing: -- COMMAND…")
         }
-        _ = try plan(ServerCommand(command))
+        try checkChannel(channel)
+        try check(clients, "--clients", max: 100_000)
+        try check(within, "--within", in: measurableSeconds)
     }
 
     func run() throws {
@@ -67,61 +68,35 @@ struct RestartCommand: ParsableCommand {
             throw CommandError("\(error)")
         }
         defer { server.kill() }
-        try options.run(plan(server))
-    }
-
-    /// Creates the plan from the options.
-    ///
-    /// - Throws: `ValidationError` for the first invalid option.
-    func plan(_ server: ServerCommand) throws -> RestartPlan {
-        RestartPlan(
-            channel: try checkedChannel(channel),
-            clientCount: try checked(clients, "--clients", max: 100_000),
-            isKilled: kill,
-            recovery: recovery,
-            timeMax: .seconds(try checked(within, "--within", in: measurableSeconds)),
-            server: server
-        )
+        try options.run(RestartScenario(command: self, server: server))
     }
 }
 
-/// A server that is restarted under its clients.
-struct RestartPlan: BenchPlan {
-    let benchmark = "restart"
-    /// Public or private.
-    var channel: ChannelName
-    /// The number of clients.
-    var clientCount: Int
-    /// Whether the server is killed; otherwise it is told to stop.
-    var isKilled: Bool
-    /// How clients resume.
-    var recovery: Recovery
-    /// The longest time until all clients are back.
-    var timeMax: Duration
-    /// The server, which runs.
-    var server: ServerCommand
+/// A server that runs, and is restarted under its clients.
+struct RestartScenario: Scenario {
+    static let name = "restart"
+    let command: RestartCommand
+    let server: ServerCommand
 
-    var connections: (count: Int, option: String) { (clientCount, "--clients") }
+    var connections: (count: Int, option: String) { (command.clients, "--clients") }
 
-    func begin(with generator: LoadGenerator) -> any BenchRun {
-        RestartRun(plan: self, generator: generator)
+    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
+        RestartRun(command, server, try .named(command.channel), generator)
     }
 
-    /// A one-line description of the run.
-    var headline: String {
+    func headline(connectingTime: String) -> String {
         """
-        \(grouped(clientCount)) clients of \(channel.text); the server is \
-        \(isKilled ? "killed" : "stopped") and started again
+        \(grouped(command.clients)) clients of \(command.channel); the server is \
+        \(command.kill ? "killed" : "stopped") and started again
         """
     }
 
-    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
-            ("channel", .text(channel.text)), ("clients", .integer(clientCount)),
-            ("signal", .text(isKilled ? "SIGKILL" : "SIGTERM")),
-            ("recovery", .text(recovery.rawValue)),
-            ("within_s", .number(timeMax.inSeconds, places: 3)),
+            ("channel", .text(command.channel)), ("clients", .integer(command.clients)),
+            ("signal", .text(command.kill ? "SIGKILL" : "SIGTERM")),
+            ("recovery", .text(command.recovery.rawValue)),
+            ("within_s", .number(command.within, places: 3)),
         ]
     }
 }

@@ -1,15 +1,20 @@
 import CommandSupport
 import Net
 import Primitives
+import PusherProtocol
 
-/// Runs the restart benchmark, one step per turn of the loop.
-final class RestartRun: BenchRun {
-    private let plan: RestartPlan
+/// Runs the restart benchmark.
+final class RestartRun: ScenarioRun {
+    private let isKilled: Bool
+    private let timeMax: Duration
+    private let server: ServerCommand
     private let generator: LoadGenerator
     private let clients: ReturningClients
     private var phase = Phase.connecting
     /// From the signal until the process had ended.
     private var stoppingTime = Duration.zero
+    /// From the start of the new process until all clients were back.
+    private var returningTime = Duration.zero
 
     private enum Phase {
         case connecting
@@ -17,80 +22,68 @@ final class RestartRun: BenchRun {
         case returning(since: MonotonicTime)
     }
 
-    /// Creates a run.
-    ///
-    /// - Parameters:
-    ///   - plan: The plan.
-    ///   - generator: The load generator.
-    init(plan: RestartPlan, generator: LoadGenerator) {
-        self.plan = plan
+    init(
+        _ command: RestartCommand,
+        _ server: ServerCommand,
+        _ channel: ChannelName,
+        _ generator: LoadGenerator
+    ) {
+        isKilled = command.kill
+        timeMax = .seconds(command.within)
+        self.server = server
         self.generator = generator
         clients = ReturningClients(
-            count: plan.clientCount,
-            channel: plan.channel,
-            recovery: plan.recovery,
+            count: command.clients,
+            channel: channel,
+            recovery: command.recovery,
             generator: generator
         )
         clients.connectAll()
     }
 
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
-        if let failure = clients.failure { throw failure }
         let next = try clients.connectDue(at: now)
+        let (count, all) = (clients.subscribedCount, clients.count)
         switch phase {
         case .connecting:
-            let (count, all) = (clients.subscribedCount, plan.clientCount)
             generator.progress.show("Connecting", count, of: all, at: now)
             if generator.isStalled(count, at: now) {
-                throw .connectingStalled(
-                    connected: count,
-                    of: all,
-                    timeout: generator.target.stallTimeout
-                )
+                let timeout = generator.target.stallTimeout
+                throw .connectingStalled(connected: count, of: all, timeout: timeout)
             }
             if clients.areSubscribed {
                 generator.progress.end()
-                plan.server.end(kill: plan.isKilled)
+                server.end(kill: isKilled)
                 phase = .stopping(since: now)
             }
         case .stopping(let start):
             generator.resetStallTimer(at: now)
-            guard plan.server.hasEnded else { return .wait(.milliseconds(2)) }
+            guard server.hasEnded else { return .wait(.milliseconds(2)) }
             stoppingTime = start.duration(to: .current)
-            try plan.server.start()
+            try server.start()
             phase = .returning(since: .current)
         case .returning(let start):
-            let (count, all) = (clients.subscribedCount, plan.clientCount)
             generator.progress.show("Returning", count, of: all, at: now)
-            let time = start.duration(to: now)
-            if clients.areSubscribed { return .finished(report(time, fault: nil)) }
-            if time > max(plan.timeMax * 2, .seconds(30)) {
-                let missing = grouped(all - count)
-                return .finished(report(time, fault: "\(missing) clients are not back"))
+            returningTime = start.duration(to: now)
+            if clients.areSubscribed || returningTime > max(timeMax * 2, .seconds(30)) {
+                return .finished(after: .zero)
             }
         }
-        guard let next else { return .idle }
-        return .wait(from: .current, until: next)
+        return .wait(until: next)
     }
 
-    private func report(_ time: Duration, fault: String?) -> BenchReport {
-        let isLate = time > plan.timeMax
-        return BenchReport(
-            benchmark: plan.benchmark,
-            url: generator.target.url.text,
-            headline: plan.headline,
-            parameters: plan.parameters,
-            rows: [
-                .count("clients", "subscribed", clients.subscribedCount),
-                .time("server ended after", "stopping", stoppingTime),
-                .time("all back after", "returned", time),
-                BenchReport.Row(
-                    label: "connections ended",
-                    text: clients.disconnections.description,
-                    members: clients.disconnections.members("connections")
-                ),
-            ],
-            fault: fault ?? (isLate ? "all clients were back after \(seconds(time)) only" : nil)
-        )
+    @RowBuilder func rows() -> [Row] {
+        Row.count("clients", "subscribed", clients.subscribedCount)
+        Row.time("server ended after", "stopping", stoppingTime)
+        Row.time("all back after", "returned", returningTime)
+        Row.disconnections("connections ended", "connections", clients.disconnections)
+    }
+
+    func fault(stalled: Duration?) -> String? {
+        guard clients.areSubscribed else {
+            return "\(grouped(clients.count - clients.subscribedCount)) clients are not back"
+        }
+        guard returningTime > timeMax else { return nil }
+        return "all clients were back after \(seconds(returningTime)) only"
     }
 }

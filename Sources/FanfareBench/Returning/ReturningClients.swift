@@ -11,23 +11,19 @@ final class ReturningClients: BenchClientDelegate {
     /// The channel that all clients subscribe.
     let channel: ChannelName
     /// Identifies the run's events; 24 bits.
-    let run: UInt32
+    let run = UInt32.random(in: 0..<1 << 24)
     /// The number of subscribed clients.
     private(set) var subscribedCount = 0
     /// The connections that the server has closed or refused, or that have failed.
     private(set) var disconnections = DisconnectionCounts()
     /// The events that the clients have received.
     private(set) var received: ReceivedEvents
-    /// The subscriptions that resumed from a position.
-    private(set) var resumedCount = 0
     /// The gaps that clients were told of since they came back.
     private(set) var gapCount = 0
-    /// The first error that ends the run.
-    private(set) var failure: BenchError?
     /// Called for each event that a client receives for the first time: its number, when it was due, and the time.
     var onDelivery: (UInt32, Int64, MonotonicTime) -> Void = { _, _, _ in }
 
-    private let generator: LoadGenerator
+    let generator: LoadGenerator
     private let recovery: Recovery
     private var scanner: EventMarkerScanner
     private var connections: [BenchClient?]
@@ -48,18 +44,11 @@ final class ReturningClients: BenchClientDelegate {
     private static let connectingMax = 1_024
 
     /// Creates the clients, without connections.
-    ///
-    /// - Parameters:
-    ///   - count: The number of clients.
-    ///   - channel: Public or private.
-    ///   - recovery: How they get what they missed.
-    ///   - generator: Opens the connections.
     init(count: Int, channel: ChannelName, recovery: Recovery, generator: LoadGenerator) {
         self.count = count
         self.channel = channel
         self.recovery = recovery
         self.generator = generator
-        run = .random(in: 0..<1 << 24)
         scanner = EventMarkerScanner(run: run)
         received = ReceivedEvents(clientCount: count)
         connections = [BenchClient?](repeating: nil, count: count)
@@ -72,9 +61,7 @@ final class ReturningClients: BenchClientDelegate {
     /// Lets all clients connect that have no connection.
     func connectAll() { ready += (0..<count).filter { connections[$0] == nil } }
 
-    /// Opens the connections that are due.
-    ///
-    /// - Returns: When the next one is due; nil if that depends on open ones.
+    /// Opens the connections that are due; returns when the next one is, or nil if that depends on open ones.
     func connectDue(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? {
         while firstWaiting < waiting.count, waiting[firstWaiting].due <= now {
             ready.append(waiting[firstWaiting].index)
@@ -82,12 +69,7 @@ final class ReturningClients: BenchClientDelegate {
         }
         while connectingCount < Self.connectingMax, let index = ready.popLast() {
             connectingCount += 1
-            connections[index] = try generator.connector.connect(
-                index,
-                token: tokens[index],
-                delegate: self,
-                on: generator.reactor
-            )
+            connections[index] = try generator.connect(index, self, token: tokens[index])
         }
         guard firstWaiting < waiting.count else {
             waiting.removeAll(keepingCapacity: true)
@@ -129,8 +111,7 @@ final class ReturningClients: BenchClientDelegate {
         positions[client.index] = start.position
         switch start.continuity {
         case .gap: gapCount += 1
-        case .recovered: resumedCount += 1
-        case .began: break
+        case .recovered, .began: break
         }
     }
 
@@ -174,9 +155,5 @@ final class ReturningClients: BenchClientDelegate {
             waiting.append((client.index, .current.advanced(by: Self.reconnectDelay)))
         }
         return true
-    }
-
-    func clientFailed(_ error: BenchError) {
-        if failure == nil { failure = error }
     }
 }

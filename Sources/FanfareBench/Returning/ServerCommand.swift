@@ -11,9 +11,7 @@ final class ServerCommand: Sendable {
     /// The time that a server may take until it listens.
     private static let startTimeMax = Duration.seconds(30)
 
-    /// Describes a server that is not started.
-    ///
-    /// - Parameter arguments: The program, looked up in `PATH`, and its arguments.
+    /// Describes a server that is not started: the program, looked up in `PATH`, and its arguments.
     init(_ arguments: [String]) { self.arguments = arguments }
 
     /// Starts the process; its standard output is discarded, its standard error is this process's.
@@ -45,9 +43,7 @@ final class ServerCommand: Sendable {
         }
     }
 
-    /// Tells the process to end.
-    ///
-    /// - Parameter kill: Whether it is killed with SIGKILL; otherwise it gets SIGTERM.
+    /// Sends SIGTERM or SIGKILL to the process.
     func end(kill: Bool) {
         let id = process.load(ordering: .relaxed)
         if id > 0 { Glibc.kill(id, kill ? SIGKILL : SIGTERM) }

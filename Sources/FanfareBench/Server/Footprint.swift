@@ -14,13 +14,10 @@ struct Footprint: Equatable, Sendable {
     ///
     /// Cheap enough to do each second: unlike for ``ServerProcess/memory()``, the kernel walks no page tables.
     init?(of server: ServerProcess) {
-        var (resident, descriptors) = (0, 0)
+        guard let resident = Self.resident(of: server) else { return nil }
+        var descriptors = 0
         for id in server.ids {
-            guard let text = ProcFile.text(at: "/proc/\(id)/status"),
-                let bytes = ProcFile.byteCount(of: "VmRSS:", in: text),
-                let open = ProcFile.numbers(in: "/proc/\(id)/fd")
-            else { return nil }
-            resident += bytes
+            guard let open = ProcFile.numbers(in: "/proc/\(id)/fd") else { return nil }
             descriptors += open.count
         }
         self.init(resident: resident, descriptors: descriptors)
@@ -36,14 +33,7 @@ struct Footprint: Equatable, Sendable {
     /// The resident memory of the server's processes in bytes: `VmRSS:` is the current one, `VmHWM:` the peak; nil if
     /// it cannot be read.
     static func resident(of server: ServerProcess, line: String = "VmRSS:") -> Int? {
-        var sum = 0
-        for id in server.ids {
-            guard let text = ProcFile.text(at: "/proc/\(id)/status"),
-                let bytes = ProcFile.byteCount(of: line, in: text)
-            else { return nil }
-            sum += bytes
-        }
-        return sum
+        server.sum(of: line, in: "status")
     }
 
     /// The kernel's memory for all TCP connections of this machine in bytes; nil if it cannot be read.
@@ -86,32 +76,19 @@ struct FootprintHistory {
     /// The peak of resident memory in bytes.
     var residentPeak: Int { samples.map(\.resident).max() ?? 0 }
 
-    /// The rows of peak and initial memory.
-    ///
-    /// - Parameters:
-    ///   - before: The server's resident memory before the first sample, in bytes.
-    ///   - growthMax: The allowed growth in bytes.
-    /// - Returns: The rows.
-    func rows(since before: Int, growthMax: Int) -> [BenchReport.Row] {
-        [
-            .init(
-                label: "server memory",
-                text: """
-                    \(mebibytes(before)) alone, at most \(mebibytes(residentPeak)); \
-                    \(mebibytes(growthMax)) more is allowed
-                    """,
-                members: [
-                    ("resident_before_bytes", .integer(before)),
-                    ("resident_peak_bytes", .integer(residentPeak)),
-                    ("resident_over_time_bytes", .integers(residentOverTime())),
-                ]
-            ),
-            .init(
-                label: "kernel memory for TCP",
-                text: "at most \(mebibytes(kernelPeak)), of all connections of this machine",
-                members: [("kernel_tcp_peak_bytes", .integer(kernelPeak))]
-            ),
-        ]
+    /// The rows of peak and initial memory, with the allowed growth in bytes.
+    @RowBuilder func rows(since before: Int, growthMax: Int) -> [Row] {
+        Row.row(
+            "server memory",
+            """
+            \(mebibytes(before)) alone, at most \(mebibytes(residentPeak)); \
+            \(mebibytes(growthMax)) more is allowed
+            """,
+            ("resident_before_bytes", .integer(before)),
+            ("resident_peak_bytes", .integer(residentPeak)),
+            ("resident_over_time_bytes", .integers(residentOverTime()))
+        )
+        Row.kernelMemory(kernelPeak)
     }
 
     /// Resident memory over time in bytes: at most this many samples, at equal intervals.
@@ -167,26 +144,26 @@ struct PeakMemoryMonitor {
     var growth: Int { residentPeak - residentBefore }
 
     /// The rows of a report, with the allowed growth in bytes; nil for no limit.
-    func rows(growthMax: Int?) -> [BenchReport.Row] {
+    @RowBuilder func rows(growthMax: Int?) -> [Row] {
         let allowed = growthMax.map { "; \(mebibytes($0)) more is allowed" } ?? ""
-        return [
-            .init(
-                label: "server memory",
-                text: """
-                    \(mebibytes(residentBefore)) before, at most \(mebibytes(residentPeak))\
-                    \(allowed)
-                    """,
-                members: [
-                    ("resident_before_bytes", .integer(residentBefore)),
-                    ("resident_peak_bytes", .integer(residentPeak)),
-                    ("resident_growth_bytes", .integer(growth)),
-                ]
-            ),
-            .init(
-                label: "kernel memory for TCP",
-                text: "at most \(mebibytes(kernelPeak)), of all connections of this machine",
-                members: [("kernel_tcp_peak_bytes", .integer(kernelPeak))]
-            ),
-        ]
+        Row.row(
+            "server memory",
+            "\(mebibytes(residentBefore)) before, at most \(mebibytes(residentPeak))\(allowed)",
+            ("resident_before_bytes", .integer(residentBefore)),
+            ("resident_peak_bytes", .integer(residentPeak)),
+            ("resident_growth_bytes", .integer(growth))
+        )
+        Row.kernelMemory(kernelPeak)
+    }
+}
+
+extension Row {
+    /// The peak of the kernel's memory for TCP, in bytes.
+    fileprivate static func kernelMemory(_ peak: Int) -> Self {
+        .row(
+            "kernel memory for TCP",
+            "at most \(mebibytes(peak)), of all connections of this machine",
+            ("kernel_tcp_peak_bytes", .integer(peak))
+        )
     }
 }

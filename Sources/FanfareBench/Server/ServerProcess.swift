@@ -6,17 +6,13 @@ struct ServerProcess: Equatable, Sendable {
     /// The process IDs in ascending order; several if they share the listening socket.
     let ids: [Int32]
 
-    /// The process with an ID.
-    ///
-    /// - Returns: nil if there is no such process, or its CPU time cannot be read.
+    /// The process with an ID; nil if its CPU time cannot be read.
     init?(id: Int32) {
         ids = [id]
         guard cpuTime() != nil else { return nil }
     }
 
-    /// The processes of this machine that listen on a port.
-    ///
-    /// - Returns: nil if there is none, or it belongs to another user.
+    /// The processes of this machine that listen on a port; nil if there is none, or it belongs to another user.
     init?(listeningOn port: UInt16) {
         let inodes = ["/proc/net/tcp", "/proc/net/tcp6"].reduce(into: Set<String>()) {
             $0.formUnion(Self.listeners(in: ProcFile.text(at: $1) ?? "", port: port))
@@ -52,10 +48,15 @@ struct ServerProcess: Equatable, Sendable {
     ///
     /// - Returns: nil if that is not permitted, or a process has ended.
     func memory() -> Int? {
+        sum(of: "Pss:", in: "smaps_rollup")
+    }
+
+    /// The sum over all processes of a line of a file in `/proc/PID`, in bytes; nil if one cannot be read.
+    func sum(of line: String, in file: String) -> Int? {
         var sum = 0
         for id in ids {
-            guard let text = ProcFile.text(at: "/proc/\(id)/smaps_rollup"),
-                let bytes = ProcFile.byteCount(of: "Pss:", in: text)
+            guard let text = ProcFile.text(at: "/proc/\(id)/\(file)"),
+                let bytes = ProcFile.byteCount(of: line, in: text)
             else { return nil }
             sum += bytes
         }

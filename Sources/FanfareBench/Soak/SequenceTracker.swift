@@ -11,11 +11,7 @@ struct SequenceTracker: Equatable {
     /// The difference between the numbers of two successive events of the source.
     let stride: UInt32
 
-    /// Creates a tracker without events.
-    ///
-    /// - Parameters:
-    ///   - floor: The number of the source's next event.
-    ///   - stride: The difference between the numbers of two successive events.
+    /// Creates a tracker without events, of a source whose next event has the number `floor`.
     init(from floor: UInt32, stride: UInt32) {
         self.floor = floor
         self.stride = stride
@@ -76,11 +72,10 @@ struct DeliveryCounts: Equatable {
 
     /// The faults in one line; nil if there is none.
     var fault: String? {
-        let faults = [
+        joined([
             lost > 0 ? "\(grouped(lost)) lost" : nil,
             misplaced > 0 ? "\(grouped(misplaced)) repeated or out of order" : nil,
-        ].compactMap { $0 }
-        return faults.isEmpty ? nil : faults.joined(separator: ", ")
+        ])
     }
 
     /// The table text.
@@ -92,5 +87,16 @@ struct DeliveryCounts: Equatable {
             ("\(prefix)_deliveries", .integer(deliveries)), ("\(prefix)_lost", .integer(lost)),
             ("\(prefix)_misplaced", .integer(misplaced)),
         ]
+    }
+}
+
+extension DeliveryCounts {
+    /// The deliveries that a tracker has checked; those that have not arrived by the time-out are lost.
+    init(_ tracker: DeliveryTracker, isTimedOut: Bool) {
+        self.init(
+            deliveries: tracker.deliveries,
+            lost: isTimedOut ? tracker.missing : tracker.skippedCount,
+            misplaced: tracker.duplicated + tracker.outOfOrder
+        )
     }
 }

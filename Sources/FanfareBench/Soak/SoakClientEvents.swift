@@ -3,20 +3,19 @@ import Net
 import PusherProtocol
 
 /// Connections in groups of four that send client events to each other, and check what they receive.
-final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
+final class SoakClientEvents: SoakWorkload, RampedClients {
     private(set) var deliveryCounts = DeliveryCounts()
-    private(set) var failure: BenchError?
+    let generator: LoadGenerator
 
-    private let generator: LoadGenerator
-    private let run: UInt32
+    private let run = UInt32.random(in: 0..<1 << 24)
     private var scanner: EventMarkerScanner
-    private var ramp: ConnectionRamp
+    var ramp: ConnectionRamp
     private var clients: [BenchClient?]
     /// The events that each client has received of each other one in its group.
     private var trackers: [SequenceTracker]
     /// The number of events that each client has sent.
     private var sentCounts: [UInt32]
-    private var timing: (schedule: Schedule, sentBefore: Int)?
+    private var schedule: Schedule?
     private var isTimedOut = false
 
     /// The number of clients that share a channel.
@@ -25,14 +24,9 @@ final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
     private static let rate = 2.0
 
     /// Creates the clients, without connections.
-    ///
-    /// - Parameters:
-    ///   - groupCount: The number of groups.
-    ///   - generator: Opens the connections.
     init(groupCount: Int, generator: LoadGenerator) {
         self.generator = generator
         let count = groupCount * Self.groupSize
-        run = .random(in: 0..<1 << 24)
         scanner = EventMarkerScanner(run: run)
         ramp = ConnectionRamp(count: count)
         clients = [BenchClient?](repeating: nil, count: count)
@@ -52,18 +46,13 @@ final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
 
     // MARK: SoakWorkload
 
-    func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
-        try generator.connectClients(of: self, &ramp, at: now)
-    }
-
     func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? {
         let pace = Pace.rate(Self.rate * Double(count))
-        let timing = timing ?? (Schedule(pace: pace, messageCount: .max, start: now), sentCount)
-        self.timing = timing
+        let schedule = schedule ?? Schedule(pace: pace, start: now, sentBefore: sentCount)
+        self.schedule = schedule
         while true {
-            let sent = sentCount - timing.sentBefore
-            switch timing.schedule.step(sent: sent, missing: 0, now: now) {
-            case .send(let due): sendEvent(sent % count, due: due)
+            switch schedule.step(sent: sentCount, missing: 0, now: now) {
+            case .send(let due): sendEvent((sentCount - schedule.sentBefore) % count, due: due)
             case .wait(let due): return due
             case .waitForDeliveries, .finished: return nil
             }
@@ -84,7 +73,7 @@ final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
     }
 
     func drain(at now: MonotonicTime, isLate: Bool) -> Bool {
-        timing = nil
+        schedule = nil
         if deliveryCounts.deliveries >= expected { return true }
         if isLate, !isTimedOut {
             isTimedOut = true
@@ -106,11 +95,11 @@ final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
     func clientConnected(_ client: BenchClient, as socketID: SocketID) {
         clients[client.index] = client
         let group = client.index / Self.groupSize
-        do throws(ChannelNameError) {
-            let channel = try ChannelName(Self.channel(ofGroup: group))
+        do throws(BenchError) {
+            let channel = try ChannelName.named(Self.channel(ofGroup: group))
             client.subscribe(generator.target.subscription(to: channel, of: socketID))
         } catch {
-            clientFailed(.machine("\(error)"))
+            generator.fail(error)
         }
     }
 
@@ -132,22 +121,14 @@ final class SoakClientEvents: SoakWorkload, BenchClientDelegate {
         return true
     }
 
-    func clientFailed(_ error: BenchError) {
-        if failure == nil { failure = error }
-    }
-
     // MARK: Report
 
-    var rows: [BenchReport.Row] {
-        [
-            .init(
-                label: "client events",
-                text: "\(grouped(sentCount)) sent, \(deliveryCounts.text)",
-                members: [("client_events_sent", .integer(sentCount))]
-                    + deliveryCounts.members("client_events")
-            )
-        ]
+    var rows: [Row] {
+        Row(
+            label: "client events",
+            text: "\(grouped(sentCount)) sent, \(deliveryCounts.text)",
+            members: [("client_events_sent", .integer(sentCount))]
+                + deliveryCounts.members("client_events")
+        )
     }
-
-    var fault: String? { nil }
 }

@@ -1,7 +1,9 @@
 import ArgumentParser
+import CommandSupport
+import PusherProtocol
 
 /// `fanfare bench soak`: a mixed load over a long time.
-struct SoakCommand: ParsableCommand {
+struct SoakCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
         abstract:
@@ -31,79 +33,153 @@ struct SoakCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("Duration of the load.", valueName: "seconds"))
+    @Option(help: .seconds("Duration of the load."))
     var seconds = 1_800.0
 
-    @Option(
-        help: ArgumentHelp("Duration of the warm-up before the load.", valueName: "seconds")
-    )
+    @Option(help: .seconds("Duration of the warm-up before the load."))
     var warmUp = 60.0
 
     @Option(
-        help: ArgumentHelp(
+        help: .seconds(
             """
             How long the server's descriptors must be stable before they are counted; use more \
             than 30 with webhooks, whose connections are kept for 30 s.
-            """,
-            valueName: "seconds"
+            """
         )
     )
     var settle = 6.0
 
-    @Option(help: ArgumentHelp("Number of permanent subscribers.", valueName: "count"))
+    @Option(help: .count("Number of permanent subscribers."))
     var residents = 320
 
-    @Option(help: ArgumentHelp("Events per second.", valueName: "per second"))
+    @Option(help: .rate("Events per second."))
     var rate = 200.0
 
-    @Option(help: ArgumentHelp("Length of each event's data.", valueName: "bytes"))
+    @Option(help: .bytes("Length of each event's data."))
     var size = 512
 
-    @Option(help: ArgumentHelp("Visitors per second.", valueName: "per second"))
+    @Option(help: .rate("Visitors per second."))
     var visitors = 20.0
 
-    @Option(help: ArgumentHelp("Number of slow readers.", valueName: "count"))
+    @Option(help: .count("Number of slow readers."))
     var slow = 40
 
-    @Option(
-        help: ArgumentHelp("Data after which a slow reader resumes reading.", valueName: "MiB")
-    )
+    @Option(help: .mebibytes("Data after which a slow reader resumes reading."))
     var backlog = 18
 
-    @Option(
-        help: ArgumentHelp("The same server's wss:// URL, for half of the load.", valueName: "url")
-    )
+    @Option(help: .url("The same server's wss:// URL, for half of the load."))
     var tlsURL: String?
 
     func validate() throws {
-        _ = try plan()
+        let week = 0.1...604_800
+        if let tlsURL, ServerURL(tlsURL)?.isSecure != true {
+            throw ValidationError("--tls-url must be like wss://127.0.0.1:6002")
+        }
+        try check(seconds, "--seconds", in: week)
+        try check(warmUp, "--warm-up", in: week)
+        try check(settle, "--settle", in: week)
+        try check(residents, "--residents", max: 100_000)
+        try check(rate, "--rate", in: sendableRates)
+        try checkSize(size)
+        try check(visitors, "--visitors", in: 0.1...1_000)
+        try check(slow, "--slow", max: 100_000)
+        try check(backlog, "--backlog", max: 1 << 20)
         try refuseDeflate(options)
     }
 
-    func run() throws { try options.run(plan()) }
+    /// The number of channels of the residents of one side.
+    private static let channelCount = 8
+    /// The number of groups that exchange client events.
+    private static let groupCount = 5
+    /// The number of observers of the presence channel, and of connections that join and leave it.
+    private static let observerCount = 10
 
-    /// Creates the plan from the options.
-    ///
-    /// - Throws: `ValidationError` for the first invalid option.
-    func plan() throws -> SoakPlan {
-        let week = 0.1...604_800
-        let secureURL = try tlsURL.map { text in
-            guard let url = ServerURL(text), url.isSecure else {
-                throw ValidationError("--tls-url must be like wss://127.0.0.1:6002")
-            }
-            return url
+    var connections: (count: Int, option: String) {
+        let visiting = Int(visitors * 16) + ConnectionRamp.pendingMax
+        let others = Self.groupCount * SoakClientEvents.groupSize + 2 * Self.observerCount
+        return (residents + slow + visiting + others, "--residents or --visitors")
+    }
+
+    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
+        guard let server = generator.server else { throw .noServerProcess }
+        guard Footprint(of: server) != nil else { throw .memoryUnreadable(ids: server.ids) }
+        var workloads: [any SoakWorkload] = []
+        if let url = tlsURL.flatMap({ ServerURL($0) }) {
+            let secure = try LoadGenerator(beside: generator, to: url)
+            workloads += try subscribers("plain", "soak", half: true, generator)
+            workloads += try subscribers("TLS", "private-soak-tls", half: true, secure)
+        } else {
+            workloads += try subscribers("plain", "soak", half: false, generator)
         }
-        return SoakPlan(
-            duration: .seconds(try checked(seconds, "--seconds", in: week)),
-            warmUp: .seconds(try checked(warmUp, "--warm-up", in: week)),
-            settling: .seconds(try checked(settle, "--settle", in: week)),
-            residentCount: try checked(residents, "--residents", max: 100_000),
-            rate: try checked(rate, "--rate", in: sendableRates),
-            dataLength: try checkedSize(size),
-            visitorRate: try checked(visitors, "--visitors", in: 0.1...1_000),
-            slowCount: try checked(slow, "--slow", max: 100_000),
-            backlog: try checkedMiB(backlog, "--backlog"),
-            secureURL: secureURL
+        workloads.append(
+            SoakPresence(
+                of: try .named("presence-soak"),
+                count: Self.observerCount,
+                generator: generator
+            )
         )
+        workloads.append(SoakClientEvents(groupCount: Self.groupCount, generator: generator))
+        return SoakRun(self, workloads, generator, memory: FootprintHistory(of: server))
+    }
+
+    /// Residents, visitors and slow readers that connect to the same URL, all or half of them.
+    private func subscribers(
+        _ name: String,
+        _ prefix: String,
+        half isHalf: Bool,
+        _ generator: LoadGenerator
+    ) throws(BenchError) -> [any SoakWorkload] {
+        let share = isHalf ? 2 : 1
+        var channels: [ChannelName] = []
+        for index in 0..<Self.channelCount { channels.append(try .named("\(prefix)-\(index)")) }
+        let subscribers = Subscribers(
+            of: channels,
+            each: max(1, residents / Self.channelCount / share),
+            generator: generator
+        )
+        let slowReaders = StalledClients(
+            count: max(1, slow / share),
+            beside: subscribers,
+            backlog: backlog << 20,
+            reconnectsPerSecond: 10
+        )
+        let size = size
+        let publisher = PacedPublisher(
+            to: subscribers,
+            pace: .rate(rate / Double(share)),
+            dataLength: size,
+            recordPublished: { slowReaders.recordPublished(size, to: $0) }
+        )
+        return [
+            SoakResidents(name: "\(name) residents", publisher),
+            SoakVisitors(
+                name: "\(name) visitors",
+                of: subscribers,
+                rate: visitors / Double(share)
+            ),
+            SoakSlowReaders(name: "\(name) slow readers", slowReaders),
+        ]
+    }
+
+    // MARK: Report
+
+    func headline(connectingTime: String) -> String {
+        """
+        \(grouped(residents)) residents, \(decimal(visitors, places: 1)) visitors and \
+        \(decimal(rate, places: 1)) events a second, \(grouped(slow)) slow readers, presence \
+        and client events\(tlsURL == nil ? "" : ", half through TLS"), for \
+        \(decimal(seconds, places: 3)) s after a warm-up of \(decimal(warmUp, places: 3)) s
+        """
+    }
+
+    var parameters: [BenchReport.Member] {
+        [
+            ("soak_s", .number(seconds, places: 3)), ("warm_up_s", .number(warmUp, places: 3)),
+            ("settle_s", .number(settle, places: 3)), ("residents", .integer(residents)),
+            ("rate_per_s", .number(rate, places: 3)), ("size_bytes", .integer(size)),
+            ("visitors_per_s", .number(visitors, places: 3)), ("slow_readers", .integer(slow)),
+            ("backlog_bytes", .integer(backlog << 20)),
+            ("tls_url", tlsURL.flatMap { ServerURL($0) }.map { .text($0.text) } ?? .null),
+        ]
     }
 }

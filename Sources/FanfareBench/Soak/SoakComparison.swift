@@ -17,51 +17,42 @@ struct SoakComparison: Equatable {
     /// The faults in one line; nil if there is none.
     var fault: String? {
         let growth = after.resident - before.resident
-        let faults = [
-            growth > residentGrowthMax
-                ? "memory grew by \(mebibytes(growth)); \(mebibytes(residentGrowthMax)) is allowed"
-                : nil,
-            after.descriptors > before.descriptors
-                ? "\(grouped(after.descriptors - before.descriptors)) descriptors were not closed"
-                : nil,
-        ].compactMap { $0 }
-        return faults.isEmpty ? nil : faults.joined(separator: "; ")
+        return joined(
+            [
+                growth > residentGrowthMax
+                    ? "memory grew by \(mebibytes(growth)); "
+                        + "\(mebibytes(residentGrowthMax)) is allowed" : nil,
+                after.descriptors > before.descriptors
+                    ? "\(grouped(after.descriptors - before.descriptors)) descriptors were not closed"
+                    : nil,
+            ],
+            by: "; "
+        )
     }
 
     /// The rows that compare the footprints.
-    var rows: [BenchReport.Row] {
-        [
-            .init(
-                label: "server memory",
-                text: """
-                    \(mebibytes(before.resident)) after warm-up, \(mebibytes(after.resident)) at \
-                    the end; \(mebibytes(residentGrowthMax)) more is allowed
-                    """,
-                members: [
-                    ("resident_before_bytes", .integer(before.resident)),
-                    ("resident_after_bytes", .integer(after.resident)),
-                ]
-            ),
-            .init(
-                label: "server memory (Pss)",
-                text: "\(proportional(before)), \(proportional(after))",
-                members: [
-                    ("pss_before_bytes", before.proportional.map { .integer($0) } ?? .null),
-                    ("pss_after_bytes", after.proportional.map { .integer($0) } ?? .null),
-                ]
-            ),
-            .init(
-                label: "server descriptors",
-                text: """
-                    \(grouped(before.descriptors)) after warm-up, \(grouped(after.descriptors)) at \
-                    the end
-                    """,
-                members: [
-                    ("descriptors_before", .integer(before.descriptors)),
-                    ("descriptors_after", .integer(after.descriptors)),
-                ]
-            ),
-        ]
+    @RowBuilder var rows: [Row] {
+        Row.row(
+            "server memory",
+            """
+            \(mebibytes(before.resident)) after warm-up, \(mebibytes(after.resident)) at \
+            the end; \(mebibytes(residentGrowthMax)) more is allowed
+            """,
+            ("resident_before_bytes", .integer(before.resident)),
+            ("resident_after_bytes", .integer(after.resident))
+        )
+        Row.row(
+            "server memory (Pss)",
+            "\(proportional(before)), \(proportional(after))",
+            ("pss_before_bytes", before.proportional.map { .integer($0) } ?? .null),
+            ("pss_after_bytes", after.proportional.map { .integer($0) } ?? .null)
+        )
+        Row.row(
+            "server descriptors",
+            "\(grouped(before.descriptors)) after warm-up, \(grouped(after.descriptors)) at the end",
+            ("descriptors_before", .integer(before.descriptors)),
+            ("descriptors_after", .integer(after.descriptors))
+        )
     }
 
     private func proportional(_ footprint: Footprint) -> String {

@@ -5,34 +5,32 @@ import PusherProtocol
 /// Members that join and leave a presence channel, and observers that check the notices.
 final class SoakPresence: SoakWorkload {
     private let clients: PresenceClients
-    private let rate: Double
-    private var timing: (schedule: Schedule, startedBefore: Int)?
+    /// Visits per second.
+    private let rate = 2.0
+    private var schedule: Schedule?
     private var isTimedOut = false
 
     /// Creates the members and observers, without connections.
-    ///
-    /// - Parameters:
-    ///   - plan: The channel, the numbers of connections, and a rate.
-    ///   - generator: Opens the connections.
-    init(_ plan: PresencePlan, generator: LoadGenerator) {
-        rate = plan.rate ?? 1
-        clients = PresenceClients(plan: plan, generator: generator)
+    init(of channel: ChannelName, count: Int, generator: LoadGenerator) {
+        clients = PresenceClients(
+            of: channel,
+            observers: count,
+            visitors: count,
+            generator: generator
+        )
     }
 
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool { try clients.connect(at: now) }
 
     func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? {
-        let timing =
-            timing ?? (
-                Schedule(pace: .rate(rate), messageCount: .max, start: now),
-                clients.visits.startedCount
-            )
-        self.timing = timing
+        let started = clients.visits.startedCount
+        let schedule =
+            schedule ?? Schedule(pace: .rate(rate), start: now, sentBefore: started)
+        self.schedule = schedule
         let nextLeave = clients.endVisits(after: .seconds(1 / rate))
         var nextJoin: MonotonicTime?
         joining: while let visitor = clients.visits.absentVisitor {
-            let begun = clients.visits.startedCount - timing.startedBefore
-            switch timing.schedule.step(sent: begun, missing: 0, now: now) {
+            switch schedule.step(sent: clients.visits.startedCount, missing: 0, now: now) {
             case .send(let due): clients.startVisit(of: visitor, due: due)
             case .wait(let due):
                 nextJoin = due
@@ -40,11 +38,11 @@ final class SoakPresence: SoakWorkload {
             case .waitForDeliveries, .finished: break joining
             }
         }
-        return [nextLeave, nextJoin].compactMap { $0 }.min()
+        return earlier(nextLeave, nextJoin)
     }
 
     func drain(at now: MonotonicTime, isLate: Bool) -> Bool {
-        timing = nil
+        schedule = nil
         _ = clients.endVisits(after: .zero)
         if clients.visits.inProgressCount == 0 { return true }
         isTimedOut = isTimedOut || isLate
@@ -52,26 +50,15 @@ final class SoakPresence: SoakWorkload {
     }
 
     var deliveryCounts: DeliveryCounts {
-        let tracker = clients.visits.tracker
-        return DeliveryCounts(
-            deliveries: tracker.deliveries,
-            lost: isTimedOut ? tracker.missing : tracker.skippedCount,
-            misplaced: tracker.duplicated + tracker.outOfOrder
+        DeliveryCounts(clients.visits.tracker, isTimedOut: isTimedOut)
+    }
+
+    var rows: [Row] {
+        Row(
+            label: "presence notices",
+            text: "\(grouped(clients.visits.endedCount)) visits, \(deliveryCounts.text)",
+            members: [("presence_visits", .integer(clients.visits.endedCount))]
+                + deliveryCounts.members("presence")
         )
     }
-
-    var rows: [BenchReport.Row] {
-        [
-            .init(
-                label: "presence notices",
-                text: "\(grouped(clients.visits.endedCount)) visits, \(deliveryCounts.text)",
-                members: [("presence_visits", .integer(clients.visits.endedCount))]
-                    + deliveryCounts.members("presence")
-            )
-        ]
-    }
-
-    var fault: String? { nil }
-
-    var failure: BenchError? { clients.failure }
 }

@@ -2,15 +2,19 @@ import CommandSupport
 import Net
 import Primitives
 
-/// Runs the soak benchmark, one step per turn of the loop.
-final class SoakRun: BenchRun {
-    private let plan: SoakPlan
+/// Runs the soak benchmark.
+final class SoakRun: ScenarioRun {
+    private let warmUp: Duration
+    private let soaking: Duration
+    /// How long the server's descriptors must be stable before they are counted.
+    private let settling: Duration
     private let workloads: [any SoakWorkload]
     private let generator: LoadGenerator
     private var memory: FootprintHistory
     private var phase = Phase.connecting(workload: 0)
     /// The server's footprint after the warm-up, with only the permanent connections open.
     private var before: Footprint?
+    private var comparison: SoakComparison?
     private var shown: (deliveries: Int, at: MonotonicTime)?
 
     private enum Phase {
@@ -28,27 +32,21 @@ final class SoakRun: BenchRun {
     /// The maximum duration of settling.
     private static let settlingMax = Duration.seconds(120)
 
-    /// Creates a run.
-    ///
-    /// - Parameters:
-    ///   - plan: The plan.
-    ///   - workloads: The kinds of behaviour.
-    ///   - generator: The load generator.
-    ///   - memory: The history of the server's footprint.
     init(
-        plan: SoakPlan,
-        workloads: [any SoakWorkload],
-        generator: LoadGenerator,
+        _ scenario: SoakCommand,
+        _ workloads: [any SoakWorkload],
+        _ generator: LoadGenerator,
         memory: FootprintHistory
     ) {
-        self.plan = plan
+        warmUp = .seconds(scenario.warmUp)
+        soaking = .seconds(scenario.seconds)
+        settling = .seconds(scenario.settle)
         self.workloads = workloads
         self.generator = generator
         self.memory = memory
     }
 
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
-        for workload in workloads { if let failure = workload.failure { throw failure } }
         memory.sample(at: now)
         switch phase {
         case .connecting(let index):
@@ -75,7 +73,7 @@ final class SoakRun: BenchRun {
     }
 
     /// The duration of the load: that of the warm-up first.
-    private var duration: Duration { before == nil ? plan.warmUp : plan.duration }
+    private var duration: Duration { before == nil ? warmUp : soaking }
 
     private func load(
         since: MonotonicTime,
@@ -105,7 +103,7 @@ final class SoakRun: BenchRun {
         _ steadySince: MonotonicTime,
         at now: MonotonicTime
     ) -> BenchStep {
-        let (steady, all) = (steadySince.duration(to: now), plan.settling)
+        let (steady, all) = (steadySince.duration(to: now), settling)
         generator.progress.show(
             "Waiting for the server to settle (s)",
             min(Int(steady.inSeconds), max(Int(all.inSeconds) - 1, 0)),
@@ -125,8 +123,8 @@ final class SoakRun: BenchRun {
             phase = .loading(since: now)
             return .wait(.zero)
         }
-        generator.progress.end()
-        return .finished(report(SoakComparison(before: before, after: footprint)))
+        comparison = SoakComparison(before: before, after: footprint)
+        return .finished(after: .zero)
     }
 
     private var deliveryCounts: DeliveryCounts {
@@ -151,32 +149,20 @@ final class SoakRun: BenchRun {
             """
     }
 
-    private func report(_ comparison: SoakComparison) -> BenchReport {
-        let deliveryCounts = deliveryCounts
-        let faults = [deliveryCounts.fault] + workloads.map(\.fault) + [comparison.fault]
-        let known = faults.compactMap { $0 }
-        return BenchReport(
-            benchmark: plan.benchmark,
-            url: generator.target.url.text,
-            headline: plan.headline,
-            parameters: plan.parameters,
-            rows: [
-                .init(
-                    label: "all workloads",
-                    text: deliveryCounts.text,
-                    members: deliveryCounts.members("all")
-                )
-            ] + workloads.flatMap(\.rows) + comparison.rows + [
-                .init(
-                    label: "server memory at most",
-                    text: mebibytes(memory.residentPeak),
-                    members: [
-                        ("resident_peak_bytes", .integer(memory.residentPeak)),
-                        ("resident_over_time_bytes", .integers(memory.residentOverTime())),
-                    ]
-                )
-            ],
-            fault: known.isEmpty ? nil : known.joined(separator: "; ")
+    @RowBuilder func rows() -> [Row] {
+        let counts = deliveryCounts
+        Row(label: "all workloads", text: counts.text, members: counts.members("all"))
+        workloads.flatMap(\.rows)
+        if let comparison { comparison.rows }
+        Row.row(
+            "server memory at most",
+            mebibytes(memory.residentPeak),
+            ("resident_peak_bytes", .integer(memory.residentPeak)),
+            ("resident_over_time_bytes", .integers(memory.residentOverTime()))
         )
+    }
+
+    func fault(stalled: Duration?) -> String? {
+        joined([deliveryCounts.fault] + workloads.map(\.fault) + [comparison?.fault], by: "; ")
     }
 }

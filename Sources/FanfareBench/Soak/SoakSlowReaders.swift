@@ -9,10 +9,6 @@ final class SoakSlowReaders: SoakWorkload {
     private var isLeaving = false
 
     /// Creates the slow readers, without connections.
-    ///
-    /// - Parameters:
-    ///   - name: The label in the table; in lower case with underscores, the prefix of the JSON names.
-    ///   - clients: Their connections.
     init(name: String, _ clients: StalledClients) {
         self.name = name
         self.clients = clients
@@ -36,16 +32,13 @@ final class SoakSlowReaders: SoakWorkload {
 
     var deliveryCounts: DeliveryCounts { DeliveryCounts() }
 
-    var rows: [BenchReport.Row] {
-        let label = name.lowercased().replacing(" ", with: "_")
-        return [
-            .init(
-                label: "\(name) that the server closed",
-                text: clients.disconnections.description,
-                members: clients.disconnections.members(label)
-                    + [("\(label)_unclosed", .integer(clients.unclosedCount))]
-            )
-        ]
+    var rows: [Row] {
+        Row.disconnections(
+            "\(name) that the server closed",
+            jsonName(name),
+            clients.disconnections,
+            [("\(jsonName(name))_unclosed", .integer(clients.unclosedCount))]
+        )
     }
 
     var fault: String? {
@@ -54,6 +47,4 @@ final class SoakSlowReaders: SoakWorkload {
         }
         return clients.disconnections.fault
     }
-
-    var failure: BenchError? { clients.failure }
 }

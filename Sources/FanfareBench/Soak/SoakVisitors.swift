@@ -5,17 +5,15 @@ import PusherProtocol
 /// Connections that subscribe to the residents' channels for some seconds, check what they receive, and close.
 final class SoakVisitors: SoakWorkload, BenchClientDelegate {
     private(set) var deliveryCounts = DeliveryCounts()
-    private(set) var failure: BenchError?
+    let generator: LoadGenerator
 
     private let name: String
     private let subscribers: Subscribers
-    private let generator: LoadGenerator
     private let rate: Double
     private var scanner: EventMarkerScanner
     private var visits: [Int: Visit] = [:]
     private var schedule: Schedule?
     private var startedCount = 0
-    private var startedBefore = 0
     private var endCounts: [Behaviour: Int] = [:]
     private var disconnections = DisconnectionCounts()
     private var checkedAt: MonotonicTime?
@@ -52,35 +50,26 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
     /// The time that a visitor waits for outstanding events before it closes.
     private static let drainTimeMax = Duration.seconds(10)
 
-    /// Creates a workload without visitors.
-    ///
-    /// - Parameters:
-    ///   - name: The label in the table; in lower case with underscores, the prefix of the JSON names.
-    ///   - subscribers: The residents, whose channels are visited.
-    ///   - rate: Visitors per second.
-    ///   - generator: Opens the connections.
-    init(name: String, of subscribers: Subscribers, rate: Double, generator: LoadGenerator) {
+    /// Creates a workload without visitors, which visit the residents' channels at a rate per second.
+    init(name: String, of subscribers: Subscribers, rate: Double) {
         self.name = name
         self.subscribers = subscribers
         self.rate = rate
-        self.generator = generator
+        generator = subscribers.generator
         scanner = EventMarkerScanner(run: subscribers.run)
     }
-
-    /// The number of visitors that are connected or connecting.
-    var count: Int { visits.count }
 
     // MARK: SoakWorkload
 
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool { true }
 
     func step(at now: MonotonicTime) throws(BenchError) -> MonotonicTime? {
-        let schedule = schedule ?? Schedule(pace: .rate(rate), messageCount: .max, start: now)
-        if self.schedule == nil { startedBefore = startedCount }
+        let schedule =
+            schedule ?? Schedule(pace: .rate(rate), start: now, sentBefore: startedCount)
         self.schedule = schedule
         update(at: now, isDraining: false)
         while visits.count < ConnectionRamp.pendingMax * 4 {
-            switch schedule.step(sent: startedCount - startedBefore, missing: 0, now: now) {
+            switch schedule.step(sent: startedCount, missing: 0, now: now) {
             case .send: try connectNext(at: now)
             case .wait(let due): return due
             case .waitForDeliveries, .finished: return nil
@@ -103,11 +92,7 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
             channel: index % subscribers.channels.count,
             leavesAt: now.advanced(by: .milliseconds(.random(in: 500...8_000)))
         )
-        visits[index]?.client = try generator.connector.connect(
-            index,
-            delegate: self,
-            on: generator.reactor
-        )
+        visits[index]?.client = try generator.connect(index, self)
     }
 
     /// Ten times per second: ends visits that are over, and pauses or resumes reading.
@@ -145,9 +130,7 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
     private func leave(_ index: Int, isLate: Bool) {
         guard var visit = visits[index], let client = visit.client,
             let expectedEnd = visit.expectedEnd
-        else {
-            return
-        }
+        else { return }
         let missing = visit.sequence?.missing(before: expectedEnd) ?? 0
         guard missing == 0 || isLate else { return }
         deliveryCounts.lost += missing
@@ -218,37 +201,28 @@ final class SoakVisitors: SoakWorkload, BenchClientDelegate {
         return true
     }
 
-    func clientFailed(_ error: BenchError) {
-        if failure == nil { failure = error }
-    }
-
     // MARK: Report
 
-    var rows: [BenchReport.Row] {
-        let label = name.lowercased().replacing(" ", with: "_")
-        func ended(_ behaviour: Behaviour) -> Int { endCounts[behaviour, default: 0] }
-        return [
-            .init(
-                label: name,
-                text: """
-                    \(grouped(startedCount)): \(grouped(ended(.reset))) reset, \
-                    \(grouped(ended(.moving))) changed the channel, \
-                    \(grouped(ended(.pausing))) paused reading; \
-                    \(deliveryCounts.text)
-                    """,
-                members: [
-                    ("\(label)_came", .integer(startedCount)),
-                    ("\(label)_reset", .integer(ended(.reset))),
-                    ("\(label)_moved", .integer(ended(.moving))),
-                    ("\(label)_sipped", .integer(ended(.pausing))),
-                ] + deliveryCounts.members(label)
-            ),
-            .init(
-                label: "\(name) that the server closed",
-                text: disconnections.description,
-                members: disconnections.members(label)
-            ),
-        ]
+    private func ended(_ behaviour: Behaviour) -> Int { endCounts[behaviour, default: 0] }
+
+    var rows: [Row] {
+        let label = jsonName(name)
+        Row(
+            label: name,
+            text: """
+                \(grouped(startedCount)): \(grouped(ended(.reset))) reset, \
+                \(grouped(ended(.moving))) changed the channel, \
+                \(grouped(ended(.pausing))) paused reading; \
+                \(deliveryCounts.text)
+                """,
+            members: [
+                ("\(label)_came", .integer(startedCount)),
+                ("\(label)_reset", .integer(ended(.reset))),
+                ("\(label)_moved", .integer(ended(.moving))),
+                ("\(label)_sipped", .integer(ended(.pausing))),
+            ] + deliveryCounts.members(label)
+        )
+        Row.disconnections("\(name) that the server closed", label, disconnections)
     }
 
     var fault: String? {

@@ -13,10 +13,8 @@ final class StalledClients: BenchClientDelegate {
     private(set) var unclosedCount = 0
     /// The number of subscribed clients that do not read.
     private(set) var stalledCount = 0
-    /// The first error of the generator.
-    private(set) var failure: BenchError?
+    let generator: LoadGenerator
 
-    private let generator: LoadGenerator
     private let subscribers: Subscribers
     private var scanner: EventMarkerScanner
     private let backlog: Int
@@ -53,15 +51,13 @@ final class StalledClients: BenchClientDelegate {
     ///   - subscribers: The readers, whose channels the clients subscribe to in turn.
     ///   - backlog: The bytes of data after which a client resumes reading.
     ///   - reconnectsPerSecond: How many clients reconnect per second, and how many resume reading.
-    ///   - generator: Opens the connections.
     init(
         count: Int,
         beside subscribers: Subscribers,
         backlog: Int,
-        reconnectsPerSecond: Double,
-        generator: LoadGenerator
+        reconnectsPerSecond: Double
     ) {
-        self.generator = generator
+        generator = subscribers.generator
         self.subscribers = subscribers
         scanner = EventMarkerScanner(run: subscribers.run)
         self.backlog = backlog
@@ -79,11 +75,7 @@ final class StalledClients: BenchClientDelegate {
             && slots.allSatisfy { if case .disconnected = $0 { true } else { false } }
     }
 
-    /// Connects all clients that the server accepts.
-    ///
-    /// - Parameter now: The time.
-    /// - Returns: Whether each client is subscribed or was refused.
-    /// - Throws: When a connection cannot be opened, or none was acknowledged within the stall timeout.
+    /// Connects all clients that the server accepts; returns whether each is subscribed or was refused.
     func connect(at now: MonotonicTime) throws(BenchError) -> Bool {
         if !isActive {
             isActive = true
@@ -173,7 +165,7 @@ final class StalledClients: BenchClientDelegate {
     private func connect(_ index: Int) throws(BenchError) {
         slots[index] = .connecting
         inProgressCount += 1
-        try generator.connector.connect(index, delegate: self, on: generator.reactor)
+        try generator.connect(index, self)
     }
 
     private func markDisconnected(_ index: Int) {
@@ -222,9 +214,5 @@ final class StalledClients: BenchClientDelegate {
         disconnections.count(disconnection)
         markDisconnected(client.index)
         return true
-    }
-
-    func clientFailed(_ error: BenchError) {
-        if failure == nil { failure = error }
     }
 }

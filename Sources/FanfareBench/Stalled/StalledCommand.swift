@@ -4,7 +4,7 @@ import Primitives
 import PusherProtocol
 
 /// `fanfare bench stalled`: readers beside stalled readers.
-struct StalledCommand: ParsableCommand {
+struct StalledCommand: ScenarioCommand {
     static let configuration = CommandConfiguration(
         commandName: "stalled",
         abstract: "Measure how stalled readers affect the other readers of their channel.",
@@ -32,164 +32,112 @@ struct StalledCommand: ParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(help: ArgumentHelp("Number of connections that read.", valueName: "count"))
+    @Option(help: .count("Number of connections that read."))
     var subscribers = 1_000
 
-    @Option(help: ArgumentHelp("Number of connections that do not read.", valueName: "count"))
+    @Option(help: .count("Number of connections that do not read."))
     var stalled = 1_000
 
-    @Option(help: ArgumentHelp("Number of channels that they share evenly.", valueName: "count"))
+    @Option(help: .count("Number of channels that they share evenly."))
     var channels = 1
 
-    @Option(
-        help: ArgumentHelp(
-            "Total duration of the slices with stalled readers.",
-            valueName: "seconds"
-        )
-    )
+    @Option(help: .seconds("Total duration of the slices with stalled readers."))
     var seconds = 300.0
 
-    @Option(
-        help: ArgumentHelp(
-            "Number of slices with stalled readers, each paired with one without.",
-            valueName: "count"
-        )
-    )
+    @Option(help: .count("Number of slices with stalled readers, each paired with one without."))
     var rounds = 5
 
-    @Option(help: ArgumentHelp("Length of each event's data.", valueName: "bytes"))
+    @Option(help: .bytes("Length of each event's data."))
     var size = 1_024
 
-    @OptionGroup var pace: PaceOptions
+    @OptionGroup var pacing: PaceOptions
 
-    @Option(
-        help: ArgumentHelp("Data after which a stalled reader resumes reading.", valueName: "MiB")
-    )
+    @Option(help: .mebibytes("Data after which a stalled reader resumes reading."))
     var backlog = 18
 
-    @Option(
-        help: ArgumentHelp(
-            "Stalled readers that reconnect per second after they were closed.",
-            valueName: "per second"
-        )
-    )
+    @Option(help: .rate("Stalled readers that reconnect per second after they were closed."))
     var reconnects = 100.0
 
     @Option(
-        help: ArgumentHelp(
+        help: .mebibytes(
             """
             Allowed growth of the server's memory; by default 16 MiB for each stalled reader, the \
             limit of each queue in the default configuration.
-            """,
-            valueName: "MiB"
+            """
         )
     )
     var budget: Int?
 
-    @Option(
-        help: ArgumentHelp("Channel, or prefix of the channels' names.", valueName: "name")
-    )
+    @Option(help: .name("Channel, or prefix of the channels' names."))
     var channel = "fanfare-bench"
 
     func validate() throws {
-        _ = try plan()
+        try check(channels, "--channels", max: 100_000)
+        try check(subscribers, "--subscribers", max: 100_000)
+        guard subscribers.isMultiple(of: channels) else {
+            throw ValidationError("--subscribers must be a multiple of --channels")
+        }
+        try check(stalled, "--stalled", max: 100_000)
+        try checkChannel(channelNames[channels - 1])
+        try check(seconds, "--seconds", in: measurableSeconds)
+        try check(rounds, "--rounds", max: 1_000)
+        try checkSize(size)
+        try check(backlog, "--backlog", max: 1 << 20)
+        try check(reconnects, "--reconnects", in: 0.1...10_000)
+        try check(budget ?? 16 * stalled, "--budget", max: 16 << 20)
         try refuseDeflate(options)
     }
 
-    func run() throws { try options.run(plan()) }
-
-    /// Creates the plan from the options.
-    ///
-    /// - Throws: `ValidationError` for the first invalid option.
-    func plan() throws -> StalledPlan {
-        let channelCount = try checked(channels, "--channels", max: 100_000)
-        let count = try checked(subscribers, "--subscribers", max: 100_000)
-        guard count.isMultiple(of: channelCount) else {
-            throw ValidationError("--subscribers must be a multiple of --channels")
-        }
-        let stalledCount = try checked(stalled, "--stalled", max: 100_000)
-        let names =
-            channelCount == 1 ? [channel] : (0..<channelCount).map { "\(channel)-\($0)" }
-        return StalledPlan(
-            channels: try names.map { try checkedChannel($0) },
-            subscribersPerChannel: count / channelCount,
-            stalledCount: stalledCount,
-            duration: .seconds(try checked(seconds, "--seconds", in: measurableSeconds)),
-            roundCount: try checked(rounds, "--rounds", max: 1_000),
-            dataLength: try checkedSize(size),
-            pace: try pace.pace(),
-            backlog: try checkedMiB(backlog, "--backlog"),
-            reconnectsPerSecond: try checked(reconnects, "--reconnects", in: 0.1...10_000),
-            budget: try checkedMiB(budget ?? 16 * stalledCount, "--budget", max: 16 << 20)
-        )
+    private var channelNames: [String] {
+        channels == 1 ? [channel] : (0..<channels).map { "\(channel)-\($0)" }
     }
-}
 
-/// Subscribers that read, without and with stalled subscribers beside them.
-struct StalledPlan: BenchPlan {
-    let benchmark = "stalled"
-    /// Public or private, at least one.
-    var channels: [ChannelName]
-    /// The number of connections that read, per channel.
-    var subscribersPerChannel: Int
-    /// The number of connections that do not read.
-    var stalledCount: Int
-    /// How long events are sent with the stalled readers, and as long again without them.
-    var duration: Duration
-    /// The number of pairs of slices: one without and one with the stalled readers.
-    var roundCount: Int
-    /// The length of each event's data, in bytes; at least ``EventMarker/length``.
-    var dataLength: Int
-    /// How fast events are sent.
-    var pace: Pace
     /// The bytes of data after which a stalled reader resumes reading: more than the server may queue for it.
-    var backlog: Int
-    /// How many closed stalled readers reconnect per second.
-    var reconnectsPerSecond: Double
-    /// The allowed growth of the server's resident memory in bytes.
-    var budget: Int
+    var backlogBytes: Int { backlog << 20 }
+
+    /// The allowed growth of the server's memory in bytes.
+    var budgetBytes: Int { (budget ?? 16 * stalled) << 20 }
 
     /// The allowed ratio of the p99 latency with stalled readers to that without.
     static let ratioMax = 1.2
 
     var connections: (count: Int, option: String) {
-        (channels.count * subscribersPerChannel + stalledCount, "--subscribers or --stalled")
+        (subscribers + stalled, "--subscribers or --stalled")
     }
 
-    func begin(with generator: LoadGenerator) -> any BenchRun {
-        StalledRun(plan: self, generator: generator)
+    func begin(with generator: LoadGenerator) throws(BenchError) -> any ScenarioRun {
+        var channels: [ChannelName] = []
+        for name in channelNames { channels.append(try .named(name)) }
+        return StalledRun(self, channels, generator)
     }
 
     /// The duration of a slice.
-    var slice: Duration { duration / roundCount }
+    var slice: Duration { .seconds(seconds) / rounds }
 
     /// Whether each slice has stalled readers.
     ///
     /// The order alternates from pair to pair, so that a drift over time affects both kinds alike.
     var slices: [Bool] {
-        (0..<roundCount).flatMap { $0.isMultiple(of: 2) ? [false, true] : [true, false] }
+        (0..<rounds).flatMap { $0.isMultiple(of: 2) ? [false, true] : [true, false] }
     }
 
-    /// A one-line description of the run.
-    func headline(connectingTime: Duration) -> String {
+    func headline(connectingTime: String) -> String {
         """
-        \(grouped(channels.count * subscribersPerChannel)) subscribers that read (connected in \
-        \(seconds(connectingTime))), without and with \(grouped(stalledCount)) that do not, \
-        \(grouped(roundCount)) × \(seconds(slice)) each, events of \(grouped(dataLength)) bytes, \
-        \(pace)
+        \(grouped(subscribers)) subscribers that read (connected in \(connectingTime)), without and \
+        with \(grouped(stalled)) that do not, \(grouped(rounds)) × \
+        \(decimal(slice.inSeconds, places: 3)) s each, events of \(grouped(size)) bytes, \
+        \(pacing.pace)
         """
     }
 
-    /// The plan's values, for the JSON object.
     var parameters: [BenchReport.Member] {
         [
-            ("channel", .text(channels[0].text)), ("channels", .integer(channels.count)),
-            ("subscribers", .integer(channels.count * subscribersPerChannel)),
-            ("stalled", .integer(stalledCount)),
-            ("slice_s", .number(slice.inSeconds, places: 3)), ("rounds", .integer(roundCount)),
-            ("size_bytes", .integer(dataLength)), ("backlog_bytes", .integer(backlog)),
-            ("reconnects_per_s", .number(reconnectsPerSecond, places: 3)),
-            ("budget_bytes", .integer(budget)),
-        ] + pace.parameters
+            ("channel", .text(channelNames[0])), ("channels", .integer(channels)),
+            ("subscribers", .integer(subscribers)), ("stalled", .integer(stalled)),
+            ("slice_s", .number(slice.inSeconds, places: 3)), ("rounds", .integer(rounds)),
+            ("size_bytes", .integer(size)), ("backlog_bytes", .integer(backlogBytes)),
+            ("reconnects_per_s", .number(reconnects, places: 3)),
+            ("budget_bytes", .integer(budgetBytes)),
+        ] + pacing.pace.parameters
     }
 }

@@ -58,65 +58,54 @@ struct StalledResults {
 
     /// The faults in one line; nil if there is none.
     ///
-    /// - Parameters:
-    ///   - plan: The limits.
-    ///   - unclosedCount: The number of stalled readers that the server did not close.
-    /// - Returns: The line, without a full stop.
-    func fault(_ plan: StalledPlan, unclosedCount: Int) -> String? {
+    /// The backlog and the allowed growth of memory are in bytes.
+    func fault(backlog: Int, budget: Int, unclosedCount: Int) -> String? {
         let growth = residentPeak.flatMap { peak in residentBefore.map { peak - $0 } } ?? 0
         let ratio = ratio(\.p99)
-        let faults = [
-            unclosedCount > 0
-                ? "\(grouped(unclosedCount)) stalled readers were not closed after "
-                    + mebibytes(plan.backlog) : nil,
-            ratio.map { $0 > StalledPlan.ratioMax } ?? true
-                ? "p99 latency with stalled readers is \(ratio.map { decimal($0, places: 2) } ?? "unknown") "
-                    + "times as high; \(StalledPlan.ratioMax) is allowed" : nil,
-            growth > plan.budget
-                ? "the server's memory grew by \(mebibytes(growth)); "
-                    + "\(mebibytes(plan.budget)) is allowed" : nil,
-        ].compactMap { $0 }
-        return faults.isEmpty ? nil : faults.joined(separator: "; ")
+        return joined(
+            [
+                unclosedCount > 0
+                    ? "\(grouped(unclosedCount)) stalled readers were not closed after "
+                        + mebibytes(backlog) : nil,
+                ratio.map { $0 > StalledCommand.ratioMax } ?? true
+                    ? "p99 latency with stalled readers is "
+                        + "\(ratio.map { decimal($0, places: 2) } ?? "unknown") times as high; "
+                        + "\(StalledCommand.ratioMax) is allowed" : nil,
+                growth > budget
+                    ? "the server's memory grew by \(mebibytes(growth)); "
+                        + "\(mebibytes(budget)) is allowed" : nil,
+            ],
+            by: "; "
+        )
     }
 
     /// The rows of latencies and ratios.
-    var rows: [BenchReport.Row] {
-        func milliseconds(_ value: UInt64) -> String { decimal(Double(value) / 1e6, places: 3) }
-        let rounds = stride(from: 0, to: slices.count - 1, by: 2).map { index in
-            let pair = slices[index...index + 1].sorted { !$0.hasStalled && $1.hasStalled }
-            return pair.map { milliseconds(LatencyFigures($0.latencies).p99) }
+    @RowBuilder var rows: [Row] {
+        let (alone, beside) = (rate(withStalled: false), rate(withStalled: true))
+        Row.row(
+            "deliveries per second",
+            "\(grouped(Int(alone))) alone, \(grouped(Int(beside))) with stalled readers",
+            ("alone_deliveries_per_s", .number(alone, places: 1)),
+            ("beside_deliveries_per_s", .number(beside, places: 1))
+        )
+        Row.latency("alone", "alone_latency", latencies(withStalled: false))
+        Row.latency("with stalled readers", "beside_latency", latencies(withStalled: true))
+        Row.row(
+            "with stalled : alone",
+            "p50 \(text(ratio(\.p50))), p99 \(text(ratio(\.p99)))",
+            ("p50_ratio", .number(ratio(\.p50), places: 4)),
+            ("p99_ratio", .number(ratio(\.p99), places: 4))
+        )
+        Row.row("p99 by round", p99ByRound.joined(separator: ", ") + " ms")
+    }
+
+    /// The p99 latencies of each pair of slices in milliseconds, `1.000 → 1.100`.
+    private var p99ByRound: [String] {
+        stride(from: 0, to: slices.count - 1, by: 2).map { index in
+            slices[index...index + 1].sorted { !$0.hasStalled && $1.hasStalled }
+                .map { decimal(Double(LatencyFigures($0.latencies).p99) / 1e6, places: 3) }
                 .joined(separator: " → ")
         }
-        return [
-            [
-                .init(
-                    label: "deliveries per second",
-                    text: "\(grouped(Int(rate(withStalled: false)))) alone, "
-                        + "\(grouped(Int(rate(withStalled: true)))) with stalled readers",
-                    members: [
-                        ("alone_deliveries_per_s", .number(rate(withStalled: false), places: 1)),
-                        ("beside_deliveries_per_s", .number(rate(withStalled: true), places: 1)),
-                    ]
-                )
-            ],
-            BenchReport.Row.latency("alone", "alone_latency", latencies(withStalled: false)),
-            BenchReport.Row.latency(
-                "with stalled readers",
-                "beside_latency",
-                latencies(withStalled: true)
-            ),
-            [
-                .init(
-                    label: "with stalled : alone",
-                    text: "p50 \(text(ratio(\.p50))), p99 \(text(ratio(\.p99)))",
-                    members: [
-                        ("p50_ratio", .number(ratio(\.p50), places: 4)),
-                        ("p99_ratio", .number(ratio(\.p99), places: 4)),
-                    ]
-                ),
-                .init(label: "p99 by round", text: rounds.joined(separator: ", ") + " ms"),
-            ],
-        ].flatMap { $0 }
     }
 
     private func text(_ ratio: Double?) -> String {

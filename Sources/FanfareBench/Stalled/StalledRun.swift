@@ -1,15 +1,21 @@
 import CommandSupport
 import Net
+import PusherProtocol
 
-/// Runs the benchmark of stalled readers, one step per turn of the loop.
-final class StalledRun: BenchRun {
-    private let plan: StalledPlan
+/// Runs the benchmark of stalled readers.
+final class StalledRun: ScenarioRun {
+    private let channelCount: Int
+    private let stalledCount: Int
+    private let dataLength: Int
+    private let slice: Duration
+    /// Whether each slice has stalled readers.
+    private let slices: [Bool]
+    private let backlog: Int
+    private let budget: Int
     private let generator: LoadGenerator
     private let publisher: PacedPublisher
     private let stalled: StalledClients
     private var phase = Phase.connecting
-    private let beganAt = MonotonicTime.current
-    private var connectingTime = Duration.zero
     private var results = StalledResults()
     private var memory: FootprintHistory?
     private var nextSlice = 0
@@ -18,8 +24,6 @@ final class StalledRun: BenchRun {
 
     private enum Phase {
         case connecting
-        /// All readers are subscribed; the connection to the HTTP API is being opened.
-        case openingPublisher
         /// Events are sent but not measured: until a time, or until the stalled readers' buffers are full.
         case warmingUp(until: MonotonicTime?)
         /// Events in flight are delivered before the next phase.
@@ -27,8 +31,7 @@ final class StalledRun: BenchRun {
         case stalling
         case measuring(since: MonotonicTime, deliveries: Int)
         case disconnecting
-        /// All deliveries have arrived; later ones are duplicates.
-        case awaitingDuplicates(until: MonotonicTime)
+        case complete
     }
 
     private enum Next {
@@ -44,72 +47,57 @@ final class StalledRun: BenchRun {
     /// Until the kernel's buffers for them are full, they cost as much as readers.
     private static let fillLength = 1 << 20
 
-    /// Creates a run.
-    ///
-    /// - Parameters:
-    ///   - plan: The plan.
-    ///   - generator: The load generator.
-    init(plan: StalledPlan, generator: LoadGenerator) {
-        self.plan = plan
+    init(_ scenario: StalledCommand, _ channels: [ChannelName], _ generator: LoadGenerator) {
+        channelCount = channels.count
+        stalledCount = scenario.stalled
+        dataLength = scenario.size
+        slice = scenario.slice
+        slices = scenario.slices
+        backlog = scenario.backlogBytes
+        budget = scenario.budgetBytes
         self.generator = generator
         let subscribers = Subscribers(
-            channels: plan.channels,
-            subscribersPerChannel: plan.subscribersPerChannel,
+            of: channels,
+            each: scenario.subscribers / channels.count,
             generator: generator
         )
+        let stalled = StalledClients(
+            count: scenario.stalled,
+            beside: subscribers,
+            backlog: scenario.backlogBytes,
+            reconnectsPerSecond: scenario.reconnects
+        )
+        self.stalled = stalled
+        let size = scenario.size
         publisher = PacedPublisher(
             to: subscribers,
-            pace: plan.pace,
-            dataLength: plan.dataLength,
-            generator: generator
-        )
-        stalled = StalledClients(
-            count: plan.stalledCount,
-            beside: subscribers,
-            backlog: plan.backlog,
-            reconnectsPerSecond: plan.reconnectsPerSecond,
-            generator: generator
+            pace: scenario.pacing.pace,
+            dataLength: size,
+            recordPublished: { stalled.recordPublished(size, to: $0) }
         )
         memory = generator.server.map { FootprintHistory(of: $0) }
-        publisher.onPublish = { [stalled] channel, count in
-            stalled.recordPublished(count, to: channel)
-        }
     }
 
     private var subscribers: Subscribers { publisher.subscribers }
 
     func step(at now: MonotonicTime) throws(BenchError) -> BenchStep {
-        if let failure = publisher.failure ?? stalled.failure { throw failure }
         if results.residentBefore != nil { memory?.sample(at: now) }
         try stalled.step(at: now)
         switch phase {
         case .connecting:
-            guard try subscribers.connect(at: now) else { return .idle }
-            connectingTime = beganAt.duration(to: now)
-            phase = .openingPublisher
-        case .openingPublisher:
-            if publisher.connect() {
-                phase = .warmingUp(until: now.advanced(by: min(plan.slice, .seconds(2))))
-                return .wait(.zero)
-            }
-            if generator.isStalled(0, at: now) {
-                throw .publisherLost(reason: "no connection in time")
-            }
+            guard try publisher.connect(at: now) else { return .idle }
+            phase = .warmingUp(until: now.advanced(by: min(slice, .seconds(2))))
+            return .wait(.zero)
         case .warmingUp(let end):
             return warmUp(until: end, at: now)
         case .draining(let next):
             if publisher.isIdle {
                 advance(to: next, at: now)
-            } else if isStalled(at: now) {
-                return stalledReport
+            } else if publisher.isStalled(at: now) {
+                return .stalled
             }
         case .stalling:
-            generator.progress.show(
-                "Stalling",
-                stalled.stalledCount,
-                of: plan.stalledCount,
-                at: now
-            )
+            generator.progress.show("Stalling", stalled.stalledCount, of: stalledCount, at: now)
             guard try stalled.connect(at: now) else { return .idle }
             generator.progress.end()
             filledFrom = subscribers.tracker.sentCount
@@ -119,8 +107,7 @@ final class StalledRun: BenchRun {
             return measure(since: since, deliveries, at: now)
         case .disconnecting:
             if stalled.isDisconnected { advance(to: .slice, at: now) }
-        case .awaitingDuplicates(let end):
-            guard now < end else { return .finished(report(stalled: nil)) }
+        case .complete: return .complete
         }
         return .idle
     }
@@ -130,18 +117,14 @@ final class StalledRun: BenchRun {
     private func warmUp(until end: MonotonicTime?, at now: MonotonicTime) -> BenchStep {
         if let end {
             generator.progress.show("Warming up", 0, of: 1, at: now)
-            if now >= end {
-                return drain(then: .slice)
-            }
+            if now >= end { return drain(then: .slice) }
         } else {
             let count = subscribers.tracker.sentCount - filledFrom
-            let all = max(1, plan.channels.count * Self.fillLength / plan.dataLength)
+            let all = max(1, channelCount * Self.fillLength / dataLength)
             generator.progress.show("Filling buffers", min(count, all), of: all, at: now)
-            if count >= all {
-                return drain(then: .measuring)
-            }
+            if count >= all { return drain(then: .measuring) }
         }
-        return isStalled(at: now) ? stalledReport : publish()
+        return publisher.isStalled(at: now) ? .stalled : .wait(until: publisher.step())
     }
 
     private func drain(then next: Next) -> BenchStep {
@@ -158,11 +141,8 @@ final class StalledRun: BenchRun {
         }
         switch next {
         case .slice:
-            guard nextSlice < plan.slices.count else {
-                generator.progress.end()
-                return phase = .awaitingDuplicates(until: now.advanced(by: BenchStep.duplicateWait))
-            }
-            guard plan.slices[nextSlice] else { return beginMeasuring(at: now) }
+            guard nextSlice < slices.count else { return phase = .complete }
+            guard slices[nextSlice] else { return beginMeasuring(at: now) }
             phase = .stalling
         case .measuring: beginMeasuring(at: now)
         case .disconnecting:
@@ -180,18 +160,18 @@ final class StalledRun: BenchRun {
         _ deliveries: Int,
         at now: MonotonicTime
     ) -> BenchStep {
-        let hasStalled = plan.slices[nextSlice]
+        let hasStalled = slices[nextSlice]
         generator.progress.show(
             hasStalled ? "With stalled readers" : "Alone",
             nextSlice,
-            of: plan.slices.count,
+            of: slices.count,
             at: now,
             detail: progress
         )
-        if isStalled(at: now) { return stalledReport }
-        guard since.duration(to: now) >= plan.slice else {
+        if publisher.isStalled(at: now) { return .stalled }
+        guard since.duration(to: now) >= slice else {
             if hasStalled { results.recordStalledCount(stalled.stalledCount) }
-            return publish()
+            return .wait(until: publisher.step())
         }
         publisher.pause()
         // Events in flight belong to the slice.
@@ -216,60 +196,33 @@ final class StalledRun: BenchRun {
             """
     }
 
-    private func isStalled(at now: MonotonicTime) -> Bool {
-        let tracker = subscribers.tracker
-        if publisher.isIdle { generator.resetStallTimer(at: now) }
-        return generator.isStalled(
-            tracker.deliveries + tracker.duplicated + tracker.sentCount,
-            at: now
-        )
-    }
-
-    private var stalledReport: BenchStep {
-        .finished(report(stalled: generator.target.stallTimeout))
-    }
-
-    private func publish() -> BenchStep {
-        publisher.step().map { .wait(from: .current, until: $0) } ?? .idle
-    }
-
     // MARK: Report
 
-    private var memoryRows: [BenchReport.Row] {
-        guard let memory, let before = results.residentBefore else { return [] }
-        return memory.rows(since: before, growthMax: plan.budget)
+    @RowBuilder func rows() -> [Row] {
+        Row.deliveries(subscribers.tracker)
+        results.rows
+        Row.row(
+            "stalled readers on average",
+            decimal(results.stalledOnAverage, places: 1),
+            ("stalled_on_average", .number(results.stalledOnAverage, places: 1))
+        )
+        Row.disconnections("stalled readers closed", "stalled", stalled.disconnections)
+        Row.count("stalled readers not closed", "unclosed", stalled.unclosedCount)
+        if let memory, let before = results.residentBefore {
+            memory.rows(since: before, growthMax: budget)
+        }
     }
 
-    private func report(stalled time: Duration?) -> BenchReport {
+    func fault(stalled timeout: Duration?) -> String? {
         results.residentPeak = memory?.residentPeak
-        let faults = [
-            subscribers.tracker.fault(stalled: time),
-            results.fault(plan, unclosedCount: stalled.unclosedCount),
-            stalled.disconnections.fault,
-        ].compactMap { $0 }
-        return BenchReport(
-            benchmark: plan.benchmark,
-            url: generator.target.url.text,
-            headline: plan.headline(connectingTime: connectingTime),
-            parameters: plan.parameters,
-            rows: BenchReport.Row.deliveries(subscribers.tracker, of: "deliveries", "deliveries")
-                + results.rows
-                + [
-                    .init(
-                        label: "stalled readers on average",
-                        text: decimal(results.stalledOnAverage, places: 1),
-                        members: [
-                            ("stalled_on_average", .number(results.stalledOnAverage, places: 1))
-                        ]
-                    ),
-                    .init(
-                        label: "stalled readers closed",
-                        text: stalled.disconnections.description,
-                        members: stalled.disconnections.members("stalled")
-                    ),
-                    .count("stalled readers not closed", "unclosed", stalled.unclosedCount),
-                ] + memoryRows,
-            fault: faults.isEmpty ? nil : faults.joined(separator: "; ")
+        let unclosedCount = stalled.unclosedCount
+        return joined(
+            [
+                subscribers.tracker.fault(stalled: timeout),
+                results.fault(backlog: backlog, budget: budget, unclosedCount: unclosedCount),
+                stalled.disconnections.fault,
+            ],
+            by: "; "
         )
     }
 }

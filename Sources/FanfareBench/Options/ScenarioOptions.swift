@@ -2,53 +2,52 @@ import ArgumentParser
 import CommandSupport
 import PusherProtocol
 
+extension ArgumentHelp {
+    static func count(_ text: String) -> Self { Self(text, valueName: "count") }
+    static func bytes(_ text: String) -> Self { Self(text, valueName: "bytes") }
+    static func mebibytes(_ text: String) -> Self { Self(text, valueName: "MiB") }
+    static func seconds(_ text: String) -> Self { Self(text, valueName: "seconds") }
+    static func rate(_ text: String) -> Self { Self(text, valueName: "per second") }
+    static func name(_ text: String) -> Self { Self(text, valueName: "name") }
+    static func url(_ text: String) -> Self { Self(text, valueName: "url") }
+}
+
 /// The options for the pace of events.
 struct PaceOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "Maximum number of events in flight; 8 if neither this nor --rate is given.",
-            valueName: "count"
-        )
+        help: .count("Maximum number of events in flight; 8 if neither this nor --rate is given.")
     )
     var window: Int?
 
-    @Option(help: ArgumentHelp("Events per second.", valueName: "per second"))
+    @Option(help: .rate("Events per second."))
     var rate: Double?
 
     func validate() throws {
-        _ = try pace()
-    }
-
-    /// The pace that the options describe.
-    func pace() throws -> Pace {
         if window != nil, rate != nil {
             throw ValidationError("--window and --rate exclude each other")
         }
-        if let rate { return .rate(try checked(rate, "--rate", in: sendableRates)) }
-        return .window(try checked(window ?? 8, "--window"))
+        if let rate { try check(rate, "--rate", in: sendableRates) }
+        if let window { try check(window, "--window") }
     }
+
+    /// The pace that the options describe.
+    var pace: Pace { rate.map { .rate($0) } ?? .window(window ?? 8) }
 }
 
 /// Checks a count.
-///
-/// - Throws: `ValidationError` with the option's name and the limits.
-func checked(_ count: Int, _ option: String, max: Int = 1_000_000) throws -> Int {
+func check(_ count: Int, _ option: String, max: Int = 1_000_000) throws {
     guard (1...max).contains(count) else {
         throw ValidationError("\(option) must be between 1 and \(grouped(max))")
     }
-    return count
 }
 
 /// Checks a number of seconds, or a number per second.
-///
-/// - Throws: `ValidationError` with the option's name and the limits.
-func checked(_ number: Double, _ option: String, in range: ClosedRange<Double>) throws -> Double {
+func check(_ number: Double, _ option: String, in range: ClosedRange<Double>) throws {
     guard range.contains(number) else {
         throw ValidationError(
             "\(option) must be between \(range.lowerBound) and \(grouped(Int(range.upperBound)))"
         )
     }
-    return number
 }
 
 /// The valid durations of a benchmark in seconds, up to a day.
@@ -56,11 +55,6 @@ let measurableSeconds = 0.1...86_400
 
 /// The valid rates in events per second.
 let sendableRates = 0.001...1_000_000
-
-/// Checks a number of MiB, and returns it in bytes.
-func checkedMiB(_ count: Int, _ option: String, max: Int = 1 << 20) throws -> Int {
-    try checked(count, option, max: max) << 20
-}
 
 /// Rejects `--deflate`: the bytes in a slow reader's queue must be known.
 func refuseDeflate(_ options: BenchOptions) throws {
@@ -72,34 +66,26 @@ func refuseDeflate(_ options: BenchOptions) throws {
 }
 
 /// Checks the length of an event's data.
-func checkedSize(_ size: Int) throws -> Int {
+func checkSize(_ size: Int) throws {
     guard (EventMarker.length...1 << 20).contains(size) else {
         throw ValidationError(
             "--size must be between \(EventMarker.length) and \(grouped(1 << 20)) bytes"
         )
     }
-    return size
 }
 
-/// Checks a channel name.
-///
-/// - Parameters:
-///   - name: The option's value.
-///   - isPresence: Whether a presence channel is required; otherwise a public or private one is.
-/// - Returns: The channel name.
-/// - Throws: `ValidationError` if the name is invalid or of another kind.
-func checkedChannel(_ name: String, isPresence: Bool = false) throws -> ChannelName {
-    let channel: ChannelName
+/// Checks a channel name: public or private, or that of a presence channel.
+func checkChannel(_ name: String, isPresence: Bool = false) throws {
+    let kind: ChannelKind
     do throws(ChannelNameError) {
-        channel = try ChannelName(name)
+        kind = try ChannelName(name).kind
     } catch {
         throw ValidationError("--channel is not a valid channel name: \(error)")
     }
-    guard channel.kind.isPresence == isPresence, channel.kind != .serverToUser else {
+    guard kind.isPresence == isPresence, kind != .serverToUser else {
         throw ValidationError(
             isPresence
                 ? "--channel must begin with presence-" : "--channel must be public or private"
         )
     }
-    return channel
 }
