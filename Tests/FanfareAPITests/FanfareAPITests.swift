@@ -267,7 +267,8 @@ import Testing
     @Test(arguments: [
         (400, "Batch too large (11 > 10)\n", "Batch too large (11 > 10)"),
         (401, "Unknown auth_key\n", "clock"), (404, "Not Found\n", "prefix"),
-        (412, "The position is a 7\n", "Load what has changed"), (410, "x\n", "load the state again"),
+        (412, "The position is a 7\n", "Load what has changed"),
+        (410, "x\n", "load the state again"),
         (413, "Too much\n", "Send less data"), (429, "", "(no explanation)"),
         (503, "<html>\n<body>…", "Try again later"), (201, "{}", "201"),
     ])

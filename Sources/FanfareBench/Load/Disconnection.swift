@@ -40,18 +40,6 @@ struct DisconnectionCounts: Equatable {
         return parts.isEmpty ? "none" : parts.joined(separator: ", ")
     }
 
-    /// The JSON members: `prefix_closed_4100`, `prefix_ended`, `prefix_refused_4100`.
-    func members(_ prefix: String) -> [BenchReport.Member] {
-        closed.sorted { $0.key < $1.key }.map { ("\(prefix)_closed_\($0.key)", .integer($0.value)) }
-            + [("\(prefix)_ended", .integer(ended))]
-            + refused.sorted { $0.key < $1.key }.map {
-                (
-                    "\(prefix)_refused_\($0.key < 0 ? "without_code" : "\($0.key)")",
-                    .integer($0.value)
-                )
-            }
-    }
-
     /// The codes that are not in the protocol, in one line; nil if there are none.
     var fault: String? {
         let unknown = (Array(closed.keys) + Array(refused.keys.filter { $0 >= 0 }))

@@ -181,6 +181,20 @@ extension Row {
     }
 }
 
+extension DisconnectionCounts {
+    /// The JSON members: `prefix_closed_4100`, `prefix_ended`, `prefix_refused_4100`.
+    func members(_ prefix: String) -> [BenchReport.Member] {
+        closed.sorted { $0.key < $1.key }.map { ("\(prefix)_closed_\($0.key)", .integer($0.value)) }
+            + [("\(prefix)_ended", .integer(ended))]
+            + refused.sorted { $0.key < $1.key }.map {
+                (
+                    "\(prefix)_refused_\($0.key < 0 ? "without_code" : "\($0.key)")",
+                    .integer($0.value)
+                )
+            }
+    }
+}
+
 extension ServerProcess? {
     /// The processes, or what to do if they are unknown.
     fileprivate var named: String {
