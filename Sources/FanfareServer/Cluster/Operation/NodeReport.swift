@@ -1,5 +1,4 @@
 import Broker
-import Digests
 import Redis
 import Synchronization
 
