@@ -84,9 +84,11 @@ private final class Notes {
         let isBusy = Atomic(false)
         let overlaps = Atomic(0)
         let client = bench.client
+        // A closure that captured the client would keep it.
+        let actor = client.callbackActor
         for channel in ["a", "b"] {
             client.channel(channel).bind("e") { event in
-                client.callbackActor.assertIsolated()
+                actor.assertIsolated()
                 if isBusy.exchange(true, ordering: .acquiringAndReleasing) {
                     overlaps.add(1, ordering: .relaxed)
                 }
@@ -109,12 +111,12 @@ private final class Notes {
     func withoutIsolationByItsType() async {
         let bench = Bench()
         let seen = Seen<String>()
-        let client = bench.client
+        let actor = bench.client.callbackActor
         let perform: @Sendable (ChannelEvent) -> Void = { event in
-            client.callbackActor.assertIsolated()
+            actor.assertIsolated()
             seen.add(event.data ?? "")
         }
-        client.channel("a").bind("e", perform: perform)
+        bench.client.channel("a").bind("e", perform: perform)
         let connection = await bench.subscribe(to: "a")
         connection.event("e", "a", "1")
         await seen.wait(for: 1)

@@ -21,7 +21,8 @@ func fanfareTestingArticle() async throws {
     }
 
     let broker = ScriptedBroker()
-    let list = UserList(broker.client())
+    let client = broker.client()
+    let list = UserList(client)
     try await broker.waitForSubscribers(to: "userslist")
     try broker.trigger("addUser", on: "userslist", data: User(name: "Ann"))
     try await broker.settle()
@@ -30,4 +31,5 @@ func fanfareTestingArticle() async throws {
     try await broker.advance(by: .seconds(10))
     try await broker.waitForSubscribers(to: "userslist")
     #expect(list.names == ["Ann"])
+    client.disconnect()
 }
