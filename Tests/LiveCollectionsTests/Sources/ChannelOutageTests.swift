@@ -55,6 +55,7 @@ struct ChannelOutageTests {
     @Test("A list before connect() is offline and says so, then it loads")
     func beforeConnect() async throws {
         let client = broker.client()
+        defer { client.disconnect() }
         let list = LiveList(backend.source(client.channel("players")), options: impatient)
         try await until { list.state.isOffline }
         #expect("\(try #require(list.state.error))".contains("connect()"))
@@ -66,6 +67,7 @@ struct ChannelOutageTests {
     @Test("A cut makes the list offline; with the next connection it catches up")
     func cut() async throws {
         let client = broker.client()
+        defer { client.disconnect() }
         let list = try await live(client)
         broker.cut()
         try await until { list.state.isOffline }
@@ -84,6 +86,7 @@ struct ChannelOutageTests {
     func resumes() async throws {
         let broker = ScriptedBroker()
         let client = broker.client()
+        defer { client.disconnect() }
         let list = LiveList(backend.source(client.channel("players")), options: impatient)
         client.connect()
         try await until { list.state.isLive }
@@ -102,12 +105,12 @@ struct ChannelOutageTests {
         broker.restart(keepingHistory: false)
         try await broker.advance(by: .seconds(60))
         try await until { backend.fetchCount == count + 1 && list.state.isLive }
-        client.disconnect()
     }
 
     @Test("A close after which the client reconnects at once makes the list offline meanwhile")
     func reconnectsAtOnce() async throws {
         let client = broker.client()
+        defer { client.disconnect() }
         let list = try await live(client)
         // Stable: then the first attempt has no delay.
         try await broker.advance(by: .seconds(20))
@@ -123,6 +126,7 @@ struct ChannelOutageTests {
     )
     func disconnects(suspends: Bool) async throws {
         let client = broker.client()
+        defer { client.disconnect() }
         let list = try await live(client)
         for number in 2...4 {
             if suspends { client.suspend() } else { client.disconnect() }
@@ -141,6 +145,7 @@ struct ChannelOutageTests {
     @Test("A client that fails leaves the list offline with its error, until connect()")
     func clientFails() async throws {
         let client = broker.client()
+        defer { client.disconnect() }
         let list = try await live(client)
         broker.reception = .refuse(code: 4001, message: "the app does not exist")
         broker.cut()
@@ -154,6 +159,7 @@ struct ChannelOutageTests {
     @Test("A refused resubscription is reported and tried again")
     func refused() async throws {
         let client = broker.client()
+        defer { client.disconnect() }
         let list = try await live(client)
         broker.refuseSubscriptions(to: "players", message: "no longer a member", status: 403)
         var reasons: [String] = []
@@ -170,6 +176,7 @@ struct ChannelOutageTests {
     @Test("A subscription that fails for now makes the list offline with the reason")
     func postponed() async throws {
         let client = broker.client()
+        defer { client.disconnect() }
         let list = try await live(client)
         broker.refuseSubscriptions(to: "players", message: "overloaded", status: 503)
         client.disconnect()
@@ -184,6 +191,7 @@ struct ChannelOutageTests {
     @Test("A list follows its channel although somebody else unsubscribes it")
     func unsubscribedByOthers() async throws {
         let client = broker.client()
+        defer { client.disconnect() }
         let list = try await live(client)
         client.subscribe("players")
         client.unsubscribe("players")
@@ -196,6 +204,7 @@ struct ChannelOutageTests {
     @Test("Releasing the last list of a channel unsubscribes it")
     func releases() async throws {
         let client = broker.client()
+        defer { client.disconnect() }
         var lists: [LiveList<Player>] = [try await live(client), try await live(client)]
         #expect(broker.subscribers(of: "players").count == 1)
         lists.removeLast()
@@ -209,6 +218,7 @@ struct ChannelOutageTests {
     @Test("An unreadable event is reported, and the rows are fetched")
     func unreadable() async throws {
         let client = broker.client()
+        defer { client.disconnect() }
         let list = try await live(client)
         var errors: [any Error] = []
         list.observeErrors { errors.append($0) }

@@ -11,7 +11,7 @@ struct LiveTextRefusalTests {
         let text = backend.open()
         try await until { text.isLoaded }
         var refused: [RefusedEdits] = []
-        text.observeRefusals { edits in
+        text.observeRefusals { [unowned text] edits in
             // The text has already been reverted.
             #expect(text.offset(of: edits.insertions[0].position) == 0)
             refused.append(edits)
