@@ -1,4 +1,5 @@
 package import Broker
+package import BrokerConfiguration
 import Primitives
 import PusherProtocol
 import Webhooks

@@ -1,7 +1,7 @@
 package import Archive
 package import Broker
 import HTTPServer
-import Net
+package import Net
 import PusherProtocol
 
 /// The state and logic of one shard: the connections that its loop has accepted, the channels and users that it owns,

@@ -1,9 +1,11 @@
 import ArgumentParser
+import BrokerConfiguration
 import CommandSupport
 import FanfareServer
 import Glibc
 import Logging
 import Net
+import ServerLog
 
 /// `fanfare serve`: runs the broker until a signal stops it.
 struct Serve: AsyncParsableCommand {

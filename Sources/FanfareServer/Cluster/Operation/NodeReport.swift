@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import Digests
 import Redis
 import Synchronization
@@ -37,8 +38,7 @@ package struct NodeReport: Sendable, Hashable {
 
     /// The fingerprint of apps: four hexadecimal digits of a digest of their configuration.
     static func fingerprint(of apps: [AppConfiguration]) -> String {
-        let keys = ConfigurationKey<AppConfiguration>.all
-        let text = apps.map { keys.identity(of: $0) }.sorted().joined(separator: "\n\n")
+        let text = apps.map(\.identity).sorted().joined(separator: "\n\n")
         return String(Hex.encode(Digest.sha256(Array(text.utf8).span)).prefix(4))
     }
 
