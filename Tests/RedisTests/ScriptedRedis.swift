@@ -13,6 +13,8 @@ final class ScriptedRedis {
     private var peer: FileDescriptor?
     private let fd: Int32
     private let clock: Clock
+    /// The server whose reactor this one shares.
+    private let other: ScriptedRedis?
     private var kept: [UInt8] = []
 
     private final class Clock {
@@ -33,6 +35,7 @@ final class ScriptedRedis {
     ) throws {
         let clock = other?.clock ?? Clock()
         self.clock = clock
+        self.other = other
         reactor =
             try other?.reactor
             ?? Reactor(
@@ -51,6 +54,8 @@ final class ScriptedRedis {
             delegate: delegate ?? owner
         )
     }
+
+    deinit { if other == nil { reactor.shutDown() } }
 
     /// A scripted server whose handshake is complete.
     static func opened(_ settings: RedisSettings = .init()) throws -> ScriptedRedis {

@@ -1,8 +1,5 @@
 import Broker
-import Net
-import Primitives
 import PusherProtocol
-import RESP
 import Redis
 
 /// A query of a backend for channels whose home is this shard, which Redis answers for all nodes.

@@ -85,18 +85,7 @@ actor Shard: LoopResident {
         sharing: Bool,
         tls: TLSContext?
     ) throws(SystemError) -> SocketAddress {
-        guard !isStopping else { throw SystemError(call: "listen", code: ECANCELED) }
-        let listener = try core.context.reactor.listen(
-            on: address,
-            reusePort: sharing,
-            tls: tls,
-            streamLimits: core.context.settings.streamLimits,
-            hasCapacity: site.hasCapacity,
-            refused: core.context.ranOutOfDescriptors,
-            accept: site.accept
-        )
-        listeners.append(listener)
-        return listener.address
+        try open(site, on: address, sharing: sharing, tls: tls)
     }
 
     /// Listens only for the console on `address`.
@@ -112,17 +101,28 @@ actor Shard: LoopResident {
         tls: TLSContext?,
         makeSite: @Sendable (ShardCore) -> HTTPSite
     ) throws(SystemError) -> SocketAddress {
-        guard !isStopping else { throw SystemError(call: "listen", code: ECANCELED) }
         let site = consoleSite ?? makeSite(core)
+        let address = try open(site, on: address, sharing: false, tls: tls)
+        consoleSite = site
+        return address
+    }
+
+    private func open(
+        _ site: HTTPSite,
+        on address: SocketAddress,
+        sharing: Bool,
+        tls: TLSContext?
+    ) throws(SystemError) -> SocketAddress {
+        guard !isStopping else { throw SystemError(call: "listen", code: ECANCELED) }
         let listener = try core.context.reactor.listen(
             on: address,
+            reusePort: sharing,
             tls: tls,
             streamLimits: core.context.settings.streamLimits,
             hasCapacity: site.hasCapacity,
             refused: core.context.ranOutOfDescriptors,
             accept: site.accept
         )
-        consoleSite = site
         listeners.append(listener)
         return listener.address
     }

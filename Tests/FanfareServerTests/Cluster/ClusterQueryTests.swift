@@ -59,7 +59,7 @@ import Testing
 
     @Test(
         "A history that is longer than Redis queues for a connection, and many at once",
-        .timeLimit(.minutes(1))
+        .timeLimit(.minutes(3))
     )
     func longHistories() async throws {
         try await TestCluster.run(nodes: 1) {

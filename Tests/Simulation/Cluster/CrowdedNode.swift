@@ -96,7 +96,11 @@ package final class CrowdedNode {
         try startBystander()
     }
 
-    deinit { core.shutDown() }
+    deinit {
+        core.shutDown()
+        // A process and its connections refer to each other.
+        redis.primary.links = [:]
+    }
 
     private func connect() throws -> Pipe {
         let (pipe, end) = try Pipe.make(bufferSize: 1 << 20)

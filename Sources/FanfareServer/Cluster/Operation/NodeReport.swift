@@ -1,6 +1,5 @@
 import Broker
 import BrokerConfiguration
-import Digests
 import Redis
 import Synchronization
 
