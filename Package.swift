@@ -126,10 +126,26 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "ServerLog",
+            dependencies: [
+                "PusherProtocol", "Primitives", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "BrokerConfiguration",
+            dependencies: [
+                "Broker", "Net", "Primitives", "Redis", "ServerLog", "Webhooks", "CYAML",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "FanfareServer",
             dependencies: [
-                "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                "Primitives", "Webhooks", "Archive", "BrowserClient", "CYAML", "Redis", "RESP",
+                "BrokerConfiguration", "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol",
+                "Broker", "Digests", "Primitives", "Webhooks", "Archive", "BrowserClient", "Redis",
+                "RESP",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -220,9 +236,9 @@ let package = Package(
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "CommandSupport", "FanfareBench", "CLinux", "FanfareServer", "FanfareClient",
-                "FanfareAPI", "Webhooks", "Broker", "Net", "PusherProtocol", "Primitives",
-                "Digests",
+                "CommandSupport", "FanfareBench", "CLinux", "FanfareServer", "BrokerConfiguration",
+                "ServerLog", "FanfareClient", "FanfareAPI", "Webhooks", "Broker", "Net",
+                "PusherProtocol", "Primitives", "Digests",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -232,8 +248,7 @@ let package = Package(
         .target(
             name: "FanfareBench",
             dependencies: [
-                "CommandSupport", "FanfareServer", "Net", "WebSocket", "HTTP1", "PusherProtocol",
-                "Primitives",
+                "CommandSupport", "Net", "WebSocket", "HTTP1", "PusherProtocol", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
@@ -373,7 +388,7 @@ let package = Package(
         .target(
             name: "TestBroker",
             dependencies: [
-                "FanfareServer", "FanfareAPI", "Net",
+                "FanfareServer", "BrokerConfiguration", "FanfareAPI", "Net",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/TestBroker",
@@ -398,6 +413,13 @@ let package = Package(
         ),
         // A scripted HTTP server.
         .target(name: "TestHTTPServer", path: "Tests/TestHTTPServer", swiftSettings: strict),
+        // Files and certificates that are deleted after a test.
+        .target(
+            name: "TestFiles",
+            dependencies: ["Net"],
+            path: "Tests/TestFiles",
+            swiftSettings: strict
+        ),
         // Ports for servers that are told their port.
         .target(name: "TestPorts", path: "Tests/TestPorts", swiftSettings: strict),
         // A Redis server of a test's own, and values as trees.
@@ -436,8 +458,9 @@ let package = Package(
         .target(
             name: "ServerFuzzTargets",
             dependencies: [
-                "FuzzTargets", "FanfareServer", "Simulation", "RedisModel", "Redis", "RESP", "Net",
-                "Archive", "Broker", "Digests", "PusherProtocol", "SQLite", "WebSocket",
+                "FuzzTargets", "FanfareServer", "BrokerConfiguration", "Simulation", "RedisModel",
+                "Redis", "RESP", "Net", "Archive", "Broker", "Digests", "PusherProtocol", "SQLite",
+                "WebSocket",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/Fuzz/Server",
@@ -447,9 +470,9 @@ let package = Package(
         .target(
             name: "Simulation",
             dependencies: [
-                "FanfareServer", "Archive", "Broker", "HTTPServer", "Net", "CLinux", "WebSocket",
-                "PusherProtocol", "Digests", "TestRandom", "Redis", "RESP", "RedisModel",
-                "Webhooks",
+                "FanfareServer", "BrokerConfiguration", "Archive", "Broker", "HTTPServer", "Net",
+                "CLinux", "WebSocket", "PusherProtocol", "Digests", "TestRandom", "Redis", "RESP",
+                "RedisModel", "Webhooks",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/Simulation",
@@ -558,11 +581,27 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "ServerLogTests",
+            dependencies: [
+                "ServerLog", "Primitives", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "BrokerConfigurationTests",
+            dependencies: [
+                "BrokerConfiguration", "ServerLog", "Net", "Webhooks", "TestFiles",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "FanfareServerTests",
             dependencies: [
-                "FanfareServer", "Simulation", "Webhooks", "Archive", "SQLite", "BrowserClient",
-                "Net", "HTTP1", "HTTPServer", "WebSocket", "PusherProtocol", "Broker", "Digests",
-                "TestPorts", "TestRandom", "TestRedis", "Redis", "RESP",
+                "FanfareServer", "BrokerConfiguration", "Simulation", "Webhooks", "Archive",
+                "SQLite", "BrowserClient", "Net", "HTTP1", "HTTPServer", "WebSocket",
+                "PusherProtocol", "Broker", "Digests", "TestFiles", "TestPorts", "TestRandom",
+                "TestRedis", "Redis", "RESP",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
@@ -576,10 +615,9 @@ let package = Package(
         .testTarget(
             name: "FanfareClientTests",
             dependencies: [
-                "FanfareClient", "FanfareServer", "FanfareStorage", "FanfareTesting", "FanfareAPI",
-                "Net", "HTTP1",
-                "HTTPServer", "HTTPClient", "WebSocket", "PusherProtocol", "TestPorts",
-                "TestRandom",
+                "FanfareClient", "FanfareServer", "BrokerConfiguration", "FanfareStorage",
+                "FanfareTesting", "FanfareAPI", "Net", "HTTP1", "HTTPServer", "HTTPClient",
+                "WebSocket", "PusherProtocol", "TestPorts", "TestRandom",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -730,9 +768,9 @@ let package = Package(
         .testTarget(
             name: "FanfareCommandTests",
             dependencies: [
-                "fanfare", "CommandSupport", "TestProgram", "FanfareServer", "FanfareClient",
-                "FanfareEncryption", "Webhooks", "Net", "HTTP1", "HTTPServer", "PusherProtocol",
-                "TestRedis", "Archive", "Broker",
+                "fanfare", "CommandSupport", "TestProgram", "FanfareServer", "BrokerConfiguration",
+                "ServerLog", "FanfareClient", "FanfareEncryption", "Webhooks", "Net", "HTTP1",
+                "HTTPServer", "PusherProtocol", "TestRedis", "Archive", "Broker",
             ],
             swiftSettings: strict
         ),
@@ -740,7 +778,8 @@ let package = Package(
             name: "FanfareBenchTests",
             dependencies: [
                 "fanfare", "FanfareBench", "CommandSupport", "TestPorts", "TestProgram",
-                "FanfareServer", "Net", "HTTP1", "WebSocket", "PusherProtocol",
+                "FanfareServer", "BrokerConfiguration", "Net", "HTTP1", "WebSocket",
+                "PusherProtocol",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             swiftSettings: strict

@@ -1,4 +1,5 @@
 package import Broker
+package import BrokerConfiguration
 import Digests
 import Primitives
 import PusherProtocol
@@ -101,8 +102,7 @@ package final class AppRegistry: Sendable {
 
     /// The fingerprint of apps: four hexadecimal digits of a digest of their configuration.
     static func fingerprint(of apps: [AppConfiguration]) -> String {
-        let keys = ConfigurationKey<AppConfiguration>.all
-        let text = apps.map { keys.identity(of: $0) }.sorted().joined(separator: "\n\n")
+        let text = apps.map(\.identity).sorted().joined(separator: "\n\n")
         return String(Hex.encode(Digest.sha256(Array(text.utf8).span)).prefix(4))
     }
 

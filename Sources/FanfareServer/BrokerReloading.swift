@@ -1,3 +1,4 @@
+public import BrokerConfiguration
 import Digests
 import Logging
 import Net

@@ -1,5 +1,6 @@
 import Archive
 import Broker
+public import BrokerConfiguration
 import Glibc
 public import Logging
 internal import Metrics

@@ -1,4 +1,5 @@
 import Archive
+import BrokerConfiguration
 import Logging
 public import Net
 import Synchronization

@@ -1,4 +1,5 @@
 import Archive
+import BrokerConfiguration
 import Synchronization
 
 extension BrokerServer {

@@ -1,4 +1,5 @@
 import Broker
+package import BrokerConfiguration
 import Glibc
 import HTTP1
 import HTTPServer

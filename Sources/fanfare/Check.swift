@@ -1,7 +1,9 @@
 import ArgumentParser
+import BrokerConfiguration
 import CommandSupport
 import FanfareServer
 import Net
+import ServerLog
 import Webhooks
 
 /// `fanfare check`: checks a configuration without running a broker.

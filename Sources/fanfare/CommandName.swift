@@ -1,5 +1,6 @@
 import ArgumentParser
-import FanfareServer
+import BrokerConfiguration
+import Primitives
 
 /// The first word of a command line.
 enum CommandName {

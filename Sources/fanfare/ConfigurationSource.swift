@@ -1,6 +1,6 @@
 import ArgumentParser
+import BrokerConfiguration
 import CommandSupport
-import FanfareServer
 import FoundationEssentials
 
 extension [String] {

@@ -1,8 +1,9 @@
 import ArgumentParser
+import BrokerConfiguration
 import CommandSupport
 import FanfareAPI
-import FanfareServer
 import Glibc
+import Primitives
 
 /// `fanfare health`: tells whether the broker of a configuration serves, for health checks of containers.
 struct Health: AsyncParsableCommand {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import CommandSupport
 import FanfareAPI
-import FanfareServer
 import FoundationEssentials
 import Primitives
 import PusherProtocol

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import CommandSupport
 import FanfareServer
 import Foundation

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import FanfareAPI
 import FanfareServer
 import Logging

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import FanfareTesting
 import PusherProtocol
 import Testing

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import Net
 import PusherProtocol
 import Testing

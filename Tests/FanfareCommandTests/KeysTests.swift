@@ -1,5 +1,5 @@
+import BrokerConfiguration
 import CommandSupport
-import FanfareServer
 import Foundation
 import TestProgram
 import Testing

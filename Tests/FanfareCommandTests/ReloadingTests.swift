@@ -1,7 +1,9 @@
+import BrokerConfiguration
 import FanfareServer
 import Foundation
 import Glibc
 import Net
+import ServerLog
 import Synchronization
 import TestProgram
 import Testing

@@ -1,4 +1,6 @@
+import BrokerConfiguration
 import Net
+import TestFiles
 import Testing
 
 @testable import FanfareServer

@@ -1,5 +1,7 @@
+import BrokerConfiguration
 import Foundation
 import Net
+import TestFiles
 import Testing
 
 @testable import FanfareServer

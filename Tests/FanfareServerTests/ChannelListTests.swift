@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import PusherProtocol
 import Simulation
 import Testing

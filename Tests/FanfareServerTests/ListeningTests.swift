@@ -1,6 +1,8 @@
+import BrokerConfiguration
 import Glibc
 import Logging
 import Net
+import TestFiles
 import Testing
 
 @testable import FanfareServer

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import CoreMetrics
 import Net
 import PusherProtocol

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import Glibc
 import Testing
 import TestRandom

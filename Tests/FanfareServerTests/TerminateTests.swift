@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import Testing
 
 @testable import FanfareServer

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import TestRandom
 import Testing
 

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import FanfareServer
 
 /// The configuration of a simulated app, as the reference model has it.

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import FanfareServer
 import Net
 import TestRandom

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 package import FanfareAPI
 import FanfareServer
 import Logging

@@ -1,7 +1,7 @@
-import FanfareServer
 import Glibc
 import HTTP1
 import Net
+import Primitives
 import PusherProtocol
 import WebSocket
 

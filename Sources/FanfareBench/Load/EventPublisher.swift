@@ -1,6 +1,6 @@
-import FanfareServer
 import HTTP1
 import Net
+import Primitives
 import PusherProtocol
 
 /// Triggers events over one keep-alive connection to the HTTP API, without waiting for each answer.

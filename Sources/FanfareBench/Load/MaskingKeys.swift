@@ -1,4 +1,4 @@
-import FanfareServer
+import Net
 
 /// The random numbers of all clients: masking keys (RFC 6455 §5.3) and nonces.
 ///

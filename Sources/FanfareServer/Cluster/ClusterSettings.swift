@@ -1,6 +1,8 @@
+package import BrokerConfiguration
 import Glibc
 package import Logging
 package import Net
+import Primitives
 import Redis
 package import Webhooks
 
@@ -112,7 +114,7 @@ package final class ClusterSettings: Sendable {
         var bytes = [CChar](repeating: 0, count: 65)
         guard gethostname(&bytes, bytes.count - 1) == 0 else { return "node" }
         let name = bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-            .filter { isWordByte($0) || $0 == UInt8(ascii: ".") }
+            .filter { $0.isLetter || $0.isDigit || "-_.".utf8.contains($0) }
         return name.isEmpty ? "node" : String(decoding: name.prefix(64), as: UTF8.self)
     }
 }

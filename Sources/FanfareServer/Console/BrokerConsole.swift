@@ -1,5 +1,6 @@
 import Archive
 import Broker
+import BrokerConfiguration
 import Digests
 import Dispatch
 import Glibc

@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import HTTP1
 import PusherProtocol
 import Webhooks

@@ -151,7 +151,7 @@ final class ConsoleRouter {
             authority.hasPrefix("[")
             ? String(authority.dropFirst().prefix { $0 != "]" })
             : String(authority.prefix { $0 != ":" })
-        return name == "localhost" || IPAddress(name)?.isLoopback == true
+        return name == "localhost" || SocketAddress(ip: name, port: 0)?.isLoopback == true
     }
 
     private func answer(_ head: RequestHead, _ file: BrowserFile) -> Response {

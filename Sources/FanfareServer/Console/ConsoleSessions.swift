@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import Digests
 import HTTP1
 import Net

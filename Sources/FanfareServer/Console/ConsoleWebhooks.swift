@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import Dispatch
 import HTTP1
 import Logging

@@ -1,3 +1,4 @@
+public import BrokerConfiguration
 import PusherProtocol
 
 /// The limits of a configuration, as a table for `fanfare check --limits` and docs/limits.md.
@@ -26,26 +27,11 @@ public struct LimitTable: Sendable {
             return Row(
                 name: limit.rawValue,
                 key: rule.key,
-                value: Self.value(of: rule.key, in: configuration),
+                value: configuration.written(rule.key).joined(separator: ", "),
                 consequence: rule.consequence,
                 audience: limit.audience
             )
         }
-    }
-
-    private static func value(of key: String, in configuration: Configuration) -> String {
-        let appPrefix = "apps.N."
-        guard key.hasPrefix(appPrefix) else {
-            return ConfigurationKey<Configuration>.all.first { $0.path == key }?
-                .written(configuration) ?? ""
-        }
-        let path = key.dropFirst(appPrefix.count)
-        let appKey = ConfigurationKey<AppConfiguration>.all.first { $0.path == path }
-        var values: [String] = []
-        for app in configuration.apps {
-            if let value = appKey?.written(app), !values.contains(value) { values.append(value) }
-        }
-        return values.joined(separator: ", ")
     }
 
     /// One line for each limit, in aligned columns.

@@ -1,5 +1,6 @@
 import Archive
 import Broker
+import BrokerConfiguration
 import Net
 import PusherProtocol
 

@@ -1,7 +1,7 @@
 package import Archive
 package import Broker
 import HTTPServer
-import Net
+package import Net
 import PusherProtocol
 
 /// The state and logic of one shard: its loop's connections, its channels and users, and the links to the other shards.

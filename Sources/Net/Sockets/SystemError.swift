@@ -13,8 +13,11 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
     }
 
+    /// The message of the code, such as `No such file or directory`.
+    package var reason: String { String(cString: strerror(code)) }
+
     /// For example `bind: Address already in use (98)`.
-    public var description: String { "\(call): \(String(cString: strerror(code))) (\(code))" }
+    public var description: String { "\(call): \(reason) (\(code))" }
 
     /// Makes the error of the call that just failed, from `errno`; no other call may come in between.
     static func last(_ call: String) -> SystemError {

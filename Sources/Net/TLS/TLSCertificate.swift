@@ -35,17 +35,8 @@ public struct TLSCertificate: Hashable, Sendable {
     }
 
     private static func read(_ path: String) throws(TLSError) -> [UInt8] {
-        do throws(SystemError) {
-            let file = try FileDescriptor(open(path, O_RDONLY | O_CLOEXEC), from: "open")
-            var bytes: [UInt8] = []
-            var piece = [UInt8](repeating: 0, count: 16 << 10)
-            while true {
-                let count = Glibc.read(file.raw, &piece, piece.count)
-                if count < 0 && errno == EINTR { continue }
-                guard count >= 0 else { throw SystemError.last("read") }
-                guard count > 0 else { return bytes }
-                bytes += piece[..<count]
-            }
+        do {
+            return try FileBytes.read(path)
         } catch {
             throw .unreadable(path: path, error)
         }

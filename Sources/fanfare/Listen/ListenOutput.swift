@@ -1,6 +1,5 @@
 import CommandSupport
 import FanfareClient
-import FanfareServer
 import FoundationEssentials
 import Glibc
 import Primitives

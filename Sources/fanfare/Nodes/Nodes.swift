@@ -1,4 +1,5 @@
 import ArgumentParser
+import BrokerConfiguration
 import CommandSupport
 import FanfareServer
 import Glibc

@@ -1,7 +1,9 @@
+import BrokerConfiguration
 import FanfareServer
 import Glibc
 import Logging
 import Net
+import ServerLog
 import Synchronization
 
 /// A request from outside to a running broker.

@@ -1,10 +1,12 @@
 import ArgumentParser
 import Broker
+import BrokerConfiguration
 import CommandSupport
 import FanfareServer
 import Glibc
 import Logging
 import Net
+import ServerLog
 
 /// `fanfare serve`: runs the broker until a signal stops it.
 struct Serve: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
+import BrokerConfiguration
 import CommandSupport
 import FanfareAPI
-import FanfareServer
 import Glibc
 import Net
 

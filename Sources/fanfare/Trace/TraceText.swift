@@ -1,5 +1,4 @@
 import CommandSupport
-import FanfareServer
 import FoundationEssentials
 import Glibc
 import Primitives

@@ -1,6 +1,6 @@
 import ArgumentParser
+import BrokerConfiguration
 import CommandSupport
-import FanfareServer
 import Webhooks
 
 /// The file of a broker's webhook queue, named by the broker's configuration.

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Broker
 import CommandSupport
-import FanfareServer
 import Glibc
+import Primitives
 import PusherProtocol
 import Webhooks
 

@@ -1,5 +1,4 @@
 import FanfareAPI
-import FanfareServer
 import FoundationEssentials
 import Primitives
 

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import HTTP1
 import TestRedis
 import Testing

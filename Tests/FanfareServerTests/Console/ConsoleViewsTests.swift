@@ -5,6 +5,7 @@ import SQLite
 import Testing
 import Webhooks
 
+@testable import BrokerConfiguration
 @testable import FanfareServer
 
 @Suite("The views of the console") struct ConsoleViewsTests {

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import HTTPServer
 import Synchronization
 import Testing

@@ -2,6 +2,7 @@ import Foundation
 import PusherProtocol
 import Testing
 
+@testable import BrokerConfiguration
 @testable import FanfareServer
 
 @Suite("The table of limits") struct LimitTableTests {

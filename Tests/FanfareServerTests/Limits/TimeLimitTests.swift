@@ -1,7 +1,9 @@
+import BrokerConfiguration
 import Glibc
 import Net
 import PusherProtocol
 import Simulation
+import TestFiles
 import Testing
 
 @testable import FanfareServer

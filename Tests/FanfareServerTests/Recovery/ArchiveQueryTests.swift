@@ -1,5 +1,6 @@
 import Archive
 import Broker
+import BrokerConfiguration
 import PusherProtocol
 import Simulation
 import Testing

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import Foundation
 import PusherProtocol
 import Testing

@@ -1,4 +1,4 @@
-import FanfareServer
+import BrokerConfiguration
 public import FuzzTargets
 
 extension FuzzTarget {

@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import FanfareServer
 import Net
 import PusherProtocol

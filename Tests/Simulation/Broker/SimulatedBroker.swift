@@ -1,5 +1,6 @@
 package import Archive
 package import Broker
+package import BrokerConfiguration
 package import FanfareServer
 import HTTPServer
 package import Net

@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import Digests
 import FanfareServer
 import Glibc

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import FanfareServer
 
 /// The constants of the simulated sessions.

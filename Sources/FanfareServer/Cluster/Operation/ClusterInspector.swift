@@ -1,3 +1,4 @@
+package import BrokerConfiguration
 package import Net
 import RESP
 import Redis

@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import RESP
 import Redis
 

@@ -1,7 +1,9 @@
 import Broker
+import BrokerConfiguration
 import HTTP1
 import Logging
 import Net
+import Primitives
 import PusherProtocol
 
 /// The limits of connections and of new connections, for the process and for each address.

@@ -1,3 +1,4 @@
+import Net
 import PusherProtocol
 
 /// The connections of one shard, indexed by socket ID.

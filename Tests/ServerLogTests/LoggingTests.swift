@@ -1,9 +1,10 @@
 import Glibc
 import Logging
+import Primitives
 import Synchronization
 import Testing
 
-@testable import FanfareServer
+@testable import ServerLog
 
 @Suite("Log: the format of a line") struct LogFormTests {
     let record = LogRecord(

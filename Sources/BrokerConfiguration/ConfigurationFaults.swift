@@ -27,7 +27,7 @@ extension Configuration {
     /// Whether other machines can reach the TCP listeners.
     package var isExposed: Bool {
         guard port != nil || tlsPort != nil else { return false }
-        return hosts.compactMap(IPAddress.init).contains { !$0.isLoopback }
+        return hosts.compactMap { SocketAddress(ip: $0, port: 0) }.contains { !$0.isLoopback }
     }
 
     private func boundFaults() -> [ConfigurationFault] {

@@ -1,7 +1,7 @@
 import TestRandom
 import Testing
 
-@testable import FanfareServer
+@testable import Net
 
 @Suite("Random numbers for socket IDs") struct RandomPoolTests {
     @Test func neverRepeatAcrossRefills() {

@@ -1,7 +1,8 @@
 import Foundation
+import TestFiles
 import Testing
 
-@testable import FanfareServer
+@testable import BrokerConfiguration
 
 @Suite("Watching a file", .timeLimit(.minutes(1))) struct FileWatchTests {
     private static func write(_ text: String, to path: String) throws {

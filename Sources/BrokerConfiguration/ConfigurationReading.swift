@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Net
 
 extension Configuration {
     /// Reads a configuration: the file, overridden by the environment, overridden by the options.

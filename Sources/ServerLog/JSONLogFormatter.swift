@@ -1,4 +1,5 @@
 internal import Logging
+internal import Primitives
 internal import PusherProtocol
 
 /// Formats records as JSON lines, one object each.

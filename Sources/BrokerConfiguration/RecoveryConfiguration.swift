@@ -1,4 +1,4 @@
-import Broker
+package import Broker
 
 /// The configuration of an app's recovery: what its channels keep for clients that come back.
 public struct RecoveryConfiguration: Sendable, Hashable {
@@ -306,7 +306,7 @@ extension ConfigurationKey<RecoveryConfiguration.Rule> {
 
 extension RecoverySettings {
     /// The settings that the configuration describes.
-    init(_ configuration: RecoveryConfiguration) {
+    package init(_ configuration: RecoveryConfiguration) {
         let standard = RecoveryRule(
             messagesMax: configuration.messagesMax,
             bytesMax: configuration.bytesMax,

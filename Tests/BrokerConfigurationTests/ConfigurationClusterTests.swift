@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FanfareServer
+@testable import BrokerConfiguration
 
 @Suite("Configuration: several nodes") struct ConfigurationClusterTests {
     /// An app that other machines may know of.

@@ -349,7 +349,7 @@ extension Configuration {
     ]
 
     /// Returns the changed keys that take effect at the next start.
-    func restartKeys(comparedWith other: Configuration) -> [String] {
+    package func restartKeys(comparedWith other: Configuration) -> [String] {
         ConfigurationKey<Configuration>.all
             .filter { !Self.reloadable.contains($0.path) && !$0.isSame(self, other) }
             .map(\.path)

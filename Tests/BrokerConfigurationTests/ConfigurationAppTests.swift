@@ -1,10 +1,12 @@
 import Foundation
 import Logging
 import Net
+import ServerLog
+import TestFiles
 import Testing
 import Webhooks
 
-@testable import FanfareServer
+@testable import BrokerConfiguration
 
 @Suite("Configuration: apps") struct ConfigurationAppTests {
     @Test func everythingAboutAnAppIsRead() throws {

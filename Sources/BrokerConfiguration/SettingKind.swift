@@ -1,5 +1,5 @@
-internal import Glibc
 internal import Logging
+internal import Net
 
 /// A kind of value: how its text is parsed, which values are valid, and how a value is printed.
 struct SettingKind<Value: Sendable>: Sendable {
@@ -116,7 +116,7 @@ extension SettingKind<String> {
                 let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
                 return isBracketed ? String(text.dropFirst().dropLast()) : text
             },
-            isValid: { IPAddress($0) != nil },
+            isValid: { !$0.hasPrefix("[") && SocketAddress(ip: $0, port: 0) != nil },
             text: { $0 }
         )
     }
@@ -171,6 +171,7 @@ extension SettingKind<String> {
     }
 }
 
+/// Whether a byte may be in an app's ID or key.
 func isWordByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -191,31 +192,5 @@ extension SettingKind where Value: RawRepresentable & CaseIterable, Value.RawVal
             text: \.rawValue,
             range: words
         )
-    }
-}
-
-/// The bytes of an IP address.
-struct IPAddress: Sendable, Equatable {
-    /// 4 bytes of IPv4 or 16 of IPv6.
-    private let bytes: [UInt8]
-
-    /// Parses a numeric address; `nil` for anything else, including names.
-    init?(_ text: String) {
-        var bytes = [UInt8](repeating: 0, count: 16)
-        if inet_pton(AF_INET, text, &bytes) == 1 {
-            self.bytes = Array(bytes.prefix(4))
-        } else if inet_pton(AF_INET6, text, &bytes) == 1 {
-            self.bytes = bytes
-        } else {
-            return nil
-        }
-    }
-
-    /// Whether only this machine can reach the address: 127.0.0.0/8, also mapped to IPv6, and ::1.
-    var isLoopback: Bool {
-        if bytes.count == 4 { return bytes[0] == 127 }
-        let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
-        if bytes.starts(with: mapped) { return bytes[12] == 127 }
-        return bytes == [UInt8](repeating: 0, count: 15) + [1]
     }
 }

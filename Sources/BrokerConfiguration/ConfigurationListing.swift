@@ -1,16 +1,16 @@
 /// A value of the configuration as text to show.
-struct ListedSetting: Sendable, Equatable {
+package struct ListedSetting: Sendable, Equatable {
     /// The path, such as `apps.0.secret`.
-    let key: String
+    package let key: String
     /// The value as in the file; `(secret)` for a secret.
-    let value: String
+    package let value: String
     /// Whether it is the default.
-    var isDefault = false
+    package fileprivate(set) var isDefault = false
 }
 
 extension Configuration {
     /// All keys with their values, in the order of the reference; secrets are hidden.
-    var listed: [ListedSetting] {
+    package var listed: [ListedSetting] {
         let defaults = Self.values(of: ConfigurationKey<Configuration>.all, in: Configuration())
         let appDefaults = Self.values(
             // What has to be written has no default.
@@ -28,13 +28,32 @@ extension Configuration {
     }
 
     /// The configuration that is in force after a reload: what takes effect at the next start stays as it is.
-    func reloaded(_ other: Configuration) -> Configuration {
+    package func reloaded(_ other: Configuration) -> Configuration {
         var result = self
         result.apps = other.apps
         result.log.level = other.log.level
         result.shutdown = other.shutdown
         result.certificates = other.certificates
         return result
+    }
+
+    /// The value of a key as in the file, `N` standing for the position of an app: where apps differ, each value once.
+    ///
+    /// - Parameter key: The key, such as `limits.connections_max` or `apps.N.members_max`.
+    /// - Returns: The values in the order of the apps; empty for an unknown key, a list or a section.
+    package func written(_ key: String) -> [String] {
+        let appPrefix = "apps.N."
+        guard key.hasPrefix(appPrefix) else {
+            let key = ConfigurationKey<Configuration>.all.first { $0.path == key }
+            return [key?.written(self)].compactMap(\.self)
+        }
+        let path = key.dropFirst(appPrefix.count)
+        let appKey = ConfigurationKey<AppConfiguration>.all.first { $0.path == path }
+        var values: [String] = []
+        for app in apps {
+            if let value = appKey?.written(app), !values.contains(value) { values.append(value) }
+        }
+        return values
     }
 
     private static func values<Root>(
@@ -51,4 +70,9 @@ extension Configuration {
         guard parts.count == 3, parts[0] == "apps", Int(parts[1]) != nil else { return nil }
         return String(parts[2])
     }
+}
+
+extension AppConfiguration {
+    /// A text that differs where the values of keys do, secrets included; not for people.
+    package var identity: String { ConfigurationKey<AppConfiguration>.all.identity(of: self) }
 }

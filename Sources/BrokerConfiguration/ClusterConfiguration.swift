@@ -276,7 +276,7 @@ extension ClusterConfiguration {
         let addresses = redis.sentinels.isEmpty ? redis.urls : redis.sentinels
         return addresses.contains { address in
             guard case .host(let host, _) = try? RedisURL(address).location else { return false }
-            return host != "localhost" && IPAddress(host)?.isLoopback != true
+            return host != "localhost" && SocketAddress(ip: host, port: 0)?.isLoopback != true
         }
     }
 }

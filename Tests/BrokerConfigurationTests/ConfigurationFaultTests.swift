@@ -1,6 +1,7 @@
+import TestFiles
 import Testing
 
-@testable import FanfareServer
+@testable import BrokerConfiguration
 
 /// The lines of the faults of a configuration; empty if it is valid.
 func faults(
@@ -271,7 +272,7 @@ func faults(
         let text = try TemporaryFile("nothing of the kind")
         func faults(_ certificate: TemporaryFile, _ key: TemporaryFile) -> [String] {
             let item = "{certificate: \(certificate.path), key: \(key.path)}"
-            return FanfareServerTests.faults("tls: {port: 6002, certificates: [\(item)]}")
+            return BrokerConfigurationTests.faults("tls: {port: 6002, certificates: [\(item)]}")
         }
         #expect(faults(one.certificate, one.key).isEmpty)
         #expect(

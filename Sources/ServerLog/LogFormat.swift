@@ -1,5 +1,5 @@
 internal import Logging
-import Primitives
+internal import Primitives
 
 /// The format of a log line.
 public enum LogFormat: String, Sendable, Hashable, CaseIterable {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FanfareServer
+@testable import BrokerConfiguration
 
 @Suite("Configuration: recovery") struct ConfigurationRecoveryTests {
     @Test("Everything about a rule is read")

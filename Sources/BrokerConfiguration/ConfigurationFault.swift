@@ -55,7 +55,7 @@ public struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     public let faults: [ConfigurationFault]
 
     /// Sorts the faults: by line of the file, then the environment, then the options.
-    init(_ faults: [ConfigurationFault]) {
+    package init(_ faults: [ConfigurationFault]) {
         self.faults = faults.enumerated()
             .map { (rank: $0.element.origin?.rank ?? (3, 0, ""), fault: $0) }
             .sorted { a, b in

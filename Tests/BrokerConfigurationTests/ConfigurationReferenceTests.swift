@@ -1,8 +1,9 @@
 import Foundation
 import Net
+import TestFiles
 import Testing
 
-@testable import FanfareServer
+@testable import BrokerConfiguration
 
 private let config = URL(filePath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -1,3 +1,5 @@
+internal import Net
+
 extension Configuration {
     /// The console, a page that shows what the broker does.
     public struct Console: Sendable, Hashable {
@@ -20,8 +22,8 @@ extension Configuration {
     /// Whether the console is served at `/` of the plain port, without a password.
     ///
     /// That is a broker for development, which only this machine can reach and whose credentials are public.
-    var servesOpenConsole: Bool {
-        guard hosts.allSatisfy({ IPAddress($0)?.isLoopback == true }), port != nil,
+    package var servesOpenConsole: Bool {
+        guard hosts.allSatisfy({ SocketAddress(ip: $0, port: 0)?.isLoopback == true }), port != nil,
             console.port == nil, unixSocket == nil
         else { return false }
         return apps.areForDevelopment
@@ -30,7 +32,7 @@ extension Configuration {
 
 extension [AppConfiguration] {
     /// Whether every app has the public credentials of the development app.
-    var areForDevelopment: Bool {
+    package var areForDevelopment: Bool {
         let development = AppConfiguration.development
         return !isEmpty
             && allSatisfy { app in

@@ -1,9 +1,10 @@
 import Foundation
 import Logging
 import Net
+import TestFiles
 import Testing
 
-@testable import FanfareServer
+@testable import BrokerConfiguration
 
 @Suite("Configuration: environment and options") struct ConfigurationSourcesTests {
     @Test func theEnvironmentOverridesTheFileAndOptionsOverrideBoth() throws {

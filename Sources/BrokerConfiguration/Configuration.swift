@@ -1,5 +1,6 @@
 public import Logging
 public import Net
+public import ServerLog
 
 /// The configuration of a broker: plain values with their defaults.
 ///

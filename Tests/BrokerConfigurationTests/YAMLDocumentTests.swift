@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FanfareServer
+@testable import BrokerConfiguration
 
 @Suite("YAML documents") struct YAMLDocumentTests {
     /// A document as text: quoted scalars in quotes, lines behind `@`.

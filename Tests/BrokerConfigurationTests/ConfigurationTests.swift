@@ -1,9 +1,11 @@
 import Foundation
 import Logging
 import Net
+import ServerLog
+import TestFiles
 import Testing
 
-@testable import FanfareServer
+@testable import BrokerConfiguration
 
 @Suite("Configuration: reading") struct ConfigurationTests {
     @Test func withoutAFileIsTheDevelopmentBroker() throws {
@@ -112,33 +114,4 @@ import Testing
         #expect(!dumped.contains("hush"))
         #expect(!String(reflecting: app).contains("hush"))
     }
-}
-
-/// A file that is deleted after the test.
-final class TemporaryFile {
-    let path: String
-
-    init(bytes: [UInt8]) throws {
-        path = NSTemporaryDirectory() + "fanfare-\(UUID().uuidString)"
-        try Data(bytes).write(to: URL(filePath: path))
-    }
-
-    convenience init(_ text: String) throws { try self.init(bytes: Array(text.utf8)) }
-
-    deinit { unlink(path) }
-}
-
-/// A development certificate and its key, in files that are deleted after the test.
-struct TemporaryCertificate {
-    let certificate: TemporaryFile
-    let key: TemporaryFile
-
-    init() throws {
-        let made = try DevelopmentCertificate.make(hosts: ["localhost"])
-        certificate = try TemporaryFile(bytes: made.certificatePEM)
-        key = try TemporaryFile(bytes: made.keyPEM)
-    }
-
-    /// The item of `tls.certificates`.
-    var yaml: String { "{certificate: \(certificate.path), key: \(key.path)}" }
 }

@@ -91,7 +91,7 @@ public struct AppConfiguration: Sendable, Hashable {
     }()
 
     /// All credentials of the app, its own first.
-    var allCredentials: [(key: String, secret: String)] {
+    package var allCredentials: [(key: String, secret: String)] {
         [(key, secret)] + credentials.map { ($0.key ?? key, $0.secret) }
     }
 }

@@ -1,4 +1,6 @@
-internal import Archive
+import Archive
+public import BrokerConfiguration
+import Primitives
 
 extension Configuration {
     /// What the broker's files say about the clock of this machine: a start logs the same.
