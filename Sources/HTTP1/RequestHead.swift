@@ -117,6 +117,9 @@ public final class RequestHead: Sendable {
         return try section.withBytes(range, body)
     }
 
+    /// Whether there is a field with this case-insensitive name.
+    public func hasField(_ name: StaticString) -> Bool { section.first(name) != nil }
+
     /// Calls `body` with the name of each field as it was sent, and its value without surrounding white space, in
     /// order.
     public func forEachField(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) {

@@ -17,42 +17,35 @@ public protocol BrokerObserver: AnyObject, Sendable {
 ///
 /// While no observer requests a kind of event, reporting one costs a test of a bit, and the event is not created.
 public struct BrokerObservers {
+    /// An observer, and the kinds that it requests.
     private struct Entry {
         let observer: any BrokerObserver
-        var kinds: [AppID: BrokerEventKinds] = [:]
-        var kindsWithoutApp: BrokerEventKinds = []
+        let kinds: BrokerEventKinds
 
-        func observes(_ kind: BrokerEventKinds, of app: AppID?) -> Bool {
-            guard let app else { return kindsWithoutApp.contains(kind) }
-            return kinds[app]?.contains(kind) == true
+        /// `nil` for an observer that requests nothing.
+        init?(_ observer: any BrokerObserver, of app: AppID?) {
+            kinds = observer.observedKinds(of: app)
+            self.observer = observer
+            if kinds.isEmpty { return nil }
         }
     }
 
-    private var entries: [Entry]
+    private let observers: [any BrokerObserver]
+    /// The observers of each app; an event costs one lookup, however many there are.
+    private var entries: [AppID: [Entry]] = [:]
+    private var entriesWithoutApp: [Entry] = []
     /// The kinds that any observer requests, of any app.
     public private(set) var kinds: BrokerEventKinds = []
 
     /// Creates a list of observers, which receive nothing until ``update(apps:)``.
-    public init(_ observers: [any BrokerObserver] = []) {
-        entries = observers.map { Entry(observer: $0) }
-    }
+    public init(_ observers: [any BrokerObserver] = []) { self.observers = observers }
 
     /// Reads the requested kinds from the observers again, for all apps that are served.
     public mutating func update(apps: some Sequence<AppID>) {
-        kinds = []
-        let apps = Array(apps)
-        for index in entries.indices {
-            let observer = entries[index].observer
-            entries[index].kindsWithoutApp = observer.observedKinds(of: nil)
-            kinds.formUnion(entries[index].kindsWithoutApp)
-            entries[index].kinds = [:]
-            for app in apps {
-                let wanted = observer.observedKinds(of: app)
-                guard !wanted.isEmpty else { continue }
-                entries[index].kinds[app] = wanted
-                kinds.formUnion(wanted)
-            }
-        }
+        entriesWithoutApp = observers.compactMap { Entry($0, of: nil) }
+        entries = [:]
+        for app in apps { entries[app] = observers.compactMap { Entry($0, of: app) } }
+        kinds = (entries.values.joined() + entriesWithoutApp).reduce([]) { $0.union($1.kinds) }
     }
 
     /// Reports an event of an app, or of none, to the observers that request its kind.
@@ -63,8 +56,10 @@ public struct BrokerObservers {
         of app: AppID?,
         _ event: @autoclosure () -> BrokerEvent
     ) {
-        guard kinds.contains(kind) else { return }
-        for entry in entries where entry.observes(kind, of: app) {
+        guard kinds.contains(kind),
+            let entries = app.map({ entries[$0] }) ?? entriesWithoutApp
+        else { return }
+        for entry in entries where entry.kinds.contains(kind) {
             entry.observer.observe(event(), of: app)
         }
     }
