@@ -52,7 +52,7 @@ package final class ServerSettings: Sendable {
     /// Random bits, for the IDs of streams.
     let streamSeed: UInt64
     /// What the shards know of the cluster; `nil` for a broker alone.
-    let cluster: ClusterSettings?
+    let cluster: (any ClusterMembership)?
     /// The number of clients that one shard asks to reconnect per second, when messages are missing.
     let reconnectsPerSecond: Int
     /// The number of channels that a closed connection leaves at a time.
@@ -71,7 +71,7 @@ package final class ServerSettings: Sendable {
         leaving: LeaveQueue.Settings = LeaveQueue.Settings(),
         confirmationPortions: ConfirmationPortions = ConfirmationPortions(),
         streamSeed: UInt64 = .random(in: .min ... .max),
-        cluster: ClusterSettings? = nil,
+        cluster: (any ClusterMembership)? = nil,
         log: Logger? = nil
     ) {
         self.cluster = cluster

@@ -101,55 +101,6 @@ extension BrokerState {
         }
     }
 
-    /// Returns the number of the stream that a message belongs to; `nil` if its channel has none.
-    private mutating func stream(of name: ChannelName, at now: Duration) -> Int? {
-        let address = ChannelAddress(app: app.id, name: name)
-        guard channels[name] == nil else {
-            channels[name]?.home
-                .keepAlways(address, app, sharing: &homeState, at: now.wholeMilliseconds)
-            return channels[name]?.home.stream
-        }
-        return homeState.stream(ofVacant: address, app, at: now.wholeMilliseconds)
-    }
-
-    /// Numbers and keeps a message, and sends it to all subscribers but one.
-    ///
-    /// The excluded connection gets the message's number if it tracks the channel.
-    ///
-    /// - Parameters:
-    ///   - name: The channel.
-    ///   - except: The connection that must not receive the message.
-    ///   - key: The idempotency key for the receipt to this connection.
-    ///   - isEphemeral: Whether the message gets no number and is not kept.
-    ///   - now: The time.
-    ///   - message: Appends the message with a serial; 0 for none.
-    private mutating func distribute(
-        on name: ChannelName,
-        except: SocketID?,
-        receiptOf key: IdempotencyKey? = nil,
-        isEphemeral: Bool = false,
-        at now: Duration,
-        _ message: (UInt64, inout [UInt8]) -> Void
-    ) {
-        let stream = isEphemeral ? nil : stream(of: name, at: now)
-        let serial = stream.map { homeState.streams.nextSerial($0) } ?? 0
-        var text: [UInt8] = []
-        message(serial, &text)
-        if let stream {
-            _ = homeState.keep(text, except: except, in: stream, at: now.wholeMilliseconds)
-        }
-        for connection in channels[name]?.connections ?? [] {
-            guard Self.socketID(connection) == except else {
-                send(text, connection)
-                continue
-            }
-            let tracks = serial != 0 && sessions[connection]?.tracks(name) == true
-            guard tracks || key != nil else { continue }
-            let number = tracks ? serial : nil
-            send(.position(channel: name.text, serial: number, key: key?.text), connection)
-        }
-    }
-
     mutating func publish(
         _ event: ClientEvent,
         on name: ChannelName,
@@ -159,53 +110,61 @@ extension BrokerState {
         guard let channel = channels[name],
             let author = channel.home.author(Self.socketID(connection), on: name)
         else { return }
-        if let key = event.key {
-            let (address, time) = (ChannelAddress(app: app.id, name: name), now.wholeMilliseconds)
-            switch homeState.check(key, digest: event.digest, on: address, at: time) {
-            case .new:
-                _ = homeState.remember(
-                    key,
-                    digest: event.digest,
-                    position: nil,
-                    on: address,
-                    of: app,
-                    at: time
-                )
-            case .repeated:
-                return send(.receipt(channel: name.text, key: key.text), connection)
-            case .conflicting:
-                let message = "Client event rejected - another event was sent under its key"
-                return send(.error(code: .clientEventRejected, message: message), connection)
-            }
-        }
-        let userID = author.user.map { JSONWriter.token($0.text) }
-        distribute(on: name, except: author.socketID, receiptOf: event.key, at: now) {
-            event.appendEnvelope(for: name, userID: userID, serial: $0, to: &$1)
+        switch publish(.clientEvent(event, author), on: name, at: now) {
+        case .publish, .outdated: break
+        case .repeated:
+            guard let key = event.key else { return }
+            send(.receipt(channel: name.text, key: key.text), connection)
+        case .conflicting:
+            let message = "Client event rejected - another event was sent under its key"
+            send(.error(code: .clientEventRejected, message: message), connection)
         }
     }
 
     /// Publishes an event of a backend on all its channels.
     mutating func publish(_ publication: Publication, at now: Duration) {
-        for name in publication.channels {
-            if name.kind.isCache, !publication.isEphemeral {
-                let effects = homeState.cache(
-                    publication,
-                    numbered: stream(of: name, at: now).map { homeState.nextPosition($0) },
-                    on: ChannelAddress(app: app.id, name: name),
-                    of: app,
-                    at: now.wholeMilliseconds
-                )
-                perform(effects, on: name, at: now)
+        let event = ProposedEvent.publication(publication)
+        for name in publication.channels { _ = publish(event, on: name, at: now) }
+    }
+
+    /// Decides on an event, records it, and sends it to all subscribers but one.
+    ///
+    /// The excluded connection gets the event's number if it tracks the channel.
+    private mutating func publish(
+        _ event: ProposedEvent,
+        on name: ChannelName,
+        at now: Duration
+    ) -> EventDecision {
+        let (address, time) = (ChannelAddress(app: app.id, name: name), now.wholeMilliseconds)
+        var home = channels[name]?.home ?? ChannelHome(on: 0)
+        let decision = home.decide(on: event, at: address, of: app, sharing: &homeState, now: time)
+        channels[name]?.home = home
+        guard case .publish(let stream) = decision else { return decision }
+        let serial = stream.map { homeState.streams.nextSerial($0) } ?? 0
+        var text: [UInt8] = []
+        event.appendEnvelope(for: name, serial: serial, to: &text)
+        let effects = homeState.record(
+            event,
+            framed: text,
+            in: stream,
+            on: address,
+            of: app,
+            at: time,
+            now: time
+        )
+        perform(effects, on: name, at: now)
+        for connection in channels[name]?.connections ?? [] {
+            guard Self.socketID(connection) == event.except else {
+                send(text, connection)
+                continue
             }
-            distribute(
-                on: name,
-                except: publication.except,
-                isEphemeral: publication.isEphemeral,
-                at: now
-            ) {
-                publication.appendEnvelope(for: name, serial: $0, to: &$1)
-            }
+            let key = event.receiptKey
+            let tracks = serial != 0 && sessions[connection]?.tracks(name) == true
+            guard tracks || key != nil else { continue }
+            let number = tracks ? serial : nil
+            send(.position(channel: name.text, serial: number, key: key?.text), connection)
         }
+        return decision
     }
 
     /// Announces the counts that are due.

@@ -30,7 +30,10 @@ import Testing
             dataToken: nil
         )
         let frames = [
-            EventFrame(event, of: nil, channel: address.name),
+            EventFrame(
+                .clientEvent(event, ClientEventAuthor(socketID: SocketID(1, 1))),
+                channel: address.name
+            ),
             EventFrame(.subscriptionCount(channel: address.name.text, count: 1)),
         ]
         for number in 1...10 as ClosedRange<UInt32> {

@@ -166,16 +166,6 @@ public struct ChannelHome: Sendable {
         return effects
     }
 
-    /// Begins to number the channel's messages if its rule always keeps them.
-    public mutating func keepAlways(
-        _ address: ChannelAddress,
-        _ app: App?,
-        sharing state: inout HomeShardState,
-        at now: Int64
-    ) {
-        if stream == nil { stream = state.openKept(address, app, isVacant: false, at: now) }
-    }
-
     /// Begins to number the channel's messages for a backend that requests its position.
     public mutating func openStream(
         _ address: ChannelAddress,
@@ -184,6 +174,58 @@ public struct ChannelHome: Sendable {
         at now: Int64
     ) {
         if stream == nil { stream = state.openStream(address, app, isVacant: isVacant, at: now) }
+    }
+
+    // MARK: - Events
+
+    /// Decides on an event, without publishing it; ``HomeShardState/record(_:framed:in:on:of:at:)`` follows.
+    ///
+    /// The channel's messages are numbered from now on if the event or the channel's rule requires it. `app` is `nil`
+    /// if it is no longer served, or if neither does; `now` is in milliseconds of a steady clock.
+    public mutating func decide(
+        on event: ProposedEvent,
+        at address: ChannelAddress,
+        of app: App?,
+        sharing state: inout HomeShardState,
+        now: Int64
+    ) -> EventDecision {
+        if let key = event.key {
+            switch state.check(key, digest: event.digest, on: address, at: now) {
+            case .new: break
+            case .repeated(let position): return .repeated(position)
+            case .conflicting: return .conflicting
+            }
+        }
+        let stream = stream(of: event, address, app, &state, at: now)
+        if let expected = event.ifPosition {
+            let last = stream.map { state.streams[$0].position }
+            guard expected == last else { return .outdated(last) }
+        }
+        return .publish(stream: stream)
+    }
+
+    /// The index of the stream that an event belongs to; `nil` if it is not numbered, like most.
+    private mutating func stream(
+        of event: ProposedEvent,
+        _ address: ChannelAddress,
+        _ app: App?,
+        _ state: inout HomeShardState,
+        at now: Int64
+    ) -> Int? {
+        var stream = stream
+        if stream == nil {
+            if event.needsPosition {
+                stream = state.openStream(address, app, isVacant: isVacant, at: now)
+            } else if isVacant {
+                stream = state.stream(ofVacant: address, app, at: now)
+            } else {
+                stream = state.openKept(address, app, isVacant: false, at: now)
+            }
+            // The stream of a vacant channel may be forgotten before the channel has subscribers.
+            if !isVacant { self.stream = stream }
+        }
+        guard let stream, event.isNumbered(by: state.streams[stream].rule) else { return nil }
+        return stream
     }
 
     /// Decides what a subscriber gets if it tracks its position, or if its channel opens with earlier messages.
@@ -323,12 +365,4 @@ public struct Subscriber: Sendable {
         self.shard = shard
         self.member = member
     }
-}
-
-/// The sender of a client event.
-public struct ClientEventAuthor: Sendable, Equatable {
-    /// The connection.
-    public let socketID: SocketID
-    /// Its user, on a presence channel.
-    public var user: UserID?
 }

@@ -64,18 +64,14 @@ public struct HomeShardState: ~Copyable, Sendable {
     }
 
     /// Caches an event of a cache channel (Pusher documentation, "Cache channels"), also if the channel is vacant.
-    ///
-    /// `position` is the position that the event is about to get, if it is numbered; `app` is `nil` if it is no longer
-    /// served.
-    public mutating func cache(
+    private mutating func cache(
         _ publication: Publication,
-        numbered position: ChannelPosition? = nil,
+        numbered position: ChannelPosition?,
         on address: ChannelAddress,
-        of app: App?,
+        of app: App,
+        _ effects: inout [ChannelHome.Effect],
         at now: Int64
-    ) -> [ChannelHome.Effect] {
-        guard let app else { return [] }
-        var effects: [ChannelHome.Effect] = []
+    ) {
         let wasEmpty = reportsCacheMisses && cache.event(on: address, at: now) == nil
         let isFull = cache.store(
             publication,
@@ -90,7 +86,6 @@ public struct HomeShardState: ~Copyable, Sendable {
         if wasEmpty, cache.event(on: address, at: now) != nil {
             effects.append(.notify(.cacheFilled))
         }
-        return effects
     }
 
     /// The first message of a subscription; reports the miss of a cache channel without an event.
@@ -125,9 +120,8 @@ public struct HomeShardState: ~Copyable, Sendable {
     /// Returns the index of the stream of a message on a channel without subscribers; `nil` if it belongs to none.
     ///
     /// `app` is the channel's app if some of its channels always keep messages.
-    public mutating func stream(ofVacant address: ChannelAddress, _ app: App?, at now: Int64)
-        -> Int?
-    {
+    mutating func stream(ofVacant address: ChannelAddress, _ app: App?, at now: Int64) -> Int? {
+        guard app != nil || !streams.isEmpty else { return nil }
         if let index = streams.index(of: address) { return index }
         return openKept(address, app, isVacant: true, at: now)
     }
@@ -154,11 +148,6 @@ public struct HomeShardState: ~Copyable, Sendable {
     ) -> Int? {
         guard let settings = app?.recovery, settings.isEnabled else { return nil }
         return streams.open(address, settings, isVacant: isVacant, at: now)
-    }
-
-    /// The position of the next message of a stream.
-    public func nextPosition(_ stream: Int) -> ChannelPosition {
-        ChannelPosition(stream: streams[stream].id, serial: streams.nextSerial(stream))
     }
 
     /// Replaces what the channels of the apps keep, after a reload.
@@ -302,7 +291,7 @@ public struct HomeShardState: ~Copyable, Sendable {
     package func keyCount(of app: AppID) -> Int { keys.count(of: app) }
 
     /// Checks the key of an event before the event is sequenced.
-    public mutating func check(
+    mutating func check(
         _ key: IdempotencyKey,
         digest: UInt64,
         on address: ChannelAddress,
@@ -311,28 +300,52 @@ public struct HomeShardState: ~Copyable, Sendable {
         keys.check(key, digest: digest, on: address, at: now)
     }
 
-    /// Remembers the new key of an event that is sequenced, with the event's position if it is numbered.
+    // MARK: - Events
+
+    /// Records an event that is published: numbers and keeps its message, caches the event, and remembers its key.
     ///
-    /// `app` is `nil` if it is no longer served.
-    public mutating func remember(
-        _ key: IdempotencyKey,
-        digest: UInt64,
-        position: ChannelPosition?,
+    /// - Parameters:
+    ///   - event: The event, on which ``ChannelHome/decide(on:at:of:sharing:now:)`` has decided.
+    ///   - frame: The message with the stream's next serial; `nil` without a stream.
+    ///   - stream: The index of its stream; `nil` if it is not numbered.
+    ///   - address: The channel, vacant or not.
+    ///   - app: The app; `nil` if it is no longer served, or if the event has no key and is not cached.
+    ///   - time: When the message got its serial.
+    ///   - now: The present time.
+    /// - Returns: The effects to perform.
+    public mutating func record(
+        _ event: ProposedEvent,
+        framed frame: [UInt8]?,
+        in stream: Int?,
         on address: ChannelAddress,
         of app: App?,
-        at now: Int64
+        at time: Int64,
+        now: Int64
     ) -> [ChannelHome.Effect] {
-        guard let app else { return [] }
-        let isFull = keys.remember(
-            key,
-            digest: digest,
-            on: address,
-            position: position,
-            at: now,
-            age: Int64(app.features.idempotencyAge) * 1_000,
-            keysMax: (app.limits.idempotencyKeysMax + shardCount - 1) / shardCount
-        )
-        return isFull ? [.limitMet(.idempotencyKeys)] : []
+        var effects: [ChannelHome.Effect] = []
+        if let stream, let frame,
+            let limit = keep(frame, except: event.except, in: stream, at: time)
+        {
+            effects.append(.limitMet(limit))
+        }
+        guard let app else { return effects }
+        let position = stream.map { streams[$0].position }
+        if address.name.kind.isCache, let publication = event.cached {
+            cache(publication, numbered: position, on: address, of: app, &effects, at: now)
+        }
+        if let key = event.key {
+            let isFull = keys.remember(
+                key,
+                digest: event.digest,
+                on: address,
+                position: position,
+                at: now,
+                age: Int64(app.features.idempotencyAge) * 1_000,
+                keysMax: (app.limits.idempotencyKeysMax + shardCount - 1) / shardCount
+            )
+            if isFull { effects.append(.limitMet(.idempotencyKeys)) }
+        }
+        return effects
     }
 
     // MARK: - Counts

@@ -116,9 +116,9 @@ final class API {
     /// without Redis for some seconds, or when the file of `recovery.database` is no longer at its path.
     private var health: Response {
         guard core.stage == .serving else { return .status("stopping", status: 503) }
-        if let status = core.context.settings.cluster?.status, status.isIsolated {
+        if let cluster = core.context.settings.cluster, cluster.isIsolated {
             var response = Response.status("isolated", status: 503)
-            if let reason = status.lastFault { response.body += Array("\(reason)\n".utf8) }
+            if let reason = cluster.lastFault { response.body += Array("\(reason)\n".utf8) }
             return response
         }
         let isMisplaced = core.context.archive?.isMisplaced == true

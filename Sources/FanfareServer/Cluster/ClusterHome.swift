@@ -127,6 +127,8 @@ final class ClusterHome: SharedHome {
     init(
         _ settings: ClusterSettings,
         _ channels: ChannelService,
+        _ users: UserService,
+        _ sessions: SessionService,
         _ dialer: (any RedisDialer)?
     ) {
         self.settings = settings
@@ -151,6 +153,9 @@ final class ClusterHome: SharedHome {
             partitions.append(Partition(calls: calls, store: store))
         }
         self.stores = stores.sorted { $0.key < $1.key }.map(\.value)
+        terminateHere = { [unowned users] in users.terminate($0) }
+        reportUsers = { [unowned users] in users.send($0) }
+        self.sessions.send = { [unowned sessions] in sessions.send($0, toShardOf: $1) }
     }
 
     /// The index of a channel's partition among those of this shard.
@@ -368,6 +373,11 @@ extension ClusterHome: TimerTarget {
 }
 
 extension ClusterHome {
+    /// The number of messages and sessions that wait for Redis, and of sessions whose home is here.
+    var tableSizes: (messages: Int, waitingSessions: Int, sessions: Int) {
+        (waitingMessageCount, sessions.waitingCount, sessions.owned.count)
+    }
+
     /// The gauges and counters.
     var reading: ClusterReading {
         let roundTrip = stores.compactMap { $0.connection?.lastRoundTrip }.max() ?? .zero

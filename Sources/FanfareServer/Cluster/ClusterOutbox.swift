@@ -6,13 +6,7 @@ import Redis
 
 /// A message on its way to Redis.
 struct OutgoingMessage {
-    /// The sender, which is notified of the outcome.
-    enum Sender {
-        case backend(Publication, ChannelBacklog.Origin)
-        case client(ClientEvent, ClientEventAuthor)
-    }
-
-    let sender: Sender
+    let proposal: Proposal
     let address: ChannelAddress
     /// The index of its partition.
     let partition: Int

@@ -74,14 +74,13 @@ extension ClusterHome {
         switch outcome {
         case .stale where self.store(of: message) !== store: comeBack([message.reopened])
         case .stale: store.outbox.reopen(message)
-        case .refused(let error) where error.code == .conflict: conflict(message)
+        case .refused(let error) where error.code == .conflict: report(.conflicting, of: message)
         case .refused(let error):
             // If a part of a batch was redirected, the outcome of the others is unknown.
             let isRefused = error.isRefusal && !error.isRedirection
             refuse(message, isRefused ? .refused(error.text) : .unanswered)
         case .outdated(let last):
-            guard case .backend(_, let origin) = message.sender else { return }
-            channels.settle(origin, .outdated(last.flatMap { ChannelPosition($0) }))
+            report(.outdated(last.flatMap { ChannelPosition($0) }), of: message)
         case .counted, .numbered, .placed, .repeated:
             guard let replicas = store.replicas else { return finish(message, outcome) }
             replicas.append(message, outcome)
@@ -102,64 +101,31 @@ extension ClusterHome {
         case .placed(let placed): position = placed
         case .repeated(let former): (position, isRepeated) = (former, true)
         }
-        if !isRepeated { context.publishedCount &+= 1 }
-        let address = message.address
-        switch message.sender {
-        case .backend(let publication, let origin):
-            if !isRepeated { context.notify(.published, on: address, .published(publication)) }
-            guard publication.key != nil || publication.needsPosition else {
-                return channels.settle(origin, .accepted)
-            }
-            let outcome = PendingTrigger.Outcome.published(
-                publication,
-                on: address.name,
-                at: position.flatMap { ChannelPosition($0) },
-                isRepeated: isRepeated
-            )
-            channels.settle(origin, outcome)
-        case .client(let event, let author):
-            if !isRepeated {
-                context.notify(
-                    .clientEvents,
-                    on: address,
-                    .clientEvent(event, sender: author.socketID, userID: author.user)
-                )
-            }
-            if let key = event.key {
-                channels.reply(
-                    .receipt(channel: address.name.text, key: key.text),
-                    to: author.socketID
-                )
-            }
+        let (event, address) = (message.proposal.event, message.address)
+        if !isRepeated {
+            context.publishedCount &+= 1
+            context.notify(event.publishedKind, on: address, event.published)
         }
-    }
-
-    private func conflict(_ message: OutgoingMessage) {
-        switch message.sender {
-        case .backend(_, let origin): channels.settle(origin, .conflicting)
-        case .client(let event, let author):
-            guard let key = event.key else { return }
-            channels.refuse(key, on: message.address, by: author)
+        if event.receiptKey != nil {
+            // The announcement has no receipt for the author, unlike a frame between shards.
+            report(.repeated, of: message)
+        } else if event.key != nil || event.needsPosition {
+            let position = position.flatMap { ChannelPosition($0) }
+            report(
+                .published(event, on: address.name, at: position, isRepeated: isRepeated),
+                of: message
+            )
+        } else {
+            report(.accepted, of: message)
         }
     }
 
     /// Reports that a message is not published, or that its outcome is unknown.
     func refuse(_ message: OutgoingMessage, _ refusal: ClusterRefusal) {
-        let refusal = message.isUncertain ? .unanswered : refusal
-        switch message.sender {
-        case .backend(_, let origin): channels.settle(origin, .unavailable(refusal))
-        case .client(_, let author):
-            let name = message.address.name.text
-            let text =
-                switch refusal {
-                case .unanswered:
-                    "Client event on \(name) may not have been published - the connection to Redis was lost"
-                case .unconfirmed:
-                    "Client event on \(name) may be lost - too few replicas of Redis have confirmed it"
-                case .disconnected, .full, .refused:
-                    "Client event rejected - \(name) cannot be published to at present, try again in a second"
-                }
-            channels.reply(.error(code: .clientEventRejected, message: text), to: author.socketID)
-        }
+        report(.unavailable(message.isUncertain ? .unanswered : refusal), of: message)
+    }
+
+    private func report(_ outcome: PendingTrigger.Outcome, of message: OutgoingMessage) {
+        channels.settle(message.proposal, outcome, at: message.address)
     }
 }

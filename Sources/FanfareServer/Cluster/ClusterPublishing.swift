@@ -6,85 +6,45 @@ import Redis
 
 // Publishing: from the home shard to its store.
 extension ClusterHome {
-    /// Sends the event of a backend to Redis, and returns the outcome if the event is refused at once.
-    ///
-    /// Otherwise the outcome is reported to `origin` later.
+    /// Sends an event to Redis, and returns the outcome if it is refused at once; otherwise `publisher` is told later.
     func publish(
-        _ publication: Publication,
+        _ event: ProposedEvent,
         on address: ChannelAddress,
-        origin: () -> ChannelBacklog.Origin
+        by publisher: () -> Proposal.Publisher
     ) -> PendingTrigger.Outcome? {
-        let length = publication.envelopeLength(for: address.name)
+        let length = event.envelopeLength(for: address.name)
         let partition = partition(of: address)
         let store = partitions[partition].store
         if let refusal = refusal(of: length, by: store) { return .unavailable(refusal) }
         let app = context.registry.apps[address.app]
         let rule = rule(of: address, app)
-        let stream = publication.isEphemeral ? .none : self.stream(of: address, rule)
+        let stream = event.isNumbered(by: rule) ? self.stream(of: address, rule) : .none
         // An event without a position is after none.
-        if publication.ifPosition != nil, stream == .none { return .outdated(nil) }
-        let key = idempotency(publication.key, publication.digest, on: address, of: app)
+        if event.ifPosition != nil, stream == .none { return .outdated(nil) }
         let message = ClusterMessage(
             on: ClusterChannel(app: address.app.text, name: address.name.text),
             in: stream,
             lengthMax: lengthMax(of: address, rule, messageLength: length),
             budgets: budgets(of: app, in: partition),
-            entry: entry("e", except: publication.except, length: length) {
-                publication.appendEnvelope(for: address.name, to: &$0)
-            },
-            idempotency: key,
-            caching: publication.isEphemeral ? nil : caching(on: address, app),
-            ifLastIs: publication.ifPosition.map {
+            entry: entry(of: event, on: address.name, length: length),
+            idempotency: idempotency(of: event, on: address, of: app),
+            caching: event.cached == nil ? nil : caching(on: address, app),
+            webhook: webhook(of: event, on: address),
+            ifLastIs: event.ifPosition.map {
                 // A position of another form belongs to no stream.
                 StreamPosition($0) ?? StreamPosition(stream: 0, serial: 0)
             }
         )
         var outgoing = OutgoingMessage(
-            sender: .backend(publication, origin()),
+            proposal: Proposal(event, by: publisher()),
             address: address,
             partition: partition,
             message: message
         )
-        let needsStream = rule?.keep == .always || publication.needsPosition
+        let needsStream = rule?.keep == .always || event.needsPosition
         outgoing.opens = needsStream && stream == .unknown
         store.outbox.append(outgoing)
         return nil
-    }
-
-    /// Sends the event of a client to Redis.
-    func publish(
-        _ event: ClientEvent,
-        by author: ClientEventAuthor,
-        on address: ChannelAddress
-    ) {
-        let partition = partition(of: address)
-        let app = context.registry.apps[address.app]
-        let rule = rule(of: address, app)
-        let stream = rule?.keepsClientEvents == false ? .none : self.stream(of: address, rule)
-        let userToken = author.user.map { JSONWriter.token($0.text) }
-        let length = event.envelopeLength(for: address.name, userID: userToken)
-        let key = idempotency(event.key, event.digest, on: address, of: app)
-        let message = ClusterMessage(
-            on: ClusterChannel(app: address.app.text, name: address.name.text),
-            in: stream,
-            lengthMax: lengthMax(of: address, rule, messageLength: length),
-            budgets: budgets(of: app, in: partition),
-            entry: entry("c", except: author.socketID, length: length) {
-                event.appendEnvelope(for: address.name, userID: userToken, to: &$0)
-            },
-            idempotency: key,
-            webhook: webhook(of: event, by: author, on: address)
-        )
-        var outgoing = OutgoingMessage(
-            sender: .client(event, author),
-            address: address,
-            partition: partition,
-            message: message
-        )
-        outgoing.opens = rule?.keep == .always && stream == .unknown
-        let store = partitions[outgoing.partition].store
-        if let refusal = refusal(of: length, by: store) { return refuse(outgoing, refusal) }
-        store.outbox.append(outgoing)
     }
 
     /// The reason why a message cannot even wait, if any.
@@ -143,16 +103,15 @@ extension ClusterHome {
     }
 
     private func idempotency(
-        _ key: IdempotencyKey?,
-        _ digest: @autoclosure () -> UInt64,
+        of event: ProposedEvent,
         on address: ChannelAddress,
         of app: App?
     ) -> ClusterMessage.Idempotency? {
-        guard let key, let app, app.limits.idempotencyKeysMax > 0 else { return nil }
+        guard let key = event.key, let app, app.limits.idempotencyKeysMax > 0 else { return nil }
         return ClusterMessage.Idempotency(
             // A trigger on several channels has one key.
             key: "\(address.name.text):\(key.text)",
-            digest: String(digest(), radix: 16),
+            digest: String(event.digest, radix: 16),
             age: max(1, app.features.idempotencyAge),
             keysMax: share(
                 of: app.limits.idempotencyKeysMax,
@@ -174,16 +133,17 @@ extension ClusterHome {
 
     /// Writes `KIND EXCEPT TIME BODY`.
     private func entry(
-        _ kind: StaticString,
-        except: SocketID?,
-        length: Int,
-        _ body: (inout [UInt8]) -> Void
+        of event: ProposedEvent,
+        on channel: ChannelName,
+        length: Int
     ) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(length + 48)
-        bytes.append(kind)
-        bytes.append(UInt8(ascii: " "))
-        if let except {
+        switch event {
+        case .publication: bytes.append("e ")
+        case .clientEvent: bytes.append("c ")
+        }
+        if let except = event.except {
             bytes.append(contentsOf: "\(except)".utf8)
         } else {
             bytes.append(UInt8(ascii: "-"))
@@ -191,7 +151,7 @@ extension ClusterHome {
         bytes.append(UInt8(ascii: " "))
         bytes.append(decimal: Int(context.reactor.unixMilliseconds))
         bytes.append(UInt8(ascii: " "))
-        body(&bytes)
+        event.appendEnvelope(for: channel, to: &bytes)
         return bytes
     }
 }

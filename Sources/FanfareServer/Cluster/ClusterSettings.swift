@@ -107,7 +107,10 @@ package final class ClusterSettings: Sendable {
         self.webhooks = webhooks
     }
 
-    var partitionCount: Int { keys.count }
+    /// Returns what creates the parts of shards in the cluster; `dialer` is that of a simulation, or `nil` for the network.
+    package func makeHome(dialedBy dialer: (any RedisDialer)?) -> SharedHomeMaker {
+        { [self] in ClusterHome(self, $0, $1, $2, dialer) }
+    }
 
     /// The name of the machine, reduced to the characters allowed in a node's name.
     private static var hostName: String {
@@ -117,6 +120,14 @@ package final class ClusterSettings: Sendable {
             .filter { $0.isLetter || $0.isDigit || "-_.".utf8.contains($0) }
         return name.isEmpty ? "node" : String(decoding: name.prefix(64), as: UTF8.self)
     }
+}
+
+extension ClusterSettings: ClusterMembership {
+    package var partitionCount: Int { keys.count }
+    package var isIsolated: Bool { status.isIsolated }
+    package var isClosed: Bool { status.isClosed }
+    package var lastFault: String? { status.lastFault }
+    package var makeHome: SharedHomeMaker { makeHome(dialedBy: nil) }
 }
 
 /// How the primary of a store is found.

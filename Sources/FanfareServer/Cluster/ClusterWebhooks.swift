@@ -33,19 +33,13 @@ extension ClusterHome {
     }
 
     /// The webhook body of a client event; `nil` if no endpoint requests it.
-    func webhook(
-        of event: ClientEvent,
-        by author: ClientEventAuthor,
-        on address: ChannelAddress
-    ) -> [UInt8]? {
+    func webhook(of event: ProposedEvent, on address: ChannelAddress) -> [UInt8]? {
+        guard case .clientEvent = event else { return nil }
         let endpoints = context.registry.webhookEndpoints[address.app] ?? []
         guard endpoints.contains(where: { $0.accepts(.clientEvent, on: address.name) }) else {
             return nil
         }
-        return WebhookBody.object(
-            .clientEvent(event, sender: author.socketID, userID: author.user),
-            on: address.name
-        )
+        return WebhookBody.object(event.published, on: address.name)
     }
 
     /// The event that a record of the queue describes; `nil` if the app is unknown or has no webhooks.

@@ -125,7 +125,7 @@ final class Gateway {
         let found = try app(head, stream)
         let isPage = found != nil && found === core.context.registry.consoleApp
         // The page shows this node alone, and is needed most while the others are away.
-        guard isPage || core.context.settings.cluster?.status.isClosed != true else {
+        guard isPage || core.context.settings.cluster?.isClosed != true else {
             throw ConnectionRefusal(
                 .overCapacity,
                 "The broker cannot reach the other nodes at present"
@@ -231,7 +231,7 @@ extension Gateway {
 
     /// The address that the console shows in place of the peer's: of a client behind a trusted proxy.
     private func shownAddress(of stream: Stream, _ head: RequestHead) -> String? {
-        guard core.context.registry.consoleApp != nil, head.field("x-forwarded-for") != nil else {
+        guard core.context.registry.consoleApp != nil, head.hasField("x-forwarded-for") else {
             return nil
         }
         return core.context.settings.admissionControl.addressText(of: stream, head)

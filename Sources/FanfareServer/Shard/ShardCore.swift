@@ -19,7 +19,7 @@ package final class ShardCore: TimerTarget {
     /// The requests whose answers are made outside the loop.
     let deferredAnswers = DeferredAnswers()
     /// The shard's part in the cluster; `nil` for a standalone broker.
-    let cluster: ClusterHome?
+    let cluster: (any SharedHome)?
     /// The connections with a partially received message.
     let incompleteMessages: IncompleteMessages
     private var memoryTrim = MemoryTrim()
@@ -32,11 +32,11 @@ package final class ShardCore: TimerTarget {
     /// - Parameters:
     ///   - context: What it shares with its parts.
     ///   - random: Random numbers for socket IDs.
-    ///   - dialer: The dialer of a simulation for Redis; `nil` for the network.
+    ///   - makeSharedHome: Creates the shard's part in the cluster for a simulation; `nil` for that of the settings.
     package init(
         _ context: ShardContext,
         random: RandomPool = RandomPool(),
-        dialer: (any RedisDialer)? = nil
+        makeSharedHome: SharedHomeMaker? = nil
     ) {
         self.context = context
         connections = Connections(context, random: random)
@@ -47,11 +47,8 @@ package final class ShardCore: TimerTarget {
         listings = ChannelListings(context, channels)
         deliveries = DeliverySearches(context, channels.records)
         incompleteMessages = IncompleteMessages(context)
-        cluster = context.settings.cluster.map { [channels] in ClusterHome($0, channels, dialer) }
+        cluster = (makeSharedHome ?? context.settings.cluster?.makeHome)?(channels, users, sessions)
         (channels.cluster, users.cluster, sessions.cluster) = (cluster, cluster, cluster)
-        cluster?.terminateHere = { [unowned users] in users.terminate($0) }
-        cluster?.reportUsers = { [unowned users] in users.send($0) }
-        cluster?.sessions.send = { [unowned sessions] in sessions.send($0, toShardOf: $1) }
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)
         reactor.queueBudget.byteCountMax = settings.heldBytesMax
@@ -268,7 +265,7 @@ package final class ShardCore: TimerTarget {
             ("channels", channels.table.count),
             ("pending triggers", channels.triggers.count),
             ("backlogs", channels.backlogs.count),
-            ("messages that wait for Redis", cluster?.waitingMessageCount ?? 0),
+            ("messages that wait for Redis", cluster?.tableSizes.messages ?? 0),
             ("clients to be reconnected", channels.reconnects.count),
             ("events that wait for the archive", channels.commits?.count ?? 0),
             ("requests that wait for the archive", channels.archiveReads.count),
@@ -279,7 +276,7 @@ package final class ShardCore: TimerTarget {
             ("cached events", channels.isCacheAtRest ? 0 : 1),
             ("counts to be announced", channels.areCountsAtRest ? 0 : 1),
             ("sessions of tokens", sessions.isAtRest ? 0 : 1),
-            ("sessions that wait for Redis", cluster?.sessions.waitingCount ?? 0),
+            ("sessions that wait for Redis", cluster?.tableSizes.waitingSessions ?? 0),
             ("confirmations", channels.confirmations.isAtRest ? 0 : 1),
             ("signed-in users", users.signedInCount),
             ("users at home", users.homeCount),
@@ -298,7 +295,7 @@ package final class ShardCore: TimerTarget {
     /// The amount that the shard keeps for recovery, to check the limits.
     package var retainedSizes: RetainedSizes {
         var sizes = channels.state.streams.retainedSizes
-        sizes.sessions = sessions.home.count + (cluster?.sessions.owned.count ?? 0)
+        sizes.sessions = sessions.home.count + (cluster?.tableSizes.sessions ?? 0)
         return sizes
     }
 

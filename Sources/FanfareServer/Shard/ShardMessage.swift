@@ -164,7 +164,8 @@ package enum Grant: Sendable {
             let cached: CachedOpening =
                 switch grant.opening {
                 case .live: .nothing
-                case .cached(let publication): .event(EventFrame(publication, channel: channel))
+                case .cached(let publication):
+                    .event(EventFrame(.publication(publication), channel: channel))
                 case .cacheMiss: shared ?? .miss
                 }
             if case .event = cached { replay.start.hasOpening = true }
@@ -177,7 +178,8 @@ package enum Grant: Sendable {
         switch grant.opening {
         case .live: self = .live(members: members)
         case .cached(let publication):
-            self = .cached(EventFrame(publication, channel: channel), members: members)
+            let frame = EventFrame(.publication(publication), channel: channel)
+            self = .cached(frame, members: members)
         case .cacheMiss:
             if case .event(let frame) = shared {
                 self = .cached(frame, members: members)

@@ -1,22 +1,18 @@
-import Broker
-import PusherProtocol
+package import Broker
+package import PusherProtocol
+package import Webhooks
 
 /// Decides about a shard's channels and users in place of the shard when several nodes share them.
 ///
 /// The shard keeps its connections and the fan-out to them. The order of the messages, the members and the counts are
 /// those of all nodes. Confined to the shard's thread.
-protocol SharedHome: AnyObject {
-    /// Publishes the event of a backend, and returns the outcome if the event is refused at once.
-    ///
-    /// Otherwise the outcome is reported to `origin` later.
+package protocol SharedHome: AnyObject {
+    /// Publishes an event, and returns the outcome if it is refused at once; otherwise `publisher` is told later.
     func publish(
-        _ publication: Publication,
+        _ event: ProposedEvent,
         on address: ChannelAddress,
-        origin: () -> ChannelBacklog.Origin
+        by publisher: () -> Proposal.Publisher
     ) -> PendingTrigger.Outcome?
-
-    /// Publishes the event of a client.
-    func publish(_ event: ClientEvent, by author: ClientEventAuthor, on address: ChannelAddress)
 
     /// Makes a subscription wait if it cannot be granted yet, and returns whether it waits and continues later.
     ///
@@ -80,4 +76,64 @@ protocol SharedHome: AnyObject {
 
     /// Stores a session that its owner continues to use.
     func keep(_ session: StoredSession)
+
+    // MARK: - The turn
+
+    /// Connects for the first time.
+    func connect()
+
+    /// Whether there is work that is done in portions, one each turn.
+    var hasWork: Bool { get }
+
+    /// Does a portion of it.
+    func advance()
+
+    /// Sends the messages that were published in this turn; returns whether there were any.
+    @discardableResult
+    func sendMessages() -> Bool
+
+    /// Called when a webhook of a queue is completed.
+    func settle(_ id: QueuedEvent.ID, isDelivered: Bool)
+
+    /// The gauges and counters.
+    var reading: ClusterReading { get }
+
+    /// The number of messages that wait to be ordered, of sessions that wait, and of sessions whose home is here.
+    var tableSizes: (messages: Int, waitingSessions: Int, sessions: Int) { get }
+
+    // MARK: - Stopping
+
+    /// Hands this node's tasks for others to them, because the broker is about to stop.
+    func resign()
+
+    /// Removes the node from the cluster.
+    func leaveCluster()
+
+    /// Whether nothing of the node is left in the cluster.
+    var hasLeft: Bool { get }
+
+    /// Ends the connections, with the shard.
+    func shutDown()
+}
+
+/// Creates a shard's part in a cluster from the shard's channels, users and sessions.
+package typealias SharedHomeMaker =
+    (ChannelService, UserService, SessionService) -> any SharedHome
+
+/// What the shards of a node know of its cluster.
+package protocol ClusterMembership: Sendable {
+    /// The number of partitions, among which the homes of channels, users and sessions are spread.
+    var partitionCount: Int { get }
+
+    /// Whether load balancers should send clients elsewhere.
+    var isIsolated: Bool { get }
+
+    /// Whether new clients are refused, because none of their messages could arrive.
+    var isClosed: Bool { get }
+
+    /// Why the last attempt to connect has failed; `nil` if none has.
+    var lastFault: String? { get }
+
+    /// Creates the part of a shard.
+    var makeHome: SharedHomeMaker { get }
 }

@@ -38,9 +38,14 @@ public struct ClientEvent: Equatable, Sendable {
     /// - Parameters:
     ///   - channel: The channel, to which the sender is subscribed.
     ///   - userID: On a presence channel, the sender's user id as a JSON string, including quotes.
+    ///   - serial: The number of the message in the channel's stream; 0 if it has none.
     /// - Returns: The length.
-    public func envelopeLength(for channel: ChannelName, userID: [UInt8]? = nil) -> Int {
-        envelope(from: userID).length(for: channel)
+    public func envelopeLength(
+        for channel: ChannelName,
+        userID: [UInt8]? = nil,
+        serial: UInt64 = 0
+    ) -> Int {
+        envelope(from: userID).length(for: channel, serial: serial)
     }
 
     /// Appends the message to the other subscribers.

@@ -57,8 +57,21 @@ private final class Home {
 
     func cache(_ data: String) throws -> [String] {
         let body = Array(#"{"name":"e","channel":"\#(address.name)","data":"\#(data)"}"#.utf8)
-        let publication = try TriggerRequest.parse(body.span)
-        return state.cache(publication, on: address, of: app, at: now).map(words)
+        let event = ProposedEvent.publication(try TriggerRequest.parse(body.span))
+        guard
+            case .publish(let stream) =
+                home.decide(on: event, at: address, of: app, sharing: &state, now: now)
+        else { return ["not published"] }
+        return state.record(
+            event,
+            framed: nil,
+            in: stream,
+            on: address,
+            of: app,
+            at: now,
+            now: now
+        )
+        .map(words)
     }
 
     func announceDueCounts() -> [String] {

@@ -40,7 +40,7 @@ import Testing
             links: ShardLinks(of: 0, mailboxes: [Mailbox(wakes: loop)])
         )
         core = ShardCore(context)
-        cluster = try #require(core.cluster)
+        cluster = try #require(core.cluster as? ClusterHome)
         store = cluster.stores[0]
     }
 

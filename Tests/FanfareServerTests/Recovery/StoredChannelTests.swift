@@ -91,6 +91,27 @@ extension TestBroker {
         }
     }
 
+    @Test("The last event of a cache channel comes once, though several were written together")
+    func cacheChannels() async throws {
+        var stored = try StoredBroker()
+        stored.change = {
+            $0.apps[0].recovery.rules[0].channelPrefix = "cache-"
+            $0.apps[0].recovery.rules[0].opening = .replay
+        }
+        try await stored.run { broker in
+            let events = (1...3).map { #"{"name":"e","channel":"cache-a","data":"\#($0)"}"# }
+            let body = #"{"batch":[\#(events.joined(separator: ","))]}"#
+            let request = SignedRequest(path: "/apps/1/batch_events", body: body)
+            #expect(try await Wire(port: broker.port).ask(request).status == 200)
+            let (client, _) = try await broker.subscribed(to: "cache-a")
+            for serial in 1...3 {
+                let text = eventText("e", "cache-a", data: "\(serial)")
+                #expect(try await client.nextText() == text.dropLast() + #","serial":\#(serial)}"#)
+            }
+            try await client.expectNothing()
+        }
+    }
+
     @Test(
         "A channel on which nothing was published costs the file nothing, and is recovered after a stop",
         arguments: [RecoveryConfiguration.Keep.always, .whileNeeded]

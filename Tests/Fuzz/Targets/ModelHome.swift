@@ -120,7 +120,15 @@ final class ModelHome {
 
     /// Caches an event of a cache channel.
     func cache(_ publication: Publication, on channel: ChannelName, at now: Int64) {
-        _ = state.cache(publication, on: address(channel), of: app, at: now)
+        _ = state.record(
+            .publication(publication),
+            framed: nil,
+            in: nil,
+            on: address(channel),
+            of: app,
+            at: now,
+            now: now
+        )
         let former = cached.first { $0.channel == channel }?.expiry ?? 0
         let lifetime = Int64(app.features.cacheLifetime) * 1_000
         cached.removeAll { $0.channel == channel }

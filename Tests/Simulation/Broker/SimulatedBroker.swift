@@ -89,7 +89,11 @@ package final class SimulatedBroker {
                 archive: archive
             )
             context.faults = faults
-            let core = ShardCore(context, random: RandomPool(source: random), dialer: dialer)
+            let core = ShardCore(
+                context,
+                random: RandomPool(source: random),
+                makeSharedHome: cluster?.makeHome(dialedBy: dialer)
+            )
             if let batchLengthMax { reactor.batchLengthMax = batchLengthMax }
             core.watchLiveness()
             stages.append(Stage(core: core, site: core.makeSite()))

@@ -87,7 +87,8 @@ package final class CrowdedNode {
                 hearing: mailbox
             )
         )
-        core = ShardCore(context, dialer: NodeDialer(1, redis, [], environment))
+        let dialer = NodeDialer(1, redis, [], environment)
+        core = ShardCore(context, makeSharedHome: cluster.makeHome(dialedBy: dialer))
         site = core.makeSite()
         limits = settings.streamLimits
         core.watchLiveness()

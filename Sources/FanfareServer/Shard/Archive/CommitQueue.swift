@@ -11,30 +11,17 @@ final class CommitQueue {
     ///
     /// A class, so that it passes through the queue without copies of the objects that it refers to.
     final class Message {
-        enum Event {
-            case publication(Publication, ChannelBacklog.Origin)
-            case clientEvent(ClientEvent, ClientEventAuthor)
-        }
-
-        let event: Event
+        let proposal: Proposal
         let frame: EventFrame
         /// The index of the stream.
         let stream: Int
-        let key: IdempotencyKey?
         /// When it got its serial, in milliseconds of the loop's clock.
         let time: Int64
 
-        init(
-            _ event: Event,
-            _ frame: EventFrame,
-            in stream: Int,
-            _ key: IdempotencyKey?,
-            at time: Int64
-        ) {
-            self.event = event
+        init(_ proposal: Proposal, _ frame: EventFrame, in stream: Int, at time: Int64) {
+            self.proposal = proposal
             self.frame = frame
             self.stream = stream
-            self.key = key
             self.time = time
         }
     }
@@ -52,8 +39,7 @@ final class CommitQueue {
     enum Request {
         case subscribe(SubscriptionRequest, Member?, PositionRequest?)
         case unsubscribe(SocketID, shard: Int)
-        case publication(Publication, ChannelBacklog.Origin)
-        case clientEvent(ClientEvent, ClientEventAuthor)
+        case publish(Proposal)
         /// Begin another stream.
         case purge(QueryReply)
         /// Notify clients of the stream that a purge began.
@@ -63,7 +49,7 @@ final class CommitQueue {
         var isEvent: Bool {
             switch self {
             case .subscribe, .unsubscribe, .restart: false
-            case .publication, .clientEvent, .purge: true
+            case .publish, .purge: true
             }
         }
     }
@@ -88,7 +74,7 @@ final class CommitQueue {
             switch content {
             case .message(let message):
                 messageCount += 1
-                if let key = message.key { keys.insert(key) }
+                if let key = message.proposal.event.key { keys.insert(key) }
             case .request(let request) where request.isEvent: eventRequestCount += 1
             case .request, .opening: break
             }
@@ -99,7 +85,7 @@ final class CommitQueue {
             switch content {
             case .message(let message):
                 messageCount -= 1
-                if let key = message.key { keys.remove(key) }
+                if let key = message.proposal.event.key { keys.remove(key) }
             case .request(let request) where request.isEvent: eventRequestCount -= 1
             case .request, .opening: break
             }
@@ -140,30 +126,20 @@ final class CommitQueue {
         !isReleasing && !held.isEmpty && held[address] != nil
     }
 
-    /// Whether a backend's event has to wait to be decided.
-    ///
-    /// Most events do not: they get their serials at once, and are written together with earlier events.
-    func mustWait(_ publication: Publication, at address: ChannelAddress) -> Bool {
-        let isBound = publication.isEphemeral || publication.ifPosition != nil
-        return mustWait(at: address, publication.key, isBound: isBound)
-    }
-
-    /// Whether a client event has to wait to be decided.
-    func mustWait(_ event: ClientEvent, isKept: Bool, at address: ChannelAddress) -> Bool {
-        mustWait(at: address, event.key, isBound: !isKept)
-    }
-
-    /// Whether an event has to wait.
+    /// Whether an event has to wait to be decided.
     ///
     /// It waits for earlier messages if it depends on them or one has its key, and for earlier events that are not
-    /// decided yet.
-    private func mustWait(
-        at address: ChannelAddress,
-        _ key: IdempotencyKey?,
-        isBound: Bool
+    /// decided yet. Most events do not wait: they get their serials at once, and are written together with earlier
+    /// events.
+    func mustWait(
+        _ event: ProposedEvent,
+        _ isNumbered: @autoclosure () -> Bool,
+        at address: ChannelAddress
     ) -> Bool {
         guard !held.isEmpty, let held = held[address] else { return false }
-        let isBound = isBound || key.map { held.keys.contains($0) } == true
+        let isBound =
+            !isNumbered() || event.ifPosition != nil
+            || event.key.map { held.keys.contains($0) } == true
         // At the head of the queue, only messages that got their serials meanwhile precede it.
         if isReleasing { return isBound && held.messageCount > 0 }
         return isBound || held.eventRequestCount > 0 || archive.isFailing

@@ -37,54 +37,31 @@ extension ChannelService {
     }
 
     /// Assigns a serial to an event of a stored stream, and holds the event until it is written.
-    func hold(
-        _ event: CommitQueue.Message.Event,
-        in stream: Int,
-        at address: ChannelAddress
-    ) {
+    func hold(_ proposal: Proposal, in stream: Int, at address: ChannelAddress) {
+        let event = proposal.event
         let serial = state.streams.nextSerial(stream)
-        let (frame, except, key, digest, isDurable) = encode(event, at: address, serial: serial)
+        let frame = EventFrame(event, channel: address.name, serial: serial)
         let opening = state.mint(stream)
         let time = context.milliseconds
         let now = time + context.calendarOffset
         let message = StoredMessage(
             serial: serial,
             time: now,
-            except: except,
+            except: event.except,
             frame: frame.bytes
         )
-        let storedKey = key.map { key in
+        let storedKey = event.key.map { key in
             let age = context.registry.apps[address.app]?.features.idempotencyAge ?? 0
-            return StoredKey(key, digest: digest, expiry: now + Int64(age) * 1_000)
+            return StoredKey(key, digest: event.digest, expiry: now + Int64(age) * 1_000)
         }
         commits?
             .append(
-                CommitQueue.Message(event, frame, in: stream, key, at: time),
+                CommitQueue.Message(proposal, frame, in: stream, at: time),
                 on: address,
                 opening: opening,
                 .message(row: state.streams[stream].row, message, storedKey),
-                isDurable: isDurable
+                isDurable: event.isDurable
             )
-    }
-
-    private func encode(
-        _ event: CommitQueue.Message.Event,
-        at address: ChannelAddress,
-        serial: UInt64
-    ) -> (EventFrame, except: SocketID?, IdempotencyKey?, digest: UInt64, isDurable: Bool) {
-        switch event {
-        case .publication(let publication, _):
-            (
-                EventFrame(publication, channel: address.name, serial: serial), publication.except,
-                publication.key, publication.key == nil ? 0 : publication.digest,
-                publication.isDurable
-            )
-        case .clientEvent(let event, let author):
-            (
-                EventFrame(event, of: author.user, channel: address.name, serial: serial),
-                author.socketID, event.key, event.key == nil ? 0 : event.digest, false
-            )
-        }
     }
 
     /// Holds the ID of a stored channel's new stream, if the archive has no record of it yet.
@@ -151,29 +128,15 @@ extension ChannelService {
 
     /// Sends a written message to all subscribers, and answers its publisher.
     private func release(_ message: CommitQueue.Message, at address: ChannelAddress) {
-        let channel = table[address]
-        switch message.event {
-        case .publication(let publication, let origin):
-            let outcome = complete(
-                publication,
-                message.frame,
-                in: message.stream,
-                on: channel,
-                at: address,
-                time: message.time
-            )
-            settle(origin, outcome)
-        case .clientEvent(let event, let author):
-            complete(
-                event,
-                by: author,
-                message.frame,
-                in: message.stream,
-                on: channel,
-                at: address,
-                time: message.time
-            )
-        }
+        let outcome = complete(
+            message.proposal.event,
+            message.frame,
+            in: message.stream,
+            on: table[address],
+            at: address,
+            time: message.time
+        )
+        settle(message.proposal, outcome, at: address)
     }
 
     /// Performs a request that has waited for earlier entries.
@@ -182,12 +145,7 @@ extension ChannelService {
         case .subscribe(let request, let member, let position):
             addSubscriber(request, to: address, as: member, from: position)
         case .unsubscribe(let id, let shard): removeSubscriber(id, of: shard, at: address)
-        case .publication(let publication, let origin):
-            let outcome = sequence(publication, on: table[address], at: address) { origin }
-            if let outcome { settle(origin, outcome) }
-        case .clientEvent(let event, let author):
-            guard let channel = table[address] else { return }
-            sequence(event, by: author, on: channel, at: address)
+        case .publish(let proposal): sequence(proposal, on: table[address], at: address)
         case .purge(let reply): purge(address, reply)
         case .restart(let reply): restart(address, reply)
         }
@@ -199,25 +157,9 @@ extension ChannelService {
         case .opening: break
         case .request(let request): perform(request, at: entry.address)
         case .message(let message):
-            switch message.event {
-            case .publication(let publication, let origin):
-                guard inMemory else { return settle(origin, .unstored) }
-                perform(.publication(publication, origin), at: entry.address)
-            case .clientEvent(let event, let author):
-                guard inMemory else { return refuseUnstored(event, on: entry.address, by: author) }
-                perform(.clientEvent(event, author), at: entry.address)
-            }
+            guard inMemory else { return settle(message.proposal, .unstored, at: entry.address) }
+            perform(.publish(message.proposal), at: entry.address)
         }
-    }
-
-    func refuseUnstored(
-        _ event: ClientEvent,
-        on address: ChannelAddress,
-        by author: ClientEventAuthor
-    ) {
-        let message =
-            "Client event rejected - \(address.name.text) cannot be stored at present, try again in a second"
-        reply(.error(code: .clientEventRejected, message: message), to: author.socketID)
     }
 }
 

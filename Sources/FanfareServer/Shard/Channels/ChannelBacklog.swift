@@ -8,35 +8,8 @@ import PusherProtocol
 /// keeps new events here, unanswered, so that their publishers wait. So the number of sequenced events stays small, and
 /// a subscriber that reads is not sent more than it can take. On other shards the backlog only records the congestion.
 final class ChannelBacklog: ReliefTarget {
-    /// A queued event, and where to report its outcome.
-    enum Event {
-        case publication(Publication, Origin)
-        case clientEvent(ClientEvent, ClientEventAuthor)
-
-        /// The approximate length of the message to the subscribers, in bytes.
-        func length(on channel: ChannelName) -> Int {
-            switch self {
-            case .publication(let publication, _): publication.envelopeLength(for: channel)
-            case .clientEvent(let event, _): event.envelopeLength(for: channel)
-            }
-        }
-    }
-
-    /// The shard that received the request.
-    enum Origin {
-        case here(PendingTrigger)
-        case elsewhere(PublishReceipt)
-
-        var isRefusable: Bool {
-            switch self {
-            case .here(let trigger): trigger.isRefusable
-            case .elsewhere(let receipt): receipt.isRefusable
-            }
-        }
-    }
-
     private struct Entry {
-        let event: Event
+        let proposal: Proposal
         let deadline: MonotonicTime
     }
 
@@ -76,19 +49,19 @@ final class ChannelBacklog: ReliefTarget {
     }
 
     /// Appends an event.
-    func append(_ event: Event) {
+    func append(_ proposal: Proposal) {
         if isEmpty { delegate.backlogHasEvents(self) }
         let deadline = context.reactor.now.advanced(
             by: context.settings.triggerTimeout
         )
-        entries.append(Entry(event: event, deadline: deadline))
-        context.reactor.inbound.charge(event.length(on: address.name))
+        entries.append(Entry(proposal: proposal, deadline: deadline))
+        context.reactor.inbound.charge(length(of: proposal))
     }
 
     /// Removes and returns the first event.
-    func popFirst() -> Event? {
+    func popFirst() -> Proposal? {
         guard !isEmpty else { return nil }
-        let event = entries[first].event
+        let proposal = entries[first].proposal
         first += 1
         if isEmpty {
             entries = []
@@ -98,20 +71,23 @@ final class ChannelBacklog: ReliefTarget {
             entries.removeFirst(first)
             first = 0
         }
-        context.reactor.inbound.refund(event.length(on: address.name))
-        return event
+        context.reactor.inbound.refund(length(of: proposal))
+        return proposal
     }
 
-    /// Removes the expired triggers that may be refused, and returns their origins.
-    func removeExpired(at now: MonotonicTime) -> [Origin] {
-        var expired: [Origin] = []
+    /// The length of the message to the subscribers, without its serial, in bytes.
+    private func length(of proposal: Proposal) -> Int {
+        proposal.event.envelopeLength(for: address.name)
+    }
+
+    /// Removes and returns the expired triggers that may be refused.
+    func removeExpired(at now: MonotonicTime) -> [Proposal] {
+        var expired: [Proposal] = []
         var kept: [Entry] = []
         for entry in entries[first...] {
-            if entry.deadline <= now, case .publication(_, let origin) = entry.event,
-                origin.isRefusable
-            {
-                context.reactor.inbound.refund(entry.event.length(on: address.name))
-                expired.append(origin)
+            if entry.deadline <= now, entry.proposal.publisher.isRefusable {
+                context.reactor.inbound.refund(length(of: entry.proposal))
+                expired.append(entry.proposal)
             } else {
                 kept.append(entry)
             }

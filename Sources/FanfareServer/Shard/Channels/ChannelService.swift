@@ -6,7 +6,7 @@ import PusherProtocol
 ///
 /// `ChannelHome` decides; this class performs its effects. The extensions contain subscribing, unsubscribing, kept
 /// events, publishing and congestion.
-final class ChannelService: TimerTarget {
+package final class ChannelService: TimerTarget {
     let context: ShardContext
     let connections: Connections
     // Exclusive access is not checked: the values call nothing while they change.
@@ -213,7 +213,7 @@ final class ChannelService: TimerTarget {
         }
     }
 
-    func timerFired(tag: Int) {
+    package func timerFired(tag: Int) {
         switch Task(rawValue: tag) {
         case .cache:
             areTimersRunning.cache = false

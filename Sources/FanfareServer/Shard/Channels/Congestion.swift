@@ -7,61 +7,11 @@ import PusherProtocol
 /// New events are queued in the channel's backlog at its home, and their publishers wait for the answer.
 extension ChannelService: ChannelBacklogDelegate {
     /// Adds an event to a backlog, or refuses it while memory is scarce.
-    func enqueue(
-        _ publication: Publication,
-        _ origin: ChannelBacklog.Origin,
-        in backlog: ChannelBacklog
-    ) {
-        guard origin.isRefusable, context.reactor.inbound.isFilling else {
-            return backlog.append(.publication(publication, origin))
+    func enqueue(_ proposal: Proposal, in backlog: ChannelBacklog) {
+        guard proposal.publisher.isRefusable, context.reactor.inbound.isFilling else {
+            return backlog.append(proposal)
         }
-        refuseLater(origin)
-    }
-
-    /// Refuses an event after ``refusalDelay``: the caller does not wait for the outcome yet.
-    func refuseLater(_ origin: ChannelBacklog.Origin) {
-        context.reactor.schedule(after: Self.refusalDelay, RefusedEvent(of: self, origin))
-    }
-
-    /// The delay of a refusal, so that a publisher that pipelines cannot cause constant work with refused requests.
-    static var refusalDelay: Duration { .seconds(1) }
-
-    /// Sequences an event of a backlog.
-    private func sequence(
-        _ event: ChannelBacklog.Event,
-        on channel: Channel,
-        at address: ChannelAddress
-    ) {
-        switch event {
-        case .publication(let publication, let origin):
-            let outcome = sequence(publication, on: channel, at: address) { origin }
-            if let outcome { settle(origin, outcome) }
-        case .clientEvent(let event, let author):
-            sequence(event, by: author, on: channel, at: address)
-        }
-    }
-
-    /// Reports the outcome of an event to the shard that received it.
-    func settle(
-        _ origin: ChannelBacklog.Origin,
-        _ outcome: PendingTrigger.Outcome
-    ) {
-        switch origin {
-        case .here(let trigger): settle(trigger, outcome)
-        case .elsewhere(let receipt):
-            context.links.send(.published(number: receipt.number, outcome), to: receipt.shard)
-        }
-    }
-
-    /// Called when a home reports the outcome of an event that this shard received.
-    func settle(_ number: UInt64, _ outcome: PendingTrigger.Outcome) {
-        if let trigger = triggers[number] { settle(trigger, outcome) }
-    }
-
-    private func settle(_ trigger: PendingTrigger, _ outcome: PendingTrigger.Outcome) {
-        guard let complete = trigger.settle(outcome) else { return }
-        triggers.remove(trigger)
-        complete()
+        refuseLater(proposal, at: backlog.address)
     }
 
     // MARK: - Congestion
@@ -146,9 +96,9 @@ extension ChannelService: ChannelBacklogDelegate {
     /// Sequences events of a backlog while there is room, and ends the backlog when it is empty.
     private func drain(_ backlog: ChannelBacklog, of channel: Channel) {
         var length = 0
-        while !backlog.isCongested, let event = backlog.popFirst() {
-            length += event.length(on: channel.name)
-            sequence(event, on: channel, at: backlog.address)
+        while !backlog.isCongested, let proposal = backlog.popFirst() {
+            length += proposal.event.envelopeLength(for: channel.name)
+            sequence(proposal, on: channel, at: backlog.address)
             guard length < Self.drainedLengthMax else {
                 // Other shards must confirm first that their subscribers have room.
                 return context.reactor.relieve(backlog)
@@ -160,7 +110,7 @@ extension ChannelService: ChannelBacklogDelegate {
     /// Sequences all queued events of a channel without subscribers.
     func flushBacklog(of channel: Channel, at address: ChannelAddress) {
         guard let backlog = channel.backlog.take() else { return }
-        while let event = backlog.popFirst() { sequence(event, on: channel, at: address) }
+        while let proposal = backlog.popFirst() { sequence(proposal, on: channel, at: address) }
     }
 
     // MARK: - The time limit
@@ -177,29 +127,13 @@ extension ChannelService: ChannelBacklogDelegate {
     /// Refuses the expired triggers.
     func expireTriggers() {
         for backlog in backlogs.values {
-            for origin in backlog.removeExpired(at: context.reactor.now) {
+            for proposal in backlog.removeExpired(at: context.reactor.now) {
                 context.limitMet(.triggerTime, of: backlog.address.app)
-                settle(origin, .refused(.triggerTime))
+                settle(proposal, .refused(.triggerTime), at: backlog.address)
             }
             if let channel = table[backlog.address], channel.backlog === backlog {
                 drain(backlog, of: channel)
             }
         }
-    }
-}
-
-/// An event that is refused for lack of memory when its timer fires.
-private final class RefusedEvent: TimerTarget {
-    private let service: ChannelService
-    private let origin: ChannelBacklog.Origin
-
-    init(of service: ChannelService, _ origin: ChannelBacklog.Origin) {
-        self.service = service
-        self.origin = origin
-    }
-
-    func timerFired(tag: Int) {
-        service.context.limitMet(.inboundBytes)
-        service.settle(origin, .refused(.inboundBytes))
     }
 }

@@ -16,28 +16,15 @@ package struct EventFrame: Sendable {
     package let serial: UInt64
 
     /// Encodes an event in one allocation, with its serial in the channel's stream; 0 if it has none.
-    init(_ publication: Publication, channel: ChannelName, serial: UInt64 = 0) {
+    init(_ event: ProposedEvent, channel: ChannelName, serial: UInt64 = 0) {
         self.serial = serial
-        let length = publication.envelopeLength(for: channel, serial: serial)
+        let length = event.envelopeLength(for: channel, serial: serial)
         let headerLength = FrameEncoder.headerLength(payloadLength: length, isMasked: false)
         self.headerLength = UInt8(headerLength)
         isNotice = false
         bytes = FrameEncoder.frame(.text, payloadLength: length) {
-            publication.appendEnvelope(for: channel, serial: serial, to: &$0)
+            event.appendEnvelope(for: channel, serial: serial, to: &$0)
         }
-    }
-
-    /// Encodes a client event; on a presence channel with its user.
-    init(_ event: ClientEvent, of user: UserID?, channel: ChannelName, serial: UInt64 = 0) {
-        self.serial = serial
-        var frame: [UInt8] = []
-        let userToken = user.map { JSONWriter.token($0.text) }
-        let payload = FrameEncoder.append(.text, to: &frame) {
-            event.appendEnvelope(for: channel, userID: userToken, serial: serial, to: &$0)
-        }
-        headerLength = UInt8(payload.lowerBound)
-        isNotice = false
-        bytes = frame
     }
 
     /// Frames an event that Redis has ordered, which another node may have encoded.

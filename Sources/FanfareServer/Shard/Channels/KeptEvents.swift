@@ -1,75 +1,8 @@
 import Broker
 import PusherProtocol
 
-/// The home's state about published events: cached events, idempotency keys and streams.
+/// The streams of the home's channels.
 extension ChannelService {
-    // MARK: - Cache channels
-
-    /// At the home: caches an event for later subscribers.
-    func cache(
-        _ publication: Publication,
-        in stream: Int?,
-        on channel: Channel?,
-        at address: ChannelAddress
-    ) {
-        let effects = state.cache(
-            publication,
-            numbered: stream.map { state.nextPosition($0) },
-            on: address,
-            of: context.registry.apps[address.app],
-            at: context.milliseconds
-        )
-        perform(effects, on: channel, at: address)
-    }
-
-    /// At the home: checks the idempotency key of an event.
-    func check(
-        _ key: IdempotencyKey,
-        digest: UInt64,
-        at address: ChannelAddress
-    ) -> PublishedKeys.Verdict {
-        state.check(key, digest: digest, on: address, at: context.milliseconds)
-    }
-
-    /// At the home: remembers the new idempotency key of an event that is sequenced.
-    func remember(
-        _ key: IdempotencyKey,
-        digest: UInt64,
-        position: ChannelPosition?,
-        at address: ChannelAddress
-    ) {
-        let effects = state.remember(
-            key,
-            digest: digest,
-            position: position,
-            on: address,
-            of: context.registry.apps[address.app],
-            at: context.milliseconds
-        )
-        perform(effects, on: nil, at: address)
-    }
-
-    // MARK: - Streams
-
-    /// At the home: the index of the stream that a message belongs to; `nil` if its channel has none, like most.
-    func stream(of channel: Channel?, at address: ChannelAddress) -> Int? {
-        if let channel, let stream = channel.home.stream { return stream }
-        let keepsAlways = context.registry.keepsMessagesAlways
-        guard channel == nil ? keepsAlways || !state.streams.isEmpty : keepsAlways else {
-            return nil
-        }
-        let app = keepsAlways ? context.registry.apps[address.app] : nil
-        guard let channel else {
-            guard !context.faults.contains(.skipsVacantStreams) else { return nil }
-            let stream = state.stream(ofVacant: address, app, at: context.milliseconds)
-            reportInsertionLimit(of: address.app)
-            startTimers()
-            return stream
-        }
-        channel.home.keepAlways(address, app, sharing: &state, at: context.milliseconds)
-        return channel.home.stream
-    }
-
     /// At the home: the index of the channel's stream, which begins here if there is none; `nil` in an app without
     /// recovery.
     func openStream(at address: ChannelAddress) -> Int? {
@@ -86,7 +19,7 @@ extension ChannelService {
     }
 
     /// Counts that a stream was forgotten for a new one.
-    private func reportInsertionLimit(of app: AppID) {
+    func reportInsertionLimit(of app: AppID) {
         if let limit = state.takeInsertionLimit() { context.limitMet(limit, of: app) }
     }
 

@@ -1,3 +1,4 @@
+import Broker
 package import PusherProtocol
 
 /// A backend's request some of whose events are not sequenced yet.
@@ -71,12 +72,12 @@ package final class PendingTrigger {
 extension PendingTrigger.Outcome {
     /// The outcome of one event on one channel that is published, or was before.
     static func published(
-        _ publication: Publication,
+        _ event: ProposedEvent,
         on channel: ChannelName,
         at position: ChannelPosition?,
         isRepeated: Bool
     ) -> PendingTrigger.Outcome {
-        guard publication.info.contains(.position) else {
+        guard event.info.contains(.position) else {
             return isRepeated ? .repeated : .accepted
         }
         return .positioned(

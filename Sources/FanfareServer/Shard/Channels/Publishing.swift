@@ -22,6 +22,7 @@ extension ChannelService {
         var pending: PendingTrigger?
         var settled: PendingTrigger.Outcome?
         for publication in publications {
+            let event = ProposedEvent.publication(publication)
             for name in publication.channels {
                 let address = ChannelAddress(app: app, name: name)
                 let home = context.home(of: address)
@@ -38,15 +39,13 @@ extension ChannelService {
                     return trigger
                 }
                 if home == context.shard, channel?.backlog?.hasRoom ?? true {
-                    let outcome = sequence(publication, on: channel, at: address) {
-                        .here(addEvent())
-                    }
+                    let outcome = sequence(event, on: channel, at: address) { .here(addEvent()) }
                     if let outcome { settled = settled?.combined(with: outcome) ?? outcome }
                     continue
                 }
                 let trigger = addEvent()
                 if let backlog = channel?.backlog {
-                    enqueue(publication, .here(trigger), in: backlog)
+                    enqueue(Proposal(event, by: .here(trigger)), in: backlog)
                 } else {
                     let receipt = PublishReceipt(
                         shard: context.shard,
@@ -76,15 +75,15 @@ extension ChannelService {
     /// Sequences an event that another shard has received, as soon as the subscribers have room for it.
     func receive(_ publication: Publication, on address: ChannelAddress, _ receipt: PublishReceipt)
     {
+        let proposal = Proposal(.publication(publication), by: .elsewhere(receipt))
         guard !receipt.isRefusable || !context.reactor.inbound.isExhausted else {
-            return refuseLater(.elsewhere(receipt))
+            return refuseLater(proposal, at: address)
         }
         let channel = table[address]
         if let backlog = channel?.backlog, !backlog.hasRoom {
-            return enqueue(publication, .elsewhere(receipt), in: backlog)
+            return enqueue(proposal, in: backlog)
         }
-        let outcome = sequence(publication, on: channel, at: address) { .elsewhere(receipt) }
-        if let outcome { settle(.elsewhere(receipt), outcome) }
+        sequence(proposal, on: channel, at: address)
     }
 
     /// Sequences a client event, as soon as the subscribers have room for it.
@@ -93,60 +92,88 @@ extension ChannelService {
         guard let channel = table[address],
             let author = channel.home.author(sender, on: address.name)
         else { return }
-        if let backlog = channel.backlog, !backlog.hasRoom {
-            return backlog.append(.clientEvent(event, author))
-        }
-        sequence(event, by: author, on: channel, at: address)
+        let proposal = Proposal(.clientEvent(event, author), by: .author)
+        if let backlog = channel.backlog, !backlog.hasRoom { return backlog.append(proposal) }
+        sequence(proposal, on: channel, at: address)
+    }
+
+    /// At the home: assigns an event its place in the channel's order, and tells its publisher the outcome.
+    func sequence(_ proposal: Proposal, on channel: Channel?, at address: ChannelAddress) {
+        let outcome = sequence(proposal.event, on: channel, at: address) { proposal.publisher }
+        if let outcome { settle(proposal, outcome, at: address) }
     }
 
     /// At the home: assigns an event its place in the channel's order, and sends it to the shards with subscribers.
     ///
     /// The channel is `nil` if it has no subscribers. An event is not published if its idempotency key is known, or its
     /// condition is not met. Returns `nil` if the archive has to write the event first, or in a cluster Redis has to
-    /// order it; then the outcome is reported to `origin`.
-    func sequence(
-        _ publication: Publication,
+    /// order it; then `publisher` is told the outcome.
+    private func sequence(
+        _ event: ProposedEvent,
         on channel: Channel?,
         at address: ChannelAddress,
-        origin: () -> ChannelBacklog.Origin
+        by publisher: () -> Proposal.Publisher
     ) -> PendingTrigger.Outcome? {
-        if let cluster { return cluster.publish(publication, on: address, origin: origin) }
-        if let commits, commits.mustWait(publication, at: address) {
-            commits.append(.publication(publication, origin()), on: address)
+        if let cluster { return cluster.publish(event, on: address, by: publisher) }
+        if let commits,
+            commits.mustWait(event, isNumbered(event, on: channel), at: address)
+        {
+            commits.append(.publish(Proposal(event, by: publisher())), on: address)
             return nil
         }
-        if let key = publication.key {
-            switch check(key, digest: publication.digest, at: address) {
-            case .new: break
-            case .repeated(let position):
-                return .published(publication, on: address.name, at: position, isRepeated: true)
-            case .conflicting: return .conflicting
+        switch decide(on: event, on: channel, at: address) {
+        case .repeated(let position):
+            return .published(event, on: address.name, at: position, isRepeated: true)
+        case .conflicting: return .conflicting
+        case .outdated(let last): return .outdated(last)
+        case .publish(let stream):
+            if let commits, let stream, state.streams[stream].isStored {
+                guard isArchived(stream, isDurable: event.isDurable) else { return .unstored }
+                if !commits.archive.isFailing {
+                    hold(Proposal(event, by: publisher()), in: stream, at: address)
+                    return nil
+                }
             }
-        }
-        let stream = stream(of: publication, on: channel, at: address)
-        if let expected = publication.ifPosition {
-            let last = stream.map { state.streams[$0].position }
-            guard expected == last else { return .outdated(last) }
-        }
-        if let commits, let stream, state.streams[stream].isStored {
-            guard isArchived(stream, isDurable: publication.isDurable) else { return .unstored }
-            if !commits.archive.isFailing {
-                hold(.publication(publication, origin()), in: stream, at: address)
-                return nil
+            var frame: EventFrame?
+            if channel != nil || stream != nil {
+                let serial = stream.map { state.streams.nextSerial($0) } ?? 0
+                frame = EventFrame(event, channel: address.name, serial: serial)
             }
+            return complete(event, frame, in: stream, on: channel, at: address)
         }
-        var frame: EventFrame?
-        if channel != nil || stream != nil {
-            let serial = stream.map { state.streams.nextSerial($0) } ?? 0
-            frame = EventFrame(publication, channel: address.name, serial: serial)
-        }
-        return complete(publication, frame, in: stream, on: channel, at: address)
     }
 
-    /// At the home: keeps an event that has its place in the channel's order, and sends it to the shards with
+    private func isNumbered(_ event: ProposedEvent, on channel: Channel?) -> Bool {
+        event.isNumbered(by: channel?.home.stream.map { state.streams[$0].rule })
+    }
+
+    /// At the home: decides on an event; most need no lookup of the app.
+    private func decide(
+        on event: ProposedEvent,
+        on channel: Channel?,
+        at address: ChannelAddress
+    ) -> EventDecision {
+        let (registry, now) = (context.registry, context.milliseconds)
+        let mayBegin = event.needsPosition || registry.keepsMessagesAlways
+        let app = mayBegin ? registry.apps[address.app] : nil
+        if let channel {
+            return channel.home.decide(on: event, at: address, of: app, sharing: &state, now: now)
+        }
+        guard !context.faults.contains(.skipsVacantStreams) else { return .publish(stream: nil) }
+        var vacant = ChannelHome(on: context.shard)
+        defer {
+            reportInsertionLimit(of: address.app)
+            if mayBegin { startTimers() }
+        }
+        return vacant.decide(on: event, at: address, of: app, sharing: &state, now: now)
+    }
+
+    /// At the home: records an event that has its place in the channel's order, and sends it to the shards with
     /// subscribers.
+    ///
+    /// `time` is when the event got its serial; `nil` for now.
     func complete(
-        _ publication: Publication,
+        _ event: ProposedEvent,
         _ frame: EventFrame?,
         in stream: Int?,
         on channel: Channel?,
@@ -154,142 +181,37 @@ extension ChannelService {
         time: Int64? = nil
     ) -> PendingTrigger.Outcome {
         context.publishedCount &+= 1
-        context.notify(.published, on: address, .published(publication))
-        if address.name.kind.isCache, !publication.isEphemeral {
-            cache(publication, in: stream, on: channel, at: address)
+        context.notify(event.publishedKind, on: address, event.published)
+        let isRemembered =
+            event.key != nil || address.name.kind.isCache && event.cached != nil
+        if isRemembered || stream != nil {
+            let now = context.milliseconds
+            let effects = state.record(
+                event,
+                framed: frame?.bytes,
+                in: stream,
+                on: address,
+                of: isRemembered ? context.registry.apps[address.app] : nil,
+                at: time ?? now,
+                now: now
+            )
+            perform(effects, on: channel, at: address)
         }
-        if let frame {
-            if let stream {
-                keep(frame, on: address, except: publication.except, in: stream, at: time)
-            }
-            if let channel {
-                distribute(frame, on: channel, at: address, except: publication.except)
-            }
-        }
-        guard publication.key != nil || publication.needsPosition else { return .accepted }
-        let position = stream.map { state.streams[$0].position }
-        if let key = publication.key {
-            remember(key, digest: publication.digest, position: position, at: address)
-        }
-        return .published(publication, on: address.name, at: position, isRepeated: false)
-    }
-
-    /// At the home: the index of the stream that an event belongs to, if any.
-    private func stream(
-        of publication: Publication,
-        on channel: Channel?,
-        at address: ChannelAddress
-    ) -> Int? {
-        guard !publication.isEphemeral else { return nil }
-        return publication.needsPosition
-            ? openStream(at: address) : stream(of: channel, at: address)
-    }
-
-    /// At the home: assigns a client event its place in the channel's order, and sends it to the shards with
-    /// subscribers.
-    func sequence(
-        _ event: ClientEvent,
-        by author: ClientEventAuthor,
-        on channel: Channel,
-        at address: ChannelAddress
-    ) {
-        if let cluster { return cluster.publish(event, by: author, on: address) }
-        let isKept = channel.home.stream.map { state.streams[$0].rule.keepsClientEvents } ?? true
-        if let commits, commits.mustWait(event, isKept: isKept, at: address) {
-            return commits.append(.clientEvent(event, author), on: address)
-        }
-        if let key = event.key {
-            let digest = event.digest
-            switch check(key, digest: digest, at: address) {
-            case .new: break
-            case .repeated: return sendReceipt(of: key, on: address, to: author)
-            case .conflicting: return refuse(key, on: address, by: author)
-            }
-        }
-        let stream = stream(of: channel, at: address).flatMap {
-            state.streams[$0].rule.keepsClientEvents ? $0 : nil
-        }
-        if let commits, let stream, state.streams[stream].isStored {
-            guard isArchived(stream, isDurable: false) else {
-                return refuseUnstored(event, on: address, by: author)
-            }
-            if !commits.archive.isFailing {
-                return hold(.clientEvent(event, author), in: stream, at: address)
-            }
-        }
-        let serial = stream.map { state.streams.nextSerial($0) } ?? 0
-        let frame = EventFrame(event, of: author.user, channel: address.name, serial: serial)
-        complete(event, by: author, frame, in: stream, on: channel, at: address)
-    }
-
-    /// At the home: keeps a client event that has its place in the channel's order, and sends it to the shards with
-    /// subscribers.
-    func complete(
-        _ event: ClientEvent,
-        by author: ClientEventAuthor,
-        _ frame: EventFrame,
-        in stream: Int?,
-        on channel: Channel?,
-        at address: ChannelAddress,
-        time: Int64? = nil
-    ) {
-        context.publishedCount &+= 1
-        context.notify(
-            .clientEvents,
-            on: address,
-            .clientEvent(event, sender: author.socketID, userID: author.user)
-        )
-        if let stream {
-            keep(frame, on: address, except: author.socketID, in: stream, at: time)
-        }
-        if let channel {
+        if let frame, let channel {
             distribute(
                 frame,
                 on: channel,
                 at: address,
-                except: author.socketID,
-                receiptOf: event.key
+                except: event.except,
+                receiptOf: event.receiptKey
             )
         }
-        if let key = event.key {
-            let position = stream.map { state.streams[$0].position }
-            remember(key, digest: event.digest, position: position, at: address)
-        }
+        guard event.key != nil || event.needsPosition else { return .accepted }
+        let position = stream.map { state.streams[$0].position }
+        return .published(event, on: address.name, at: position, isRepeated: false)
     }
 
-    // MARK: - Receipts
-
-    /// At the home: notifies the sender that its client event got its place in the channel's order in an earlier
-    /// attempt.
-    private func sendReceipt(
-        of key: IdempotencyKey,
-        on address: ChannelAddress,
-        to author: ClientEventAuthor
-    ) {
-        reply(.receipt(channel: address.name.text, key: key.text), to: author.socketID)
-    }
-
-    /// At the home: notifies the sender that another event has the key of its client event.
-    func refuse(
-        _ key: IdempotencyKey,
-        on address: ChannelAddress,
-        by author: ClientEventAuthor
-    ) {
-        let message =
-            "Client event rejected - another event was sent to \(address.name.text) under the key \(key.text)"
-        reply(.error(code: .clientEventRejected, message: message), to: author.socketID)
-    }
-
-    func reply(_ message: ServerMessage, to socketID: SocketID) {
-        let shard = context.shard(of: socketID)
-        guard shard != context.shard else { return receive(message, for: socketID) }
-        context.links.send(.reply(message, to: socketID), to: shard)
-    }
-
-    /// Sends the reply of a home to a connection of this shard, which may have closed.
-    func receive(_ message: ServerMessage, for socketID: SocketID) {
-        connections[socketID]?.send(message)
-    }
+    // MARK: - Sending
 
     /// At the home: sends a frame to all shards that have subscribers, including this one.
     ///

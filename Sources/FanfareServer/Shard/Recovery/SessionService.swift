@@ -5,7 +5,7 @@ import PusherProtocol
 /// The sessions of stock clients with a token: those claimed by connections of this shard, and those whose home it is.
 ///
 /// `SessionHome` decides, and this class performs its effects; in a cluster Redis decides for all nodes.
-final class SessionService: TimerTarget {
+package final class SessionService: TimerTarget {
     private let context: ShardContext
     private let connections: Connections
     private(set) var home: SessionHome
@@ -223,7 +223,7 @@ final class SessionService: TimerTarget {
         }
     }
 
-    func timerFired(tag: Int) {
+    package func timerFired(tag: Int) {
         switch Task(rawValue: tag) {
         case .expiry:
             areTimersRunning.expiry = false

@@ -3,7 +3,7 @@ import Net
 import PusherProtocol
 
 /// The users of one shard: its own signed-in connections, and the homes of the users that it owns.
-final class UserService: TimerTarget {
+package final class UserService: TimerTarget {
     private let context: ShardContext
     private let connections: Connections
     private var home = UserHome()
@@ -123,7 +123,7 @@ final class UserService: TimerTarget {
         context.reactor.schedule(after: delay, self)
     }
 
-    func timerFired(tag: Int) {
+    package func timerFired(tag: Int) {
         isDepartureTimerRunning = false
         send(home.removeDeparted(at: context.milliseconds))
         startDepartureTimer()

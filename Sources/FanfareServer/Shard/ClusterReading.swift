@@ -1,8 +1,7 @@
 import Primitives
-import Redis
 
 /// The counts of a shard about its cluster.
-struct ClusterCounts: Sendable {
+package struct ClusterCounts: Sendable {
     /// The ends of connections, by reason.
     var faults: [String: Int] = [:]
     /// Messages that were read after a loss of the connection.
@@ -53,7 +52,7 @@ struct ClusterCounts: Sendable {
 }
 
 /// The gauges of a shard's part in a cluster, and its counters since the start.
-struct ClusterReading: Sendable {
+package struct ClusterReading: Sendable {
     /// Connections to Redis that are open.
     var connections = 0
     /// Channels to which the node is attached.

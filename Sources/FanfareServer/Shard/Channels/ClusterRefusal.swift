@@ -1,3 +1,5 @@
+import PusherProtocol
+
 /// Why a message is not published in a cluster.
 package enum ClusterRefusal: Sendable, Hashable {
     /// Redis has been unreachable for longer than messages wait.
@@ -29,6 +31,18 @@ package enum ClusterRefusal: Sendable, Hashable {
                 + "in a second"
         case .refused(let text):
             "Redis refused an event of the request, which is not published: \(text)"
+        }
+    }
+
+    /// The text for the author of a client event.
+    func text(ofClientEventOn channel: ChannelName) -> String {
+        switch self {
+        case .unanswered:
+            "Client event on \(channel.text) may not have been published - the connection to Redis was lost"
+        case .unconfirmed:
+            "Client event on \(channel.text) may be lost - too few replicas of Redis have confirmed it"
+        case .disconnected, .full, .refused:
+            "Client event rejected - \(channel.text) cannot be published to at present, try again in a second"
         }
     }
 }
