@@ -175,7 +175,8 @@ public final class BrokerServer: Sendable {
                         registry: registry,
                         links: ShardLinks(of: number, mailboxes: mailboxes),
                         observers: observers,
-                        archive: archive
+                        archive: archive,
+                        makeSharedHome: cluster?.makeHome()
                     ) { [traces] in $0.makeSite(console, traces) }
                 )
             }

@@ -108,7 +108,7 @@ package final class ClusterSettings: Sendable {
     }
 
     /// Returns what creates the parts of shards in the cluster; `dialer` is that of a simulation, or `nil` for the network.
-    package func makeHome(dialedBy dialer: (any RedisDialer)?) -> SharedHomeMaker {
+    package func makeHome(dialedBy dialer: (any RedisDialer)? = nil) -> SharedHomeMaker {
         { [self] in ClusterHome(self, $0, $1, $2, dialer) }
     }
 
@@ -127,7 +127,6 @@ extension ClusterSettings: ClusterMembership {
     package var isIsolated: Bool { status.isIsolated }
     package var isClosed: Bool { status.isClosed }
     package var lastFault: String? { status.lastFault }
-    package var makeHome: SharedHomeMaker { makeHome(dialedBy: nil) }
 }
 
 /// How the primary of a store is found.

@@ -26,6 +26,7 @@ actor Shard: LoopResident {
     ///   - links: The links to the other shards.
     ///   - observers: The observers of the broker.
     ///   - archive: The archive of stored channels; `nil` without one.
+    ///   - makeSharedHome: Creates its part in the cluster; `nil` for a broker alone.
     ///   - makeSite: Creates the site of its listeners.
     /// - Throws: The call that failed.
     init(
@@ -35,6 +36,7 @@ actor Shard: LoopResident {
         links: ShardLinks,
         observers: [any BrokerObserver],
         archive: (any MessageArchive)?,
+        makeSharedHome: SharedHomeMaker?,
         makeSite: (ShardCore) -> HTTPSite
     ) throws(SystemError) {
         self.loop = loop
@@ -46,7 +48,7 @@ actor Shard: LoopResident {
             observers: observers,
             archive: archive
         )
-        core = ShardCore(context)
+        core = ShardCore(context, makeSharedHome: makeSharedHome)
         core.watchLiveness()
         site = makeSite(core)
         core.deferredAnswers.deliver = { [weak self] id, response in

@@ -32,7 +32,7 @@ package final class ShardCore: TimerTarget {
     /// - Parameters:
     ///   - context: What it shares with its parts.
     ///   - random: Random numbers for socket IDs.
-    ///   - makeSharedHome: Creates the shard's part in the cluster for a simulation; `nil` for that of the settings.
+    ///   - makeSharedHome: Creates the shard's part in the cluster; `nil` for a broker alone.
     package init(
         _ context: ShardContext,
         random: RandomPool = RandomPool(),
@@ -47,7 +47,7 @@ package final class ShardCore: TimerTarget {
         listings = ChannelListings(context, channels)
         deliveries = DeliverySearches(context, channels.records)
         incompleteMessages = IncompleteMessages(context)
-        cluster = (makeSharedHome ?? context.settings.cluster?.makeHome)?(channels, users, sessions)
+        cluster = makeSharedHome?(channels, users, sessions)
         (channels.cluster, users.cluster, sessions.cluster) = (cluster, cluster, cluster)
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)

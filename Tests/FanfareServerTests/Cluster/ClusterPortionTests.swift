@@ -39,7 +39,7 @@ import Testing
             registry: AppRegistry(configuration.apps),
             links: ShardLinks(of: 0, mailboxes: [Mailbox(wakes: loop)])
         )
-        core = ShardCore(context)
+        core = ShardCore(context, makeSharedHome: settings.makeHome())
         cluster = try #require(core.cluster as? ClusterHome)
         store = cluster.stores[0]
     }
