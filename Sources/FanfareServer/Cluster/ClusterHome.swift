@@ -398,3 +398,10 @@ extension ClusterHome {
         )
     }
 }
+
+extension ClusterSettings {
+    /// Returns what creates the parts of shards in the cluster; `dialer` is that of a simulation, or `nil` for the network.
+    package func makeHome(dialedBy dialer: (any RedisDialer)? = nil) -> SharedHomeMaker {
+        { [self] in ClusterHome(self, $0, $1, $2, dialer) }
+    }
+}

@@ -107,11 +107,6 @@ package final class ClusterSettings: Sendable {
         self.webhooks = webhooks
     }
 
-    /// Returns what creates the parts of shards in the cluster; `dialer` is that of a simulation, or `nil` for the network.
-    package func makeHome(dialedBy dialer: (any RedisDialer)? = nil) -> SharedHomeMaker {
-        { [self] in ClusterHome(self, $0, $1, $2, dialer) }
-    }
-
     /// The name of the machine, reduced to the characters allowed in a node's name.
     private static var hostName: String {
         var bytes = [CChar](repeating: 0, count: 65)
