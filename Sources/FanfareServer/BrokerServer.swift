@@ -176,7 +176,9 @@ public final class BrokerServer: Sendable {
                         links: ShardLinks(of: number, mailboxes: mailboxes),
                         observers: observers,
                         archive: archive,
-                        makeSharedHome: cluster?.makeHome()
+                        makeSharedHome: cluster.map { cluster in
+                            { @Sendable in cluster.makeHome(of: $0, $1, $2) }
+                        }
                     ) { [traces] in $0.makeSite(console, traces) }
                 )
             }

@@ -400,8 +400,20 @@ extension ClusterHome {
 }
 
 extension ClusterSettings {
-    /// Returns what creates the parts of shards in the cluster; `dialer` is that of a simulation, or `nil` for the network.
-    package func makeHome(dialedBy dialer: (any RedisDialer)? = nil) -> SharedHomeMaker {
-        { [self] in ClusterHome(self, $0, $1, $2, dialer) }
+    /// Creates a shard's part in the cluster.
+    ///
+    /// - Parameters:
+    ///   - channels: The shard's channels.
+    ///   - users: The shard's users.
+    ///   - sessions: The shard's sessions.
+    ///   - dialer: The dialer of a simulation; `nil` for the network.
+    /// - Returns: The part, which is not connected yet.
+    package func makeHome(
+        of channels: ChannelService,
+        _ users: UserService,
+        _ sessions: SessionService,
+        dialedBy dialer: (any RedisDialer)? = nil
+    ) -> any SharedHome {
+        ClusterHome(self, channels, users, sessions, dialer)
     }
 }

@@ -36,7 +36,9 @@ actor Shard: LoopResident {
         links: ShardLinks,
         observers: [any BrokerObserver],
         archive: (any MessageArchive)?,
-        makeSharedHome: SharedHomeMaker?,
+        makeSharedHome: (
+            @Sendable (ChannelService, UserService, SessionService) -> any SharedHome
+        )?,
         makeSite: (ShardCore) -> HTTPSite
     ) throws(SystemError) {
         self.loop = loop

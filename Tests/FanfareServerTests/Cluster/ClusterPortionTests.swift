@@ -39,7 +39,7 @@ import Testing
             registry: AppRegistry(configuration.apps),
             links: ShardLinks(of: 0, mailboxes: [Mailbox(wakes: loop)])
         )
-        core = ShardCore(context, makeSharedHome: settings.makeHome())
+        core = ShardCore(context, makeSharedHome: { settings.makeHome(of: $0, $1, $2) })
         cluster = try #require(core.cluster as? ClusterHome)
         store = cluster.stores[0]
     }

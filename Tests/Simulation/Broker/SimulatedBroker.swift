@@ -92,7 +92,9 @@ package final class SimulatedBroker {
             let core = ShardCore(
                 context,
                 random: RandomPool(source: random),
-                makeSharedHome: cluster?.makeHome(dialedBy: dialer)
+                makeSharedHome: cluster.map { cluster in
+                    { cluster.makeHome(of: $0, $1, $2, dialedBy: dialer) }
+                }
             )
             if let batchLengthMax { reactor.batchLengthMax = batchLengthMax }
             core.watchLiveness()

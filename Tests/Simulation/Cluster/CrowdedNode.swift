@@ -88,7 +88,7 @@ package final class CrowdedNode {
             )
         )
         let dialer = NodeDialer(1, redis, [], environment)
-        core = ShardCore(context, makeSharedHome: cluster.makeHome(dialedBy: dialer))
+        core = ShardCore(context) { cluster.makeHome(of: $0, $1, $2, dialedBy: dialer) }
         site = core.makeSite()
         limits = settings.streamLimits
         core.watchLiveness()
