@@ -11,8 +11,12 @@ import Testing
         _ path: String,
         _ parameters: [(String, String)] = []
     ) async throws -> Answer {
-        try await Wire(port: node.port)
-            .ask(SignedRequest(method: "GET", path: "/apps/1" + path, parameters: parameters))
+        let wire = try Wire(port: node.port)
+        // Twenty histories are made one after the other, which takes long under a sanitizer.
+        wire.patience = .seconds(90)
+        return try await wire.ask(
+            SignedRequest(method: "GET", path: "/apps/1" + path, parameters: parameters)
+        )
     }
 
     /// Triggers ten events in a batch.

@@ -16,6 +16,8 @@ final class Wire {
         }
     }
 
+    /// The longest time without a byte while one is awaited.
+    var patience = Duration.seconds(20)
     private let descriptor: Int32
     private var buffer: [UInt8] = []
     /// The number of consumed bytes of the buffer.
@@ -162,9 +164,9 @@ final class Wire {
         return bytes
     }
 
-    /// Reads once, waiting for at most twenty seconds.
+    /// Reads once, waiting for at most ``patience``.
     private func receive() async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + patience
         var received = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = received.withUnsafeMutableBytes {
