@@ -1,7 +1,9 @@
 public import PusherProtocol
 
 /// An event that a backend or a client wants to publish on one channel, whose home decides on it.
-public enum ProposedEvent: Sendable {
+///
+/// Indirect, so that it is copied by one reference on its way.
+public indirect enum ProposedEvent: Sendable {
     /// The event of a backend.
     case publication(Publication)
     /// The event of a client that is subscribed to the channel.
