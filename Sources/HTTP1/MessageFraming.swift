@@ -11,6 +11,9 @@ struct MessageFraming: Sendable {
     private(set) var repeatsUpgrade = false
     private(set) var host: Range<Int>?
     private(set) var expectation: Range<Int>?
+    /// Whether there are fields that servers look for in every request, and most requests do not have.
+    private(set) var isForwarded = false
+    private(set) var hasIdempotencyKey = false
     private var transferEncoding: Range<Int>?
 
     /// Whether the content is chunked.
@@ -19,7 +22,7 @@ struct MessageFraming: Sendable {
     /// Whether content follows the head of a request.
     var hasContent: Bool { isChunked || (contentLength ?? 0) > 0 }
 
-    /// Records a field if it is one of RFC 9112 §6 and §9, Host, Expect or Upgrade.
+    /// Records a field if it is one of RFC 9112 §6 and §9, Host, Expect or Upgrade, or servers always look for it.
     mutating func record(_ line: FieldLine, of bytes: Span<UInt8>) throws(HTTPError) {
         let name = bytes.extracting(line.name)
         switch name.count {
@@ -36,6 +39,9 @@ struct MessageFraming: Sendable {
         case 14 where name.equalsIgnoringCase("content-length"):
             guard contentLength == nil else { throw .contentLengthRepeated }
             contentLength = try Self.length(bytes, line.value)
+        case 15 where name.equalsIgnoringCase("x-forwarded-for"): isForwarded = true
+        case 15 where name.equalsIgnoringCase("idempotency-key"): hasIdempotencyKey = true
+        case 17 where name.equalsIgnoringCase("x-idempotency-key"): hasIdempotencyKey = true
         case 17 where name.equalsIgnoringCase("transfer-encoding"):
             if let transferEncoding {
                 throw .transferEncodingMalformed(

@@ -2,8 +2,8 @@ import Primitives
 
 /// The request line and fields of a request: one copy of the bytes, and ranges in it.
 ///
-/// Strings are made on request. Four things that every request needs are parsed once, on arrival: the method, the
-/// version, the length of the content, and whether the connection stays open. On a hot path use the methods that pass
+/// Strings are made on request. What every request is asked for is parsed once, on arrival: the method, the version, the
+/// length of the content, whether the connection stays open, and whether there are certain fields. On a hot path use the methods that pass
 /// spans or compare with a `StaticString`; they do not allocate. A head never changes. It is a class so that passing it
 /// on is cheap.
 public final class RequestHead: Sendable {
@@ -32,6 +32,12 @@ public final class RequestHead: Sendable {
     ///
     /// It does if there is an Upgrade field, Connection names it, and the version is 1.1.
     public let isUpgrade: Bool
+
+    /// Whether there is an X-Forwarded-For field.
+    public let isForwarded: Bool
+
+    /// Whether there is an Idempotency-Key or X-Idempotency-Key field.
+    public let hasIdempotencyKey: Bool
 
     private let section: FieldSection
     private let targetRange: Range<Int>
@@ -117,9 +123,6 @@ public final class RequestHead: Sendable {
         return try section.withBytes(range, body)
     }
 
-    /// Whether there is a field with this case-insensitive name.
-    public func hasField(_ name: StaticString) -> Bool { section.first(name) != nil }
-
     /// Calls `body` with the name of each field as it was sent, and its value without surrounding white space, in
     /// order.
     public func forEachField(_ body: (_ name: Span<UInt8>, _ value: Span<UInt8>) -> Void) {
@@ -202,6 +205,7 @@ public final class RequestHead: Sendable {
         contentLength = framing.contentLength
         isChunked = framing.isChunked
         keepAlive = !framing.closes && (line.minorVersion > 0 || framing.keepsAlive)
+        (isForwarded, hasIdempotencyKey) = (framing.isForwarded, framing.hasIdempotencyKey)
         isUpgrade = framing.upgrade != nil && framing.hasUpgradeOption && line.minorVersion > 0
         targetRange = line.targetRange
         queryRange = line.target.query

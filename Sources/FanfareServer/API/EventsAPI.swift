@@ -29,7 +29,8 @@ struct EventsAPI {
     init(_ app: App, _ core: ShardCore, _ head: RequestHead) throws(APIError) {
         self.app = app
         self.core = core
-        guard let text = head.field("idempotency-key") ?? head.field("x-idempotency-key")
+        guard head.hasIdempotencyKey,
+            let text = head.field("idempotency-key") ?? head.field("x-idempotency-key")
         else {
             key = nil
             return

@@ -231,7 +231,7 @@ extension Gateway {
 
     /// The address that the console shows in place of the peer's: of a client behind a trusted proxy.
     private func shownAddress(of stream: Stream, _ head: RequestHead) -> String? {
-        guard core.context.registry.consoleApp != nil, head.hasField("x-forwarded-for") else {
+        guard head.isForwarded, core.context.registry.consoleApp != nil else {
             return nil
         }
         return core.context.settings.admissionControl.addressText(of: stream, head)

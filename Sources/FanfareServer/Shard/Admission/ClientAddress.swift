@@ -83,7 +83,7 @@ struct TrustedProxies: Sendable {
     private func source(of peer: SocketAddress?, _ head: RequestHead) -> Source {
         guard let peer else { return .unknown }
         guard isTrusted(peer) else { return .address(peer) }
-        guard head.hasField("x-forwarded-for") else { return .unknown }
+        guard head.isForwarded else { return .unknown }
         let fields = head.fields("x-forwarded-for")
         let entries = fields.joined(separator: ",").utf8.split(separator: UInt8(ascii: ","))
             .map { $0.drop(while: Self.isSpace) }.filter { !$0.isEmpty }
