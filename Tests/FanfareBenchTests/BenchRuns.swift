@@ -1,3 +1,4 @@
+import BrokerConfiguration
 import FanfareServer
 import Foundation
 import Net
