@@ -1,4 +1,6 @@
+internal import Broker
 internal import Net
+internal import PusherProtocol
 internal import Webhooks
 
 extension Configuration {
@@ -152,9 +154,9 @@ extension Configuration {
     func limitFaults(besides known: Set<String>) -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         for (index, app) in apps.enumerated() {
-            let rules = app.eventDataRules.enumerated()
+            let rules = app.limits.texts.dataRules.enumerated()
                 .map { ("event_data_rules.\($0).length_max", $1.lengthMax) }
-            for (name, length) in [("event_data_length_max", app.eventDataLengthMax)] + rules {
+            for (name, length) in [("event_data_length_max", app.limits.texts.dataLengthMax)] + rules {
                 let key = "apps.\(index).\(name)"
                 for (other, limit) in [
                     ("limits.request_body_length_max", requestBodyLengthMax),

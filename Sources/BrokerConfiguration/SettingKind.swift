@@ -30,6 +30,22 @@ struct SettingKind<Value: Sendable>: Sendable {
             range: range.map { "\($0), or none" }
         )
     }
+
+    /// The same kind of a type that valid values are converted to: a rate, a time.
+    func map<Other>(
+        _ converted: @escaping @Sendable (Value) -> Other,
+        from original: @escaping @Sendable (Other) -> Value
+    ) -> SettingKind<Other> {
+        SettingKind<Other>(
+            expectation: expectation,
+            read: { [read, isValid] in read($0).flatMap { isValid($0) ? converted($0) : nil } },
+            isValid: { [isValid] in isValid(original($0)) },
+            text: { [text] in text(original($0)) },
+            noneValue: noneValue.map(converted),
+            isSecret: isSecret,
+            range: range
+        )
+    }
 }
 
 extension SettingKind<Int> {

@@ -45,12 +45,12 @@ struct BrokerState: ~Copyable {
             id: AppID("1"),
             key: settings.key,
             secret: AppSecret(settings.secret),
-            features: AppFeatures(
-                clientEvents: settings.allowsClientEvents,
-                subscriptionCount: settings.sendsSubscriptionCounts,
-                watchlist: settings.sendsWatchlistEvents,
-                cacheLifetime: Int(settings.cacheLifetime.components.seconds)
-            ),
+            features: AppFeatures {
+                $0.clientEvents = settings.allowsClientEvents
+                $0.subscriptionCount = settings.sendsSubscriptionCounts
+                $0.watchlist = settings.sendsWatchlistEvents
+                $0.cacheLifetime = Int(settings.cacheLifetime.components.seconds)
+            },
             limits: limits,
             recovery: RecoverySettings(
                 isEnabled: settings.keepsHistory,

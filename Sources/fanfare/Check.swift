@@ -1,8 +1,10 @@
 import ArgumentParser
+import Broker
 import BrokerConfiguration
 import CommandSupport
 import FanfareServer
 import Net
+import PusherProtocol
 import ServerLog
 import Webhooks
 
@@ -274,24 +276,26 @@ enum AppSummary {
 
     private static func limits(of app: AppConfiguration) -> String {
         var limits: [String] = []
-        if let count = app.connectionsMax { limits.append("\(count) connections") }
-        limits.append("\(app.subscriptionsMax) channels per connection")
-        if let count = app.subscriptionsPerSecondMax {
-            limits.append("\(count) subscriptions per second")
+        if let count = app.limits.connectionsMax { limits.append("\(count) connections") }
+        limits.append("\(app.limits.subscriptionsMax) channels per connection")
+        if let rate = app.limits.subscriptionRate {
+            limits.append("\(rate.perSecond) subscriptions per second")
         }
-        limits.append("data up to \(ConfigurationSummary.bytes(app.eventDataLengthMax))")
-        for rule in app.eventDataRules {
+        limits.append("data up to \(ConfigurationSummary.bytes(app.limits.texts.dataLengthMax))")
+        for rule in app.limits.texts.dataRules {
             let length = ConfigurationSummary.bytes(rule.lengthMax)
             limits.append("up to \(length) on \(rule.channelPrefix)…")
         }
-        if let count = app.requestsPerSecondMax { limits.append("\(count) requests per second") }
+        if let rate = app.limits.requestRates.all {
+            limits.append("\(rate.perSecond) requests per second")
+        }
         return limits.map { ", " + $0 }.joined()
     }
 
     private static func features(of app: AppConfiguration) -> [String] {
         var features: [String] = []
         if app.features.clientEvents {
-            features.append("client events (\(app.clientEventsPerSecondMax) per second)")
+            features.append("client events (\(app.limits.clientEventRate.perSecond) per second)")
         }
         if app.features.subscriptionCount { features.append("subscription counts") }
         if app.features.users { features.append("users") }

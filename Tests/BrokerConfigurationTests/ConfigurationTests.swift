@@ -1,3 +1,4 @@
+import Broker
 import Foundation
 import Logging
 import Net
@@ -60,7 +61,7 @@ import Testing
         #expect(configuration.apps[0].key == "1e6")
         #expect(configuration.apps[0].secret == "none-such")
         #expect(configuration.apps[1].isEnabled == false)
-        #expect(configuration.apps[1].connectionsMax == 1_000)
+        #expect(configuration.apps[1].limits.connectionsMax == 1_000)
         #expect(configuration.apps[1].secret == "s#2")
         #expect(configuration.messageLengthMax == 16_384)
         #expect(configuration.queuedBytesMax == 1 << 20)

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import FanfareAPI
 import FanfareServer
@@ -24,7 +25,7 @@ private struct Setting {
         var configuration = Configuration.development
         configuration.port = port
         configuration.loops = 2
-        configuration.apps[0].clientEventsPerSecondMax = 1_000_000
+        configuration.apps[0].limits.clientEventRate = Rate(perSecond: 1_000_000)
         change(&configuration.apps[0])
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         server = try BrokerServer(configuration: configuration, log: log)

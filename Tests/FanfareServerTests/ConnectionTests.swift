@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Logging
 import Testing
@@ -193,7 +194,7 @@ import Testing
 
     @Test func connectionQuotaOfAnApp() async throws {
         try await TestBroker.run {
-            $0.apps[0].connectionsMax = 1
+            $0.apps[0].limits.connectionsMax = 1
         } _: { broker in
             let (first, _) = try await broker.connected()
             let second = try await broker.connect()

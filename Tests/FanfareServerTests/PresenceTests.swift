@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Testing
 
@@ -121,7 +122,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
     )
     func limitsMembers(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].membersMax = 10
+            $0.apps[0].limits.membersMax = 10
         } _: { broker in
             let channel = "presence-full"
             var clients: [WebSocketWire] = []

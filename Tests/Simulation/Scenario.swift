@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import FanfareServer
 
@@ -22,13 +23,15 @@ struct Rules {
             secret: Scenario.secrets[app]
         )
         configuration.isEnabled = isEnabled
-        configuration.subscriptionsMax =
+        configuration.limits.subscriptionsMax =
             subscriptionsMax + (variant == .oneSubscriptionMore ? 1 : 0)
-        configuration.membersMax = membersMax + (variant == .oneMemberMore ? 1 : 0)
-        configuration.connectionsMax = connectionsMax + (variant == .oneConnectionMore ? 1 : 0)
-        configuration.clientEventsPerSecondMax =
-            Scenario.eventsPerSecondMax + (variant == .oneEventMore ? 1 : 0)
-        configuration.cacheLifetime = Scenario.cacheLifetime
+        configuration.limits.membersMax = membersMax + (variant == .oneMemberMore ? 1 : 0)
+        configuration.limits.connectionsMax =
+            connectionsMax + (variant == .oneConnectionMore ? 1 : 0)
+        configuration.limits.clientEventRate = Rate(
+            perSecond: Scenario.eventsPerSecondMax + (variant == .oneEventMore ? 1 : 0)
+        )
+        configuration.features.cacheLifetime = Scenario.cacheLifetime
         configuration.recovery.messagesMax =
             Scenario.messagesMax + (variant == .oneMessageMore ? 1 : 0)
         configuration.recovery.ageMax = Scenario.messageAgeMax
@@ -42,7 +45,7 @@ struct Rules {
             return rule
         }
         // Time stands still while messages are delivered.
-        configuration.presenceNoticeDelay = 0
+        configuration.features.presenceNoticeDelay = 0
         configuration.features.clientEvents = clientEvents
         configuration.features.subscriptionCount = countsAreTold
         configuration.features.watchlist = true

@@ -138,7 +138,7 @@ final class Gateway {
         guard app.isEnabled else { throw ConnectionRefusal(.appDisabled) }
         try checkOrigin(head, app)
         try core.connections.checkQueues(of: app)
-        let countsTowardsQuota = app.features.authorizationTimeout == nil
+        let countsTowardsQuota = app.features.authorizationDeadline == nil
         guard !countsTowardsQuota || app.quota.take() else {
             throw ConnectionRefusal(.overConnectionQuota, meeting: .appConnections)
         }

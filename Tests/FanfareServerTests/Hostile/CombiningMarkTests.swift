@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Glibc
 import Simulation
@@ -137,7 +138,7 @@ struct CombiningMarkTests {
     func ofClients() throws {
         let stepped = try SteppedBroker {
             $0.apps[0].features.watchlist = true
-            $0.apps[0].faultyMessagesPerMinuteMax = 1_000
+            $0.apps[0].limits.faultsPerMinuteMax = 1_000
         }
         let (client, socketID) = try stepped.greetedClient()
         client.send(Frames.text(subscribeMessage(to: "private-a", socketID: socketID)))

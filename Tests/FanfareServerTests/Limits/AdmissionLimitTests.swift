@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import PusherProtocol
 import Testing
@@ -147,7 +148,7 @@ import Testing
 
     @Test func connectionsOfAnApp() async throws {
         try await TestBroker.run {
-            $0.apps[0].connectionsMax = 1
+            $0.apps[0].limits.connectionsMax = 1
         } _: { broker in
             let client = try await broker.admitted()
             try await broker.expectRefusal(4004)

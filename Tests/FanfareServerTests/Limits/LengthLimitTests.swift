@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import PusherProtocol
 import Testing
@@ -65,10 +66,10 @@ import Testing
 
     @Test func textsOfAnApp() async throws {
         try await TestBroker.run {
-            $0.apps[0].channelNameLengthMax = 20
-            $0.apps[0].eventDataLengthMax = 50
-            $0.apps[0].triggerChannelsMax = 2
-            $0.apps[0].batchEventsMax = 1
+            $0.apps[0].limits.texts.channelNameLengthMax = 20
+            $0.apps[0].limits.texts.dataLengthMax = 50
+            $0.apps[0].limits.texts.channelsPerTriggerMax = 2
+            $0.apps[0].limits.texts.eventsPerBatchMax = 1
         } _: { broker in
             let (client, _) = try await broker.subscribed(to: "private-x")
             try client.send(
@@ -99,7 +100,7 @@ import Testing
 
     @Test func userInfoOfAMember() async throws {
         try await TestBroker.run {
-            $0.apps[0].userInfoLengthMax = 10
+            $0.apps[0].limits.userInfoLengthMax = 10
         } _: { broker in
             let (client, socketID) = try await broker.connected()
             let data = #"{"user_id":"ann","user_info":"\#(text(9))"}"#

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Glibc
 import Net
@@ -55,7 +56,7 @@ import Testing
             $0.triggerTimeout = 1
             // Slow readers are waited for in turns of a second: events that a turn's end lets in must not close it.
             $0.queuedBytesMax = 128 << 20
-            $0.apps[0].eventDataLengthMax = 200_000
+            $0.apps[0].limits.texts.dataLengthMax = 200_000
         } _: { broker in
             let (client, _) = try await broker.subscribed(to: "news")
             let data = String(repeating: "x", count: 200_000)
@@ -93,7 +94,7 @@ import Testing
             $0.triggerTimeout = 600
             $0.admission.answerTimeout = 1
             $0.queuedBytesMax = 128 << 20
-            $0.apps[0].eventDataLengthMax = 200_000
+            $0.apps[0].limits.texts.dataLengthMax = 200_000
         } _: { broker in
             let (client, _) = try await broker.subscribed(to: "news")
             let data = String(repeating: "x", count: 200_000)

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import FanfareServer
 import Logging
@@ -70,8 +71,8 @@ enum ClusterScenario {
             )
             app.features.clientEvents = true
             app.features.subscriptionCount = true
-            app.presenceNoticeDelay = 0
-            app.clientEventsPerSecondMax = 1_000
+            app.features.presenceNoticeDelay = 0
+            app.limits.clientEventRate = Rate(perSecond: 1_000)
             app.webhooks = [WebhookConfiguration(url: "http://127.0.0.1:1")]
             app.recovery.isEnabled = app.id == Scenario.appIDs[0]
             app.recovery.messagesMax = messagesMax
