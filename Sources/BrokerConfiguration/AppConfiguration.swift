@@ -24,8 +24,10 @@ public struct AppConfiguration: Sendable, Equatable {
     public var limits = AppLimits()
     /// The features of the app.
     public var features = AppFeatures()
-    /// What the app's channels keep for clients that come back.
-    public var recovery = RecoveryConfiguration()
+    /// What the app's channels keep for clients that come back, except by the rules.
+    public var recovery = RecoverySettings()
+    /// The rules by channel; the first whose prefix fits applies.
+    public var recoveryRules: [RecoveryRuleConfiguration] = []
     /// The webhook endpoints of the app.
     public var webhooks: [WebhookConfiguration] = []
 

@@ -25,9 +25,8 @@ extension Configuration {
                     "is true, but tls.port is none: no client could connect; set tls.port"
                 )
             }
-            let rules = app.recovery.rules
-            if recovery.database == nil, let rule = rules.firstIndex(where: { $0.store == .sqlite })
-            {
+            let stored = app.recoveryRules.firstIndex { $0.settings.store == .archive }
+            if recovery.database == nil, let rule = stored {
                 add(
                     "recovery.rules.\(rule).store",
                     "is sqlite, but recovery.database is none: name the file to keep the messages in"
@@ -156,7 +155,9 @@ extension Configuration {
         for (index, app) in apps.enumerated() {
             let rules = app.limits.texts.dataRules.enumerated()
                 .map { ("event_data_rules.\($0).length_max", $1.lengthMax) }
-            for (name, length) in [("event_data_length_max", app.limits.texts.dataLengthMax)] + rules {
+            for (name, length) in [("event_data_length_max", app.limits.texts.dataLengthMax)]
+                + rules
+            {
                 let key = "apps.\(index).\(name)"
                 for (other, limit) in [
                     ("limits.request_body_length_max", requestBodyLengthMax),

@@ -186,7 +186,7 @@ extension App {
             allowedOrigins: configuration.allowedOrigins.compactMap(OriginPattern.init),
             features: configuration.features,
             limits: configuration.limits,
-            recovery: RecoverySettings(configuration.recovery),
+            recovery: configuration.recoverySettings,
             quota: quota
         )
     }

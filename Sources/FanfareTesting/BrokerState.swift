@@ -52,16 +52,16 @@ struct BrokerState: ~Copyable {
                 $0.cacheLifetime = Int(settings.cacheLifetime.components.seconds)
             },
             limits: limits,
-            recovery: RecoverySettings(
-                isEnabled: settings.keepsHistory,
-                standard: RecoveryRule(
-                    keep: settings.opening == .live ? .whileNeeded : .always,
-                    allowsRewind: settings.allowsRewind,
-                    opening: RecoveryRule.Opening(settings.opening),
-                    messagesMax: settings.historyMessagesMax,
-                    ageMax: Int(settings.historyAge.components.seconds)
-                )
-            )
+            recovery: RecoverySettings {
+                $0.isEnabled = settings.keepsHistory
+                $0.standard = RecoveryRule {
+                    $0.keep = settings.opening == .live ? .whileNeeded : .always
+                    $0.allowsRewind = settings.allowsRewind
+                    $0.opening = RecoveryRule.Opening(settings.opening)
+                    $0.messagesMax = settings.historyMessagesMax
+                    $0.ageMax = Int(settings.historyAge.components.seconds)
+                }
+            }
         )
     }
 

@@ -253,11 +253,12 @@ enum AppSummary {
         guard app.isEnabled else { return ["key \(app.key), disabled"] }
         var lines = ["key \(app.key)\(credentials(of: app))\(limits(of: app))"]
         lines.append("features: " + features(of: app).joined(separator: ", "))
-        lines += app.recovery.rules.map { rule in
-            let age = rule.ageMax ?? app.recovery.ageMax
-            let count = rule.messagesMax ?? app.recovery.messagesMax
-            let store = rule.store == .sqlite ? "the file" : "memory"
-            return "keeps \(count) messages of \(rule.channelPrefix)… for \(age) s in \(store)"
+        lines += app.recoveryRules.map { rule in
+            let age = rule.ageMax ?? app.recovery.standard.ageMax
+            let count = rule.messagesMax ?? app.recovery.standard.messagesMax
+            let store = rule.settings.store == .archive ? "the file" : "memory"
+            return
+                "keeps \(count) messages of \(rule.settings.channelPrefix)… for \(age) s in \(store)"
         }
         if app.isTLSOnly { lines.append("TLS only") }
         if !app.allowedOrigins.isEmpty {

@@ -306,7 +306,7 @@ import Webhooks
         #expect(configuration.faults().isEmpty)
         #expect(configuration.recovery.database == "var/history.sqlite")
         #expect(configuration.apps[0].secret == AppConfiguration.development.secret)
-        #expect(configuration.apps[0].recovery.rules.map(\.store) == [.sqlite])
+        #expect(configuration.apps[0].recoveryRules.map(\.settings.store) == [.archive])
         #expect(configuration.apps[0].features.clientEvents)
     }
 

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import CoreMetrics
 import Net
@@ -93,8 +94,8 @@ import Testing
 
     @Test(arguments: [1, 3]) func countWhatBecomesOfResumes(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].recovery.messagesMax = 2
-            $0.apps[0].recovery.ageMax = 200
+            $0.apps[0].recovery.standard.messagesMax = 2
+            $0.apps[0].recovery.standard.ageMax = 200
         } _: { broker in
             let first = try await TrackingWire(broker, "a")
             for _ in 0..<5 { _ = try await broker.trigger("e", "1", on: "a") }

@@ -32,14 +32,14 @@ struct Rules {
             perSecond: Scenario.eventsPerSecondMax + (variant == .oneEventMore ? 1 : 0)
         )
         configuration.features.cacheLifetime = Scenario.cacheLifetime
-        configuration.recovery.messagesMax =
+        configuration.recovery.standard.messagesMax =
             Scenario.messagesMax + (variant == .oneMessageMore ? 1 : 0)
-        configuration.recovery.ageMax = Scenario.messageAgeMax
+        configuration.recovery.standard.ageMax = Scenario.messageAgeMax
         configuration.recovery.replayMessagesMax = Scenario.replayMessagesMax
-        configuration.recovery.rules = Scenario.channels.filter(\.opens).map { channel in
-            var rule = RecoveryConfiguration.Rule()
-            rule.channelPrefix = channel.name
-            rule.keep = .always
+        configuration.recoveryRules = Scenario.channels.filter(\.opens).map { channel in
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.channelPrefix = channel.name
+            rule.settings.keep = .always
             rule.opening = .replay
             rule.openingCount = Scenario.openingCount - (variant == .shortOpening ? 1 : 0)
             return rule

@@ -80,9 +80,9 @@ import Testing
     func moreThanRedisQueues() async throws {
         try await TestCluster.runRelayed(loops: 1) { configuration in
             configuration.apps[0].recovery.isEnabled = true
-            var rule = RecoveryConfiguration.Rule()
-            rule.keep = .always
-            configuration.apps[0].recovery.rules = [rule]
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.keep = .always
+            configuration.apps[0].recoveryRules = [rule]
             configuration.queuedBytesMax = 64 << 20
             configuration.cluster.closeAfter = 300
         } _: { cluster, relay in

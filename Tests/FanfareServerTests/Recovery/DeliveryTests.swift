@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Foundation
 import PusherProtocol
@@ -101,7 +102,7 @@ struct DeliveryTests {
     @Test("A gap is told with its reason")
     func gaps() async throws {
         try await TestBroker.run {
-            $0.apps[0].recovery.messagesMax = 2
+            $0.apps[0].recovery.standard.messagesMax = 2
         } _: { broker in
             let first = try await TrackingWire(broker, "a")
             first.cut()
@@ -141,8 +142,8 @@ struct DeliveryTests {
     func slowReaders() async throws {
         try await TestBroker.run {
             $0.queuedBytesMax = 64 << 10
-            $0.apps[0].recovery.messagesMax = 10_000
-            $0.apps[0].recovery.bytesMax = 64 << 20
+            $0.apps[0].recovery.standard.messagesMax = 10_000
+            $0.apps[0].recovery.standard.bytesMax = 64 << 20
         } _: { broker in
             let slow = try await TrackingWire(broker, "a")
             let data = String(repeating: "x", count: 9_000)

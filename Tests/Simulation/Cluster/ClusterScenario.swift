@@ -75,12 +75,12 @@ enum ClusterScenario {
             app.limits.clientEventRate = Rate(perSecond: 1_000)
             app.webhooks = [WebhookConfiguration(url: "http://127.0.0.1:1")]
             app.recovery.isEnabled = app.id == Scenario.appIDs[0]
-            app.recovery.messagesMax = messagesMax
-            app.recovery.ageMax = messageAgeMax
-            var rule = RecoveryConfiguration.Rule()
-            rule.channelPrefix = "kept"
-            rule.keep = .always
-            app.recovery.rules = [rule]
+            app.recovery.standard.messagesMax = messagesMax
+            app.recovery.standard.ageMax = messageAgeMax
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.channelPrefix = "kept"
+            rule.settings.keep = .always
+            app.recoveryRules = [rule]
             return app
         }
         configuration.cluster.engine = .redis

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import FanfareServer
 
@@ -32,9 +33,9 @@ enum SessionScenario {
             key: Scenario.keys[0],
             secret: Scenario.secrets[0]
         )
-        app.recovery.messagesMax = messagesMax
+        app.recovery.standard.messagesMax = messagesMax
         app.recovery.replayMessagesMax = replayMessagesMax
-        app.recovery.ageMax = messageAgeMax
+        app.recovery.standard.ageMax = messageAgeMax
         app.recovery.sessionsMax = sessionsMax
         app.recovery.sessionAge = sessionAge
         configuration.apps = [app]
