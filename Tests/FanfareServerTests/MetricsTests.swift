@@ -54,9 +54,14 @@ import Testing
 
     @Test("The names are those of counters and gauges, and no text has two lines")
     func names() {
-        for metric in BrokerMetric.allCases {
-            #expect(metric.rawValue.hasPrefix("fanfare_"))
-            #expect(metric.help.hasSuffix(".") && !metric.help.contains("\n"), "\(metric)")
+        for metric in BrokerMetric.all {
+            #expect(metric.name.hasPrefix("fanfare_"))
+            let isCounter = metric.name.hasSuffix("_total")
+            switch metric.source {
+            case .observer, .counter, .counters: #expect(isCounter, "\(metric.name)")
+            case .gauge, .gauges: #expect(!isCounter, "\(metric.name)")
+            }
+            #expect(metric.help.hasSuffix(".") && !metric.help.contains("\n"), "\(metric.name)")
         }
     }
 

@@ -240,24 +240,6 @@ package final class ShardCore: TimerTarget {
 
     // MARK: - Metrics
 
-    /// The gauges and counters of the shard.
-    package var reading: ShardReading {
-        ShardReading(
-            connections: connections.count,
-            channels: channels.table.occupiedCount,
-            queuedBytes: context.reactor.queueBudget.byteCount,
-            inboundBytes: context.reactor.inbound.byteCount,
-            received: context.receivedCount,
-            published: context.publishedCount,
-            delivered: context.deliveredCount,
-            waitingResumes: channels.throttle.waitingCount,
-            recovery: channels.state.streams.counts,
-            keptBytes: channels.state.streams.byteCount,
-            windows: channels.recoveryWindows,
-            cluster: cluster?.reading
-        )
-    }
-
     /// The sizes of the tables that grow with the behaviour of peers, by name.
     package var tableSizes: [(table: String, count: Int)] {
         [
