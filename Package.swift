@@ -135,8 +135,8 @@ let package = Package(
         .target(
             name: "BrokerConfiguration",
             dependencies: [
-                "Broker", "PusherProtocol", "Net", "Primitives", "Redis", "ServerLog", "Webhooks",
-                "CYAML",
+                "Broker", "PusherProtocol", "HTTP1", "HTTPServer", "Net", "Primitives", "Redis",
+                "ServerLog", "WebSocket", "Webhooks", "CYAML",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -239,7 +239,7 @@ let package = Package(
             dependencies: [
                 "CommandSupport", "FanfareBench", "CLinux", "FanfareServer", "BrokerConfiguration",
                 "ServerLog", "FanfareClient", "FanfareAPI", "Webhooks", "Broker", "Net",
-                "PusherProtocol", "Primitives", "Digests",
+                "HTTP1", "WebSocket", "PusherProtocol", "Primitives", "Digests",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -591,8 +591,8 @@ let package = Package(
         .testTarget(
             name: "BrokerConfigurationTests",
             dependencies: [
-                "BrokerConfiguration", "Broker", "PusherProtocol", "ServerLog", "Net", "Webhooks",
-                "TestFiles",
+                "BrokerConfiguration", "Broker", "PusherProtocol", "ServerLog", "Net", "WebSocket",
+                "Webhooks", "TestFiles",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

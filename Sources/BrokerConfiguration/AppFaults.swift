@@ -1,4 +1,5 @@
 internal import Broker
+internal import HTTP1
 internal import Net
 internal import PusherProtocol
 internal import Webhooks
@@ -160,8 +161,8 @@ extension Configuration {
             {
                 let key = "apps.\(index).\(name)"
                 for (other, limit) in [
-                    ("limits.request_body_length_max", requestBodyLengthMax),
-                    ("limits.queued_bytes_max", queuedBytesMax),
+                    ("limits.request_body_length_max", httpLimits.bodyLengthMax),
+                    ("limits.queued_bytes_max", streamLimits.queuedBytesMax),
                 ] where length >= limit && known.isDisjoint(with: [key, other]) {
                     let problem =
                         "is \(length) bytes, but \(other) is \(limit): "

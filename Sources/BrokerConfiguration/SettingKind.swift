@@ -96,6 +96,14 @@ private func digits(_ text: String) -> Int? {
     return Int(text.filter { $0 != "_" })
 }
 
+extension SettingKind<Duration> {
+    /// A number of seconds.
+    static func seconds(in range: ClosedRange<Int>) -> Self {
+        SettingKind<Int>.count("a number of seconds", in: range)
+            .map(Duration.seconds, from: { Int($0.components.seconds) })
+    }
+}
+
 extension SettingKind<UInt16> {
     /// A TCP port.
     static var port: Self {

@@ -3,9 +3,11 @@ import Broker
 import BrokerConfiguration
 import CommandSupport
 import FanfareServer
+import HTTP1
 import Net
 import PusherProtocol
 import ServerLog
+import WebSocket
 import Webhooks
 
 /// `fanfare check`: checks a configuration without running a broker.
@@ -147,9 +149,9 @@ enum ConfigurationSummary {
                 "limits",
                 (configuration.connectionsMax.map { "\($0) connections" }
                     ?? "connections up to the descriptor limit")
-                    + ", messages up to \(bytes(configuration.messageLengthMax))"
-                    + ", queues up to \(bytes(configuration.queuedBytesMax))"
-                    + ", requests up to \(bytes(configuration.requestBodyLengthMax))"
+                    + ", messages up to \(bytes(configuration.webSocketLimits.messageLengthMax))"
+                    + ", queues up to \(bytes(configuration.streamLimits.queuedBytesMax))"
+                    + ", requests up to \(bytes(configuration.httpLimits.bodyLengthMax))"
             )
         )
         let compression = configuration.compression

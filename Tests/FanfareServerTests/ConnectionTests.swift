@@ -2,6 +2,7 @@ import Broker
 import BrokerConfiguration
 import Logging
 import Testing
+import WebSocket
 
 @testable import FanfareServer
 
@@ -183,7 +184,7 @@ import Testing
 
     @Test func refusesAMessageOverTheLimitWhenItsLengthIsAnnounced() async throws {
         try await TestBroker.run {
-            $0.messageLengthMax = 1_000
+            $0.webSocketLimits.messageLengthMax = 1_000
         } _: { broker in
             let (client, _) = try await broker.connected()
             // Only the head of a frame of 1,001 bytes.

@@ -1,6 +1,8 @@
 import Broker
 import BrokerConfiguration
 import FanfareServer
+import Net
+import WebSocket
 
 /// The configuration of a simulated app, as the reference model has it.
 struct Rules {
@@ -135,8 +137,8 @@ enum Scenario {
         configuration.apps = apps(rules, variant)
         configuration.activityTimeout = activityTimeout
         configuration.pongTimeout = pongTimeout
-        configuration.queuedBytesMax = queuedBytesMax
-        configuration.messageLengthMax = messageLengthMax
+        configuration.streamLimits.queuedBytesMax = queuedBytesMax
+        configuration.webSocketLimits.messageLengthMax = messageLengthMax
         configuration.compression.threshold = 64
         return configuration
     }

@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import HTTP1
 import HTTPServer
 import Net
@@ -128,7 +129,7 @@ final class API {
 
     /// What a path that nothing is at has to do with `listen.path_prefix`; empty if nothing.
     private func prefixAdvice(_ head: RequestHead) -> String {
-        let prefix = core.context.settings.pathPrefix
+        let prefix = core.context.settings.configuration.pathPrefix
         guard prefix.isEmpty else { return ": listen.path_prefix is \(prefix)" }
         // Not of this API's paths, but below another.
         let parts = head.path.utf8.split(separator: UInt8(ascii: "/"))
@@ -138,7 +139,7 @@ final class API {
     }
 
     private func match(of path: Span<UInt8>) -> Route.Match? {
-        let prefix = core.context.settings.pathPrefix
+        let prefix = core.context.settings.configuration.pathPrefix
         return Route.find(path, from: path.starts(with: prefix) ? prefix.utf8.count : 0)
     }
 
@@ -164,7 +165,7 @@ final class API {
             try RequestSignature.verifyHead(
                 method: head.method.description,
                 path: path,
-                pathPrefix: core.context.settings.pathPrefix,
+                pathPrefix: core.context.settings.configuration.pathPrefix,
                 parameters: parameters,
                 now: core.context.reactor.unixTime
             ) { key in

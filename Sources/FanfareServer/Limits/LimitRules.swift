@@ -196,7 +196,9 @@ extension Limit {
                 .backends,
                 "503 and Retry-After on stored channels",
                 .ofAll { usage in
-                    usage.archive.map { ($0.unstoredBytes, usage.settings.unstoredBytesMax) }
+                    usage.archive.map {
+                        ($0.unstoredBytes, usage.settings.configuration.recovery.unstoredBytesMax)
+                    }
                 }
             )
         case .databaseBytes:

@@ -1,5 +1,6 @@
 package import Archive
 package import Broker
+import BrokerConfiguration
 import HTTPServer
 package import Net
 import PusherProtocol
@@ -58,7 +59,7 @@ package final class ShardCore: TimerTarget {
         reactor.inbound.byteCountMax = settings.inboundBytesMax
         reactor.batchLengthMax = min(
             reactor.batchLengthMax,
-            settings.streamLimits.queuedBytesMax / 4
+            settings.configuration.streamLimits.queuedBytesMax / 4
         )
     }
 

@@ -1,5 +1,6 @@
 import Broker
 import BrokerConfiguration
+import Net
 import PusherProtocol
 import Redis
 import TestRedis
@@ -83,7 +84,7 @@ import Testing
             var rule = RecoveryRuleConfiguration()
             rule.settings.keep = .always
             configuration.apps[0].recoveryRules = [rule]
-            configuration.queuedBytesMax = 64 << 20
+            configuration.streamLimits.queuedBytesMax = 64 << 20
             configuration.cluster.closeAfter = 300
         } _: { cluster, relay in
             let (here, there) = (cluster.nodes[0], cluster.nodes[1])

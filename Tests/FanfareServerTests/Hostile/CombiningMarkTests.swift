@@ -1,6 +1,7 @@
 import Broker
 import BrokerConfiguration
 import Glibc
+import HTTP1
 import Simulation
 import Testing
 
@@ -229,7 +230,7 @@ struct CombiningMarkTests {
     @Test("Parts of a request")
     func ofRequests() throws {
         let stepped = try SteppedBroker {
-            $0.requestHeadLengthMax = 1 << 20
+            $0.httpLimits.fieldBytesMax = 1 << 20
             $0.apps[0].allowedOrigins = ["https://example.com"]
             $0.apps[0].recovery.isEnabled = true
         }

@@ -1,5 +1,6 @@
 import Broker
 import BrokerConfiguration
+import HTTPServer
 import PusherProtocol
 import Testing
 
@@ -104,7 +105,7 @@ import Testing
         try await TestBroker.run {
             $0.admission.handshakesMax = 4
             // So that only the limit ends an incomplete request, however busy the machine is.
-            $0.admission.requestHeadTimeout = 60
+            $0.httpTimeouts.head = .seconds(60)
         } _: { broker in
             let (client, _) = try await broker.connected()
             let silent = try (0..<3).map { _ in try Wire(port: broker.port) }

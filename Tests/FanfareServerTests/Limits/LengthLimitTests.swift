@@ -1,7 +1,9 @@
 import Broker
 import BrokerConfiguration
+import HTTP1
 import PusherProtocol
 import Testing
+import WebSocket
 
 @testable import FanfareServer
 
@@ -17,7 +19,7 @@ import Testing
     )
     func requestHead(start: String, status: Int) async throws {
         try await TestBroker.run {
-            $0.requestHeadLengthMax = 1_024
+            $0.httpLimits.fieldBytesMax = 1_024
         } _: { broker in
             let wire = try Wire(port: broker.port)
             try wire.send(start)
@@ -29,7 +31,7 @@ import Testing
 
     @Test func requestBody() async throws {
         try await TestBroker.run {
-            $0.requestBodyLengthMax = 20_000
+            $0.httpLimits.bodyLengthMax = 20_000
         } _: { broker in
             let wire = try Wire(port: broker.port)
             try wire.send(
@@ -42,7 +44,7 @@ import Testing
 
     @Test func message() async throws {
         try await TestBroker.run {
-            $0.messageLengthMax = 1_024
+            $0.webSocketLimits.messageLengthMax = 1_024
         } _: { broker in
             let (client, _) = try await broker.connected()
             try client.send(text(1_025))
@@ -53,7 +55,7 @@ import Testing
 
     @Test func fragmentsOfAMessage() async throws {
         try await TestBroker.run {
-            $0.messageFragmentsMax = 4
+            $0.webSocketLimits.fragmentCountMax = 4
         } _: { broker in
             let (client, _) = try await broker.connected()
             // Empty ones, of which the first has the opcode of text (RFC 6455 §5.4).

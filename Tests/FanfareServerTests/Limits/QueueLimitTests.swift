@@ -1,5 +1,6 @@
 import Broker
 import BrokerConfiguration
+import Net
 import PusherProtocol
 import Testing
 
@@ -48,7 +49,7 @@ import Testing
     @Test func bytesOfOneConnection() async throws {
         try await TestBroker.run {
             $0.apps[0].limits.texts.dataLengthMax = 50_000
-            $0.queuedBytesMax = 1 << 20
+            $0.streamLimits.queuedBytesMax = 1 << 20
         } _: { broker in
             let (slow, quick) = try await pile(broker) { await broker.hits(.queuedBytes) > 0 }
             try await expectEnd(of: slow)

@@ -1,6 +1,7 @@
 import Broker
 import BrokerConfiguration
 import Foundation
+import Net
 import PusherProtocol
 import Testing
 
@@ -141,7 +142,7 @@ struct DeliveryTests {
     @Test("A queue that was dropped names its first message")
     func slowReaders() async throws {
         try await TestBroker.run {
-            $0.queuedBytesMax = 64 << 10
+            $0.streamLimits.queuedBytesMax = 64 << 10
             $0.apps[0].recovery.standard.messagesMax = 10_000
             $0.apps[0].recovery.standard.bytesMax = 64 << 20
         } _: { broker in

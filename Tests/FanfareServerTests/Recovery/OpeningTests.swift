@@ -1,6 +1,7 @@
 import Broker
 import BrokerConfiguration
 import Foundation
+import Net
 import PusherProtocol
 import Testing
 
@@ -133,7 +134,7 @@ private func numbered(_ channel: String, _ serial: Int) -> String {
     func queues() async throws {
         try await TestBroker.run {
             $0.apps[0].recoveryRules = [rule()]
-            $0.queuedBytesMax = 64 << 10
+            $0.streamLimits.queuedBytesMax = 64 << 10
         } _: { broker in
             let data = String(repeating: "x", count: 3_000)
             for _ in 1...8 { _ = try await broker.trigger("e", data, on: "a") }

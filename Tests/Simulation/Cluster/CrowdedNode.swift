@@ -89,7 +89,7 @@ package final class CrowdedNode {
         )
         core = ShardCore(context, dialer: NodeDialer(1, redis, [], environment))
         site = core.makeSite()
-        limits = settings.streamLimits
+        limits = settings.configuration.streamLimits
         core.watchLiveness()
         core.joinCluster()
         for _ in 0..<10_000 where cluster.numberIfReady(shardCount: 1) == nil { try step() }

@@ -1,6 +1,7 @@
 import Broker
 import BrokerConfiguration
 import FanfareServer
+import Net
 
 /// The constants of the simulated sessions.
 enum SessionScenario {
@@ -39,7 +40,7 @@ enum SessionScenario {
         app.recovery.sessionsMax = sessionsMax
         app.recovery.sessionAge = sessionAge
         configuration.apps = [app]
-        configuration.queuedBytesMax = queuedBytesMax
+        configuration.streamLimits.queuedBytesMax = queuedBytesMax
         return configuration
     }
 }

@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import Net
 import PusherProtocol
 
@@ -79,7 +80,7 @@ final class ChannelBacklog: ReliefTarget {
     func append(_ event: Event) {
         if isEmpty { delegate.backlogHasEvents(self) }
         let deadline = context.reactor.now.advanced(
-            by: context.settings.triggerTimeout
+            by: context.settings.configuration.triggerTimeout
         )
         entries.append(Entry(event: event, deadline: deadline))
         context.reactor.inbound.charge(event.length(on: address.name))
