@@ -135,7 +135,8 @@ let package = Package(
         .target(
             name: "BrokerConfiguration",
             dependencies: [
-                "Broker", "Net", "Primitives", "Redis", "ServerLog", "Webhooks", "CYAML",
+                "Broker", "PusherProtocol", "HTTP1", "HTTPServer", "Net", "Primitives", "Redis",
+                "ServerLog", "WebSocket", "Webhooks", "CYAML",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -238,7 +239,7 @@ let package = Package(
             dependencies: [
                 "CommandSupport", "FanfareBench", "CLinux", "FanfareServer", "BrokerConfiguration",
                 "ServerLog", "FanfareClient", "FanfareAPI", "Webhooks", "Broker", "Net",
-                "PusherProtocol", "Primitives", "Digests",
+                "HTTP1", "WebSocket", "PusherProtocol", "Primitives", "Digests",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -590,7 +591,8 @@ let package = Package(
         .testTarget(
             name: "BrokerConfigurationTests",
             dependencies: [
-                "BrokerConfiguration", "ServerLog", "Net", "Webhooks", "TestFiles",
+                "BrokerConfiguration", "Broker", "PusherProtocol", "ServerLog", "Net", "WebSocket",
+                "Webhooks", "TestFiles",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -615,9 +617,9 @@ let package = Package(
         .testTarget(
             name: "FanfareClientTests",
             dependencies: [
-                "FanfareClient", "FanfareServer", "BrokerConfiguration", "FanfareStorage",
-                "FanfareTesting", "FanfareAPI", "Net", "HTTP1", "HTTPServer", "HTTPClient",
-                "WebSocket", "PusherProtocol", "TestPorts", "TestRandom",
+                "FanfareClient", "FanfareServer", "BrokerConfiguration", "Broker",
+                "FanfareStorage", "FanfareTesting", "FanfareAPI", "Net", "HTTP1", "HTTPServer",
+                "HTTPClient", "WebSocket", "PusherProtocol", "TestPorts", "TestRandom",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -778,7 +780,7 @@ let package = Package(
             name: "FanfareBenchTests",
             dependencies: [
                 "fanfare", "FanfareBench", "CommandSupport", "TestPorts", "TestProgram",
-                "FanfareServer", "BrokerConfiguration", "Net", "HTTP1", "WebSocket",
+                "FanfareServer", "BrokerConfiguration", "Broker", "Net", "HTTP1", "WebSocket",
                 "PusherProtocol",
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],

@@ -87,7 +87,12 @@ struct StoredStreams: ParsableCommand {
             ChannelAddress(app: AppID("1"), name: try ChannelName("channel-\(row)")),
             StreamID(bits: UInt64(row)),
             lastSerial: 0,
-            StoredStream.Limits(RecoveryRule(messagesMax: .max / 2, bytesMax: .max / 2))
+            StoredStream.Limits(
+                RecoveryRule {
+                    $0.messagesMax = .max / 2
+                    $0.bytesMax = .max / 2
+                }
+            )
         )
     }
 

@@ -97,7 +97,12 @@ struct Walks: ParsableCommand {
     private static func ring(_ count: Int, excludes: Bool) throws -> Subject {
         var settings = RecoverySettings()
         settings.isEnabled = true
-        settings.rules = [RecoveryRule(messagesMax: count, bytesMax: .max / 2)]
+        settings.rules = [
+            RecoveryRule {
+                $0.messagesMax = count
+                $0.bytesMax = .max / 2
+            }
+        ]
         let app = App(
             id: AppID("1"),
             key: "key",

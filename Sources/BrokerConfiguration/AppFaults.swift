@@ -1,4 +1,7 @@
+internal import Broker
+internal import HTTP1
 internal import Net
+internal import PusherProtocol
 internal import Webhooks
 
 extension Configuration {
@@ -23,9 +26,8 @@ extension Configuration {
                     "is true, but tls.port is none: no client could connect; set tls.port"
                 )
             }
-            let rules = app.recovery.rules
-            if recovery.database == nil, let rule = rules.firstIndex(where: { $0.store == .sqlite })
-            {
+            let stored = app.recoveryRules.firstIndex { $0.settings.store == .archive }
+            if recovery.database == nil, let rule = stored {
                 add(
                     "recovery.rules.\(rule).store",
                     "is sqlite, but recovery.database is none: name the file to keep the messages in"
@@ -152,13 +154,15 @@ extension Configuration {
     func limitFaults(besides known: Set<String>) -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         for (index, app) in apps.enumerated() {
-            let rules = app.eventDataRules.enumerated()
+            let rules = app.limits.texts.dataRules.enumerated()
                 .map { ("event_data_rules.\($0).length_max", $1.lengthMax) }
-            for (name, length) in [("event_data_length_max", app.eventDataLengthMax)] + rules {
+            for (name, length) in [("event_data_length_max", app.limits.texts.dataLengthMax)]
+                + rules
+            {
                 let key = "apps.\(index).\(name)"
                 for (other, limit) in [
-                    ("limits.request_body_length_max", requestBodyLengthMax),
-                    ("limits.queued_bytes_max", queuedBytesMax),
+                    ("limits.request_body_length_max", httpLimits.bodyLengthMax),
+                    ("limits.queued_bytes_max", streamLimits.queuedBytesMax),
                 ] where length >= limit && known.isDisjoint(with: [key, other]) {
                     let problem =
                         "is \(length) bytes, but \(other) is \(limit): "

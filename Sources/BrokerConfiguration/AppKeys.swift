@@ -1,3 +1,6 @@
+internal import Broker
+internal import PusherProtocol
+
 extension ConfigurationKey<AppConfiguration> {
     /// The keys of an app, in the order of the reference.
     static let all: [Self] =
@@ -91,7 +94,7 @@ extension ConfigurationKey<AppConfiguration> {
     private static let limits: [Self] = [
         Self(
             "connections_max",
-            \.connectionsMax,
+            \.limits.connectionsMax,
             SettingKind<Int>.count("a number of connections", in: 1...100_000_000).orNone(),
             help: """
                 Concurrent connections; further ones are refused with 4004. A lower value closes \
@@ -100,7 +103,7 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "queued_bytes_max",
-            \.queuedBytesMax,
+            \.limits.queuedBytesMax,
             SettingKind<Int>.bytes(in: (64 << 10)...(1 << 40)).orNone(),
             help: """
                 Memory of the queues of this app's slow readers. none: only \
@@ -109,13 +112,13 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "subscriptions_max",
-            \.subscriptionsMax,
+            \.limits.subscriptionsMax,
             .count("a number of channels", in: 1...10_000_000),
             help: "Channels per connection; further subscriptions are refused."
         ),
         Self(
             "event_data_length_max",
-            \.eventDataLengthMax,
+            \.limits.texts.dataLengthMax,
             eventDataLength,
             help: """
                 Bytes of an event's data; longer data is refused with 413. The hosted service and \
@@ -124,20 +127,20 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "event_data_rules",
-            \.eventDataRules,
-            listOf: ConfigurationKey<AppConfiguration.EventDataRule>.all,
-            blank: AppConfiguration.EventDataRule(channelPrefix: "", lengthMax: 0),
+            \.limits.texts.dataRules,
+            listOf: ConfigurationKey<DataLengthRule>.all,
+            blank: DataLengthRule(channelPrefix: "", lengthMax: 0),
             help: "Other limits for the channels with a prefix; the first rule that fits applies."
         ),
         Self(
             "channel_name_length_max",
-            \.channelNameLengthMax,
+            \.limits.texts.channelNameLengthMax,
             .count("a number of characters", in: 1...1_000),
             help: "Characters of a channel name. The protocol's limit is 200."
         ),
         Self(
             "trigger_channels_max",
-            \.triggerChannelsMax,
+            \.limits.texts.channelsPerTriggerMax,
             .count("a number of channels", in: 1...10_000),
             help: """
                 Channels per trigger; a trigger with more is refused with 400. The official \
@@ -146,7 +149,7 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "batch_events_max",
-            \.batchEventsMax,
+            \.limits.texts.eventsPerBatchMax,
             .count("a number of events", in: 1...10_000),
             help: """
                 Events per batch; a batch with more is refused with 400. The official service \
@@ -155,7 +158,7 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "members_max",
-            \.membersMax,
+            \.limits.membersMax,
             .count("a number of members", in: 1...1_000_000),
             help: """
                 Members of a presence channel, each with any number of connections; further \
@@ -165,7 +168,7 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "presence_notice_delay",
-            \.presenceNoticeDelay,
+            \.features.presenceNoticeDelay,
             .count("a number of milliseconds", in: 0...1_000),
             help: """
                 Milliseconds that join and leave notices may wait on a presence channel of more \
@@ -176,13 +179,13 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "user_info_length_max",
-            \.userInfoLengthMax,
+            \.limits.userInfoLengthMax,
             .bytes(in: 0...(1 << 20)),
             help: "Bytes of a member's user_info as JSON; a member with more is refused."
         ),
         Self(
             "watchlist_max",
-            \.watchlistMax,
+            \.limits.watchlistMax,
             .count("a number of users", in: 1...10_000),
             help: """
                 Users per watchlist (features.watchlist). Of a longer list only the first ones are \
@@ -191,7 +194,7 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "cached_events_max",
-            \.cachedEventsMax,
+            \.limits.cachedEventsMax,
             .count("a number of events", in: 1...100_000_000),
             help: """
                 Events that this app's cache channels hold, one per channel; one more replaces the \
@@ -200,7 +203,7 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "cache_lifetime",
-            \.cacheLifetime,
+            \.features.cacheLifetime,
             .count("a number of seconds", in: 1...86_400),
             help: """
                 Seconds that a cache channel holds its last event. The official service has 1800.
@@ -208,7 +211,7 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "idempotency_keys_max",
-            \.idempotencyKeysMax,
+            \.limits.idempotencyKeysMax,
             .count("a number of keys", in: 0...100_000_000),
             help: """
                 Idempotency keys that the broker remembers, so that a repeated event is published \
@@ -218,14 +221,14 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "idempotency_age",
-            \.idempotencyAge,
+            \.features.idempotencyAge,
             .count("a number of seconds", in: 1...86_400),
             help: "Seconds that an idempotency key is remembered."
         ),
         Self(
             "client_events_per_second_max",
-            \.clientEventsPerSecondMax,
-            .count("a number of events a second", in: 1...1_000_000),
+            \.limits.clientEventRate,
+            .rate("a number of events a second", in: 1...1_000_000),
             help: """
                 Client events (client-…) per connection and second; more are dropped with 4301. \
                 The protocol's limit is 10.
@@ -233,8 +236,8 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "subscriptions_per_second_max",
-            \.subscriptionsPerSecondMax,
-            SettingKind<Int>.count("a number of subscriptions a second", in: 1...1_000_000)
+            \.limits.subscriptionRate,
+            SettingKind<Rate>.rate("a number of subscriptions a second", in: 1...1_000_000)
                 .orNone(),
             help: """
                 Subscriptions per connection and second, and as many at once; more are refused. \
@@ -244,7 +247,7 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "requests_per_second_max",
-            \.requestsPerSecondMax,
+            \.limits.requestRates.all,
             requestRate,
             help: """
                 Requests per second of all backends of this app, and as many at once; more are \
@@ -253,7 +256,7 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "triggers_per_second_max",
-            \.triggersPerSecondMax,
+            \.limits.requestRates.triggers,
             requestRate,
             help: """
                 The same for requests that trigger events. none: only requests_per_second_max \
@@ -262,19 +265,19 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "queries_per_second_max",
-            \.queriesPerSecondMax,
+            \.limits.requestRates.queries,
             requestRate,
             help: "The same for requests that query channels and users."
         ),
         Self(
             "terminations_per_second_max",
-            \.terminationsPerSecondMax,
+            \.limits.requestRates.terminations,
             requestRate,
             help: "The same for requests that close a user's connections."
         ),
         Self(
             "faulty_messages_per_minute_max",
-            \.faultyMessagesPerMinuteMax,
+            \.limits.faultsPerMinuteMax,
             .count("a number of messages a minute", in: 1...1_000_000),
             help: """
                 Messages that break the protocol, and refused subscriptions, per connection and \
@@ -288,7 +291,7 @@ extension ConfigurationKey<AppConfiguration> {
     fileprivate static let eventDataLength = SettingKind<Int>.bytes(in: 1...(16 << 20))
 
     private static let requestRate =
-        SettingKind<Int>.count("a number of requests a second", in: 1...100_000_000).orNone()
+        SettingKind<Rate>.rate("a number of requests a second", in: 1...100_000_000).orNone()
 
     private static let features: [Self] = [
         Self(
@@ -365,7 +368,7 @@ extension ConfigurationKey<AppConfiguration.Credential> {
     ]
 }
 
-extension ConfigurationKey<AppConfiguration.EventDataRule> {
+extension ConfigurationKey<DataLengthRule> {
     /// The keys of a rule.
     static let all: [Self] = [
         Self(

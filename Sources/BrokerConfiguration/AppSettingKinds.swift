@@ -2,6 +2,13 @@ internal import Broker
 internal import Net
 internal import Primitives
 
+extension SettingKind<Rate> {
+    /// A number of times a second.
+    static func rate(_ things: String, in range: ClosedRange<Int>) -> Self {
+        SettingKind<Int>.count(things, in: range).map(Rate.init, from: \.perSecond)
+    }
+}
+
 extension SettingKind<String> {
     /// The origin of web pages.
     static var origin: Self {

@@ -1,3 +1,4 @@
+internal import Broker
 internal import Net
 import Redis
 
@@ -354,7 +355,8 @@ extension Configuration {
             )
         }
         for (number, app) in apps.enumerated() {
-            for (index, rule) in app.recovery.rules.enumerated() where rule.store == .sqlite {
+            for (index, rule) in app.recoveryRules.enumerated()
+            where rule.settings.store == .archive {
                 add(
                     "apps.\(number).recovery.rules.\(index).store",
                     "is sqlite, but cluster.engine is redis, which keeps all streams; leave it out"

@@ -1,6 +1,9 @@
+public import HTTP1
+public import HTTPServer
 public import Logging
 public import Net
 public import ServerLog
+public import WebSocket
 
 /// The configuration of a broker: plain values with their defaults.
 ///
@@ -35,14 +38,12 @@ public struct Configuration: Sendable, Equatable {
     public var connectionsMax: Int?
     /// The limits of connections before they are authenticated.
     public var admission = Admission()
-    /// The maximum length of a client's WebSocket message, in bytes.
-    public var messageLengthMax = 262_144
-    /// The maximum number of frames of one message.
-    public var messageFragmentsMax = 4_096
-    /// The maximum time between the first and the last byte of a client's message, in seconds.
-    public var messageTimeout = 30
-    /// The maximum size of a connection's outgoing queue, in bytes; a slower reader is closed with 4100.
-    public var queuedBytesMax = 16 << 20
+    /// The limits of a client's WebSocket messages.
+    public var webSocketLimits = WebSocketLimits(messageLengthMax: 262_144, fragmentCountMax: 4_096)
+    /// The maximum time between the first and the last byte of a client's message.
+    public var messageTimeout = Duration.seconds(30)
+    /// The limits of a connection's bytes; a slower reader is closed with 4100.
+    public var streamLimits = StreamLimits()
     /// The maximum memory of all outgoing queues, in bytes; `nil` for a quarter of the memory that the process may use.
     public var queuedBytesTotalMax: Int?
     /// The maximum size of all messages kept for clients that come back, in bytes; `nil` for an eighth of the memory that
@@ -50,12 +51,12 @@ public struct Configuration: Sendable, Equatable {
     public var retainedBytesTotalMax: Int?
     /// The number of messages queued between two loops from which triggers are refused with 503.
     public var relayedEventsMax = 100_000
-    /// The time that a trigger waits for a congested channel before it is refused, in seconds.
-    public var triggerTimeout = 3
-    /// The maximum length of an HTTP request's head, in bytes.
-    public var requestHeadLengthMax = 16_384
-    /// The maximum length of an HTTP request's body, in bytes.
-    public var requestBodyLengthMax = 2 << 20
+    /// The time that a trigger waits for a congested channel before it is refused.
+    public var triggerTimeout = Duration.seconds(3)
+    /// The limits of HTTP requests.
+    public var httpLimits = HTTPLimits(fieldBytesMax: 16_384, bodyLengthMax: 2 << 20)
+    /// The times of HTTP requests.
+    public var httpTimeouts = HTTPTimeouts(answer: .seconds(30))
 
     /// The records of connections.
     public var connectionRecords = ConnectionRecordsConfiguration()
@@ -110,16 +111,6 @@ extension Configuration {
         public var newConnectionsPerAddressPerSecondMax: Int?
         /// The maximum number of connections that are in their handshake, or carry HTTP alone.
         public var handshakesMax = 4_096
-        /// The maximum time of a TLS handshake, in seconds.
-        public var tlsHandshakeTimeout = 10
-        /// The maximum time in which a request's head must arrive, in seconds.
-        public var requestHeadTimeout = 10
-        /// The maximum time in which a request's body must arrive, in seconds.
-        public var requestBodyTimeout = 30
-        /// The maximum idle time between two requests, in seconds.
-        public var requestIdleTimeout = 75
-        /// The maximum time until a complete request is answered, in seconds.
-        public var answerTimeout = 30
 
         /// Creates the defaults.
         public init() {}

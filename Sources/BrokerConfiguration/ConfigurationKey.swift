@@ -21,6 +21,10 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     ///
     /// The text is the prefix of the key.
     let listed: @Sendable (Root, String) -> [ListedSetting]
+    /// Whether a reload applies the key; a change of any other takes effect at the next start.
+    let isReloaded: Bool
+    /// Sets the property of the second root to that of the first.
+    let copy: @Sendable (Root, inout Root) -> Void
     /// Whether two roots have equal values of the property.
     let isSame: @Sendable (Root, Root) -> Bool
     /// A text that differs where the property does, secrets included; not for people.
@@ -40,6 +44,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     ///   - property: The property that the key sets.
     ///   - kind: The kind of its value.
     ///   - isRequired: Whether a configuration without the key is refused.
+    ///   - isReloaded: Whether a reload applies the key.
     ///   - example: The value in the reference, as YAML; `nil` for the property's.
     ///   - help: The explanation in the reference: the effect and the unit. An empty line separates paragraphs.
     init<Value: Sendable & Equatable>(
@@ -47,11 +52,13 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         _ property: Property<Value>,
         _ kind: SettingKind<Value>,
         isRequired: Bool = false,
+        isReloaded: Bool = false,
         example: String? = nil,
         help: String
     ) {
         self.path = path
         self.isRequired = isRequired
+        self.isReloaded = isReloaded
         schema = .value(kind.expectation)
         read = { place, root, faults in
             if let value = kind.read(place, &faults) { root[keyPath: property] = value }
@@ -59,6 +66,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         validate = { root, prefix in kind.faults(of: root[keyPath: property], at: prefix + path) }
         written = { kind.text($0[keyPath: property]) }
         listed = { [ListedSetting(key: $1 + path, value: kind.text($0[keyPath: property]))] }
+        copy = { $1[keyPath: property] = $0[keyPath: property] }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
         identity = { String(reflecting: $0[keyPath: property]) }
         reference = { root in
@@ -78,7 +86,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         help: String
     ) {
         self.path = path
-        isRequired = false
+        (isRequired, isReloaded) = (false, false)
         schema = .list(.value(kind.expectation))
         read = { place, root, faults in
             if let values = place.list(&faults, { kind.read($0, &$1) }) {
@@ -95,6 +103,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
             let value = texts.isEmpty ? "[]" : texts.joined(separator: ", ")
             return [ListedSetting(key: prefix + path, value: value)]
         }
+        copy = { $1[keyPath: property] = $0[keyPath: property] }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
         identity = { String(reflecting: $0[keyPath: property]) }
         reference = { root in
@@ -112,7 +121,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         help: String
     ) {
         self.path = path
-        isRequired = false
+        (isRequired, isReloaded) = (false, false)
         schema = .values(kind.expectation)
         read = { place, root, faults in
             let values: [String]?
@@ -141,6 +150,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
             let texts = root[keyPath: property].map(kind.text)
             return [ListedSetting(key: prefix + path, value: texts.joined(separator: ", "))]
         }
+        copy = { $1[keyPath: property] = $0[keyPath: property] }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
         identity = { String(reflecting: $0[keyPath: property]) }
         reference = { root in
@@ -156,15 +166,18 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
     ///   - property: The list.
     ///   - keys: The keys of each item.
     ///   - blank: An item with the default values.
+    ///   - isReloaded: Whether a reload applies the key.
     ///   - help: The explanation in the reference.
     init<Item: Sendable & Equatable>(
         _ path: String,
         _ property: Property<[Item]>,
         listOf keys: [ConfigurationKey<Item>],
         blank: Item,
+        isReloaded: Bool = false,
         help: String
     ) {
         self.path = path
+        self.isReloaded = isReloaded
         isRequired = false
         schema = .list(.of(keys))
         read = { place, root, faults in
@@ -190,6 +203,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
                 keys.flatMap { $0.listed(item, "\(prefix)\(path).\(index).") }
             }
         }
+        copy = { $1[keyPath: property] = $0[keyPath: property] }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
         identity = { root in
             root[keyPath: property].map { keys.identity(of: $0) }.joined(separator: "\n")
@@ -212,7 +226,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
         help: String
     ) {
         self.path = path
-        isRequired = false
+        (isRequired, isReloaded) = (false, false)
         schema = .names(.value(values.expectation))
         read = { place, root, faults in
             for branch in place.branches {
@@ -240,6 +254,7 @@ struct ConfigurationKey<Root: Sendable>: Sendable {
                 ListedSetting(key: "\(prefix)\(path).\(name)", value: values.text(value))
             }
         }
+        copy = { $1[keyPath: property] = $0[keyPath: property] }
         isSame = { $0[keyPath: property] == $1[keyPath: property] }
         identity = { root in
             root[keyPath: property].sorted { $0.key < $1.key }

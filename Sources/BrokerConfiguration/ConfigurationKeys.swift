@@ -67,6 +67,7 @@ extension ConfigurationKey<Configuration> {
                 \.certificates,
                 listOf: ConfigurationKey<CertificateFiles>.all,
                 blank: CertificateFiles(certificate: "", key: ""),
+                isReloaded: true,
                 help: """
                     The certificates, selected by the server name that a client requests; the \
                     first is the default. A TLS port needs at least one, and certificates need a \
@@ -85,6 +86,7 @@ extension ConfigurationKey<Configuration> {
                 \.apps,
                 listOf: ConfigurationKey<AppConfiguration>.all,
                 blank: AppConfiguration(id: "", key: "", secret: ""),
+                isReloaded: true,
                 help: """
                     The apps that clients and backends may use, at least one. "fanfare keys app" \
                     makes an ID, a key and a secret. Removing an app closes its connections \
@@ -205,6 +207,7 @@ extension ConfigurationKey<Configuration> {
                 "shutdown.deadline",
                 \.shutdown.deadline,
                 .count("a number of seconds", in: 0...3_600),
+                isReloaded: true,
                 help: """
                     Seconds for the whole stop; then everything that is left is dropped, except \
                     webhooks in their file.
@@ -214,6 +217,7 @@ extension ConfigurationKey<Configuration> {
                 "shutdown.pace",
                 \.shutdown.pace,
                 .count("a number of clients a second", in: 1...1_000_000),
+                isReloaded: true,
                 help: """
                     Clients closed per second, more if the deadline requires it. They reconnect at \
                     once, to the next broker: choose what it can accept.
@@ -223,6 +227,7 @@ extension ConfigurationKey<Configuration> {
                 "shutdown.notice",
                 \.shutdown.notice,
                 .count("a number of seconds", in: 0...3_600),
+                isReloaded: true,
                 help: """
                     Seconds of the deadline in which GET /health answers 503 while clients still \
                     connect and stay, so that load balancers can react. 0: the listeners close at \
@@ -233,6 +238,7 @@ extension ConfigurationKey<Configuration> {
                 "log.level",
                 \.log.level,
                 .choice,
+                isReloaded: true,
                 help: """
                     The lowest level to log. info has refusals: the client, the reason and the \
                     remedy. debug also has connections, subscriptions and events. trace has every \
@@ -342,16 +348,10 @@ extension ConfigurationKey<CertificateFiles> {
 }
 
 extension Configuration {
-    /// The keys whose changes take effect while the broker runs; all others do at the next start.
-    private static let reloadable: Set<String> = [
-        "apps", "log.level", "shutdown.deadline", "shutdown.notice", "shutdown.pace",
-        "tls.certificates",
-    ]
-
     /// Returns the changed keys that take effect at the next start.
     package func restartKeys(comparedWith other: Configuration) -> [String] {
         ConfigurationKey<Configuration>.all
-            .filter { !Self.reloadable.contains($0.path) && !$0.isSame(self, other) }
+            .filter { !$0.isReloaded && !$0.isSame(self, other) }
             .map(\.path)
     }
 }

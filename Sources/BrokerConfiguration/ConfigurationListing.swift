@@ -30,10 +30,9 @@ extension Configuration {
     /// The configuration that is in force after a reload: what takes effect at the next start stays as it is.
     package func reloaded(_ other: Configuration) -> Configuration {
         var result = self
-        result.apps = other.apps
-        result.log.level = other.log.level
-        result.shutdown = other.shutdown
-        result.certificates = other.certificates
+        for key in ConfigurationKey<Configuration>.all where key.isReloaded {
+            key.copy(other, &result)
+        }
         return result
     }
 

@@ -1,15 +1,9 @@
+public import Broker
+
 /// The configuration of the connection records, which answer why a client did not get a message.
 public struct ConnectionRecordsConfiguration: Sendable, Hashable {
     /// Which connections are recorded.
-    public enum Scope: String, Sendable, CaseIterable {
-        /// Those that track their position on a channel.
-        case tracked
-        /// Those with a subscription.
-        case all
-    }
-
-    /// Which connections are recorded.
-    public var scope = Scope.tracked
+    public var scope = ConnectionRecords.Scope.tracked
     /// The maximum number of closed connections that are recorded; one more forgets the oldest.
     public var closedMax = 10_000
 

@@ -1,3 +1,8 @@
+internal import HTTP1
+internal import HTTPServer
+internal import Net
+internal import WebSocket
+
 extension ConfigurationKey<Configuration> {
     /// The limits of connections before they are authenticated.
     static let admission: [Self] = [
@@ -50,13 +55,13 @@ extension ConfigurationKey<Configuration> {
         ),
         Self(
             "limits.tls_handshake_timeout",
-            \.admission.tlsHandshakeTimeout,
+            \.streamLimits.handshakeTimeout,
             seconds,
             help: "Seconds for a TLS handshake; then the connection is closed."
         ),
         Self(
             "limits.request_head_timeout",
-            \.admission.requestHeadTimeout,
+            \.httpTimeouts.head,
             seconds,
             help: """
                 Seconds from the first byte of a request to the end of its head; then it is \
@@ -65,7 +70,7 @@ extension ConfigurationKey<Configuration> {
         ),
         Self(
             "limits.request_body_timeout",
-            \.admission.requestBodyTimeout,
+            \.httpTimeouts.body,
             seconds,
             help: """
                 Seconds from the end of the head to the end of the body; then the request is \
@@ -74,7 +79,7 @@ extension ConfigurationKey<Configuration> {
         ),
         Self(
             "limits.request_idle_timeout",
-            \.admission.requestIdleTimeout,
+            \.httpTimeouts.idle,
             seconds,
             help: """
                 Seconds without a request, before the first one and between two; then the \
@@ -83,7 +88,7 @@ extension ConfigurationKey<Configuration> {
         ),
         Self(
             "limits.answer_timeout",
-            \.admission.answerTimeout,
+            \.httpTimeouts.answer,
             seconds,
             help: """
                 Seconds until a complete request is answered; then it is refused with 503, and may \
@@ -97,7 +102,7 @@ extension ConfigurationKey<Configuration> {
     static let sizes: [Self] = [
         Self(
             "limits.request_head_length_max",
-            \.requestHeadLengthMax,
+            \.httpLimits.fieldBytesMax,
             .bytes(in: 1_024...(1 << 20)),
             help: """
                 Bytes of an HTTP request's headers; longer ones are refused with 431, a request \
@@ -106,13 +111,13 @@ extension ConfigurationKey<Configuration> {
         ),
         Self(
             "limits.request_body_length_max",
-            \.requestBodyLengthMax,
+            \.httpLimits.bodyLengthMax,
             .bytes(in: 1_024...(256 << 20)),
             help: "Bytes of an HTTP request's body; a longer one is refused with 413."
         ),
         Self(
             "limits.message_length_max",
-            \.messageLengthMax,
+            \.webSocketLimits.messageLengthMax,
             .bytes(in: 1_024...(16 << 20)),
             help: """
                 Bytes of a client's WebSocket message; a longer one closes the connection (1009).
@@ -120,7 +125,7 @@ extension ConfigurationKey<Configuration> {
         ),
         Self(
             "limits.message_fragments_max",
-            \.messageFragmentsMax,
+            \.webSocketLimits.fragmentCountMax,
             .count("a number of frames", in: 1...1_000_000),
             help: "Frames per message; more close the connection (1009)."
         ),
@@ -135,7 +140,7 @@ extension ConfigurationKey<Configuration> {
         ),
         Self(
             "limits.queued_bytes_max",
-            \.queuedBytesMax,
+            \.streamLimits.queuedBytesMax,
             .bytes(in: (64 << 10)...(1 << 30)),
             help: """
                 Bytes queued for one connection. A client that reads too slowly is closed (4100) \
@@ -189,7 +194,7 @@ extension ConfigurationKey<Configuration> {
         ),
     ]
 
-    private static let seconds = SettingKind<Int>.count("a number of seconds", in: 1...3_600)
+    private static let seconds = SettingKind<Duration>.seconds(in: 1...3_600)
     private static let connections = SettingKind<Int>.count(
         "a number of connections",
         in: 1...100_000_000

@@ -1,8 +1,10 @@
+internal import Broker
+
 extension AppConfiguration {
     /// The contradictions of the app's recovery, by key within the app.
     func recoveryFaults() -> [(key: String, problem: String)] {
         var faults: [(key: String, problem: String)] = []
-        for (index, rule) in recovery.rules.enumerated() {
+        for (index, rule) in recoveryRules.enumerated() {
             let ruleFaults =
                 rule.opening == .replay
                 ? openingFaults(of: rule) : rule.faultsWithoutReplay()
@@ -13,10 +15,10 @@ extension AppConfiguration {
 
     /// The faults of a rule whose new clients get earlier messages.
     private func openingFaults(
-        of rule: RecoveryConfiguration.Rule
+        of rule: RecoveryRuleConfiguration
     ) -> [(key: String, problem: String)] {
         var faults: [(key: String, problem: String)] = []
-        if rule.keep != .always {
+        if rule.settings.keep != .always {
             faults.append(
                 (
                     "opening",
@@ -25,7 +27,7 @@ extension AppConfiguration {
                 )
             )
         }
-        if !rule.replaysBeforeJoining {
+        if !rule.settings.replaysBeforeJoining {
             faults.append(
                 (
                     "before_joining",
@@ -38,14 +40,14 @@ extension AppConfiguration {
             (
                 "opening_count", rule.openingCount ?? 0,
                 [
-                    ("messages_max", rule.messagesMax ?? recovery.messagesMax),
+                    ("messages_max", rule.messagesMax ?? recovery.standard.messagesMax),
                     ("recovery.replay_messages_max", recovery.replayMessagesMax),
                 ]
             ),
             (
                 "opening_seconds", rule.openingSeconds ?? 0,
                 [
-                    ("age_max", rule.ageMax ?? recovery.ageMax)
+                    ("age_max", rule.ageMax ?? recovery.standard.ageMax)
                 ]
             ),
         ]
@@ -61,7 +63,7 @@ extension AppConfiguration {
     }
 }
 
-extension RecoveryConfiguration.Rule {
+extension RecoveryRuleConfiguration {
     /// The faults of a rule whose new clients get live messages alone.
     fileprivate func faultsWithoutReplay() -> [(key: String, problem: String)] {
         var faults: [(key: String, problem: String)] = []
@@ -70,7 +72,7 @@ extension RecoveryConfiguration.Rule {
         ] where value != nil {
             faults.append((key, "is of no use without opening: replay: add it, or leave this out"))
         }
-        if !replaysBeforeJoining, allowsRewind {
+        if !settings.replaysBeforeJoining, settings.allowsRewind {
             faults.append(
                 (
                     "before_joining",

@@ -30,6 +30,22 @@ struct SettingKind<Value: Sendable>: Sendable {
             range: range.map { "\($0), or none" }
         )
     }
+
+    /// The same kind of a type that valid values are converted to: a rate, a time.
+    func map<Other>(
+        _ converted: @escaping @Sendable (Value) -> Other,
+        from original: @escaping @Sendable (Other) -> Value
+    ) -> SettingKind<Other> {
+        SettingKind<Other>(
+            expectation: expectation,
+            read: { [read, isValid] in read($0).flatMap { isValid($0) ? converted($0) : nil } },
+            isValid: { [isValid] in isValid(original($0)) },
+            text: { [text] in text(original($0)) },
+            noneValue: noneValue.map(converted),
+            isSecret: isSecret,
+            range: range
+        )
+    }
 }
 
 extension SettingKind<Int> {
@@ -78,6 +94,14 @@ private func digits(_ text: String) -> Int? {
         text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: "_") })
     else { return nil }
     return Int(text.filter { $0 != "_" })
+}
+
+extension SettingKind<Duration> {
+    /// A number of seconds.
+    static func seconds(in range: ClosedRange<Int>) -> Self {
+        SettingKind<Int>.count("a number of seconds", in: range)
+            .map(Duration.seconds, from: { Int($0.components.seconds) })
+    }
 }
 
 extension SettingKind<UInt16> {

@@ -75,7 +75,7 @@ package final class AppRegistry: Sendable {
         var quotas = old?.quotas.filter { !$0.value.isUnused } ?? [:]
         for configuration in configurations {
             let id = AppID(configuration.id)
-            let limit = configuration.connectionsMax ?? .max
+            let limit = configuration.limits.connectionsMax ?? .max
             let quota = old?.quotas[id] ?? ConnectionQuota(limit: limit)
             quota.resize(to: limit)
             quotas[id] = quota
@@ -94,7 +94,7 @@ package final class AppRegistry: Sendable {
         replaysOpenings = entries.values.contains { $0.app.recovery.replaysOpenings }
         webhookEndpoints = entries.compactMapValues { WebhookApp($0.configuration)?.endpoints }
         hasSharedLimits = entries.values.contains {
-            $0.configuration.connectionsMax != nil || $0.app.requests.isLimited
+            $0.app.limits.connectionsMax != nil || $0.app.requests.isLimited
         }
         fingerprint = Self.fingerprint(of: configurations)
         self.entries = entries
@@ -116,7 +116,7 @@ package final class AppRegistry: Sendable {
     func isConfigured(_ app: App) -> Bool { entries[app.id] != nil }
 
     /// The maximum number of an app's connections; `nil` for no limit.
-    func connectionsMax(of app: AppID) -> Int? { entries[app]?.configuration.connectionsMax }
+    func connectionsMax(of app: AppID) -> Int? { entries[app]?.app.limits.connectionsMax }
 
     /// The apps that have webhooks.
     var webhookApps: [WebhookApp] { entries.values.compactMap { WebhookApp($0.configuration) } }
@@ -178,59 +178,16 @@ public struct AppChanges: Sendable, Equatable {
 extension App {
     /// The app that the configuration describes.
     convenience init(_ configuration: AppConfiguration, quota: ConnectionQuota) {
-        var texts = ProtocolLimits()
-        texts.dataLengthMax = configuration.eventDataLengthMax
-        texts.dataRules = configuration.eventDataRules.map {
-            DataLengthRule(channelPrefix: $0.channelPrefix, lengthMax: $0.lengthMax)
-        }
-        texts.channelNameLengthMax = configuration.channelNameLengthMax
-        texts.channelsPerTriggerMax = configuration.triggerChannelsMax
-        texts.eventsPerBatchMax = configuration.batchEventsMax
         self.init(
             id: AppID(configuration.id),
             credentials: Credentials(configuration.allCredentials),
             isEnabled: configuration.isEnabled,
             isTLSOnly: configuration.isTLSOnly,
             allowedOrigins: configuration.allowedOrigins.compactMap(OriginPattern.init),
-            features: AppFeatures(configuration),
-            limits: AppLimits(
-                texts: texts,
-                subscriptionsMax: configuration.subscriptionsMax,
-                membersMax: configuration.membersMax,
-                userInfoLengthMax: configuration.userInfoLengthMax,
-                watchlistMax: configuration.watchlistMax,
-                cachedEventsMax: configuration.cachedEventsMax,
-                idempotencyKeysMax: configuration.idempotencyKeysMax,
-                queuedBytesMax: configuration.queuedBytesMax,
-                clientEventRate: Rate(perSecond: configuration.clientEventsPerSecondMax),
-                subscriptionRate: configuration.subscriptionsPerSecondMax.map(Rate.init),
-                requestRates: RequestRates(
-                    all: configuration.requestsPerSecondMax.map(Rate.init),
-                    triggers: configuration.triggersPerSecondMax.map(Rate.init),
-                    queries: configuration.queriesPerSecondMax.map(Rate.init),
-                    terminations: configuration.terminationsPerSecondMax.map(Rate.init)
-                ),
-                faultsPerMinuteMax: configuration.faultyMessagesPerMinuteMax
-            ),
-            recovery: RecoverySettings(configuration.recovery),
+            features: configuration.features,
+            limits: configuration.limits,
+            recovery: configuration.recoverySettings,
             quota: quota
-        )
-    }
-}
-
-extension AppFeatures {
-    fileprivate init(_ configuration: AppConfiguration) {
-        let features = configuration.features
-        self.init(
-            clientEvents: features.clientEvents,
-            subscriptionCount: features.subscriptionCount,
-            users: features.users,
-            watchlist: features.watchlist,
-            authorizationTimeout: features.authorizedConnections
-                ? features.authorizationTimeout : nil,
-            cacheLifetime: configuration.cacheLifetime,
-            idempotencyAge: configuration.idempotencyAge,
-            presenceNoticeDelay: configuration.presenceNoticeDelay
         )
     }
 }

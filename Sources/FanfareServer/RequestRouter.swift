@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import HTTP1
 package import HTTPServer
 import Net
@@ -23,7 +24,7 @@ final class RequestRouter: HTTPResponder {
         self.console = openConsole.map { ConsoleRouter($0, core, traces) }
         gateway = Gateway(core: core, draining: draining, servesPage: openConsole != nil)
         api = API(core: core, traces)
-        browserFiles = BrowserFiles(pathPrefix: core.context.settings.pathPrefix)
+        browserFiles = BrowserFiles(pathPrefix: core.context.settings.configuration.pathPrefix)
         self.core = core
     }
 
@@ -97,7 +98,7 @@ extension ShardCore {
         let draining = DrainingStreams()
         return HTTPSite(
             reactor: context.reactor,
-            limits: context.settings.httpLimits,
+            limits: context.settings.configuration.httpLimits,
             timeouts: context.settings.httpTimeouts,
             connectionsMax: context.settings.handshakesMax,
             draining: draining,

@@ -4,24 +4,19 @@ import Glibc
 import HTTP1
 import HTTPServer
 package import Logging
-package import Net
+import Net
 import WebSocket
 
-/// The settings of all shards, computed once from the configuration and immutable.
+/// The settings of all shards: the configuration, and what is computed from it once; immutable.
 package final class ServerSettings: Sendable {
+    /// The configuration at the start, of which a shard needs the rest as it is.
+    package let configuration: Configuration
     /// Admits clients, over all shards.
     package let admissionControl: AdmissionControl
     /// The number of shards, which share the limits for all.
     let shardCount: Int
-    let pathPrefix: String
-    let requiresProtocolVersion: Bool
     let liveness: Liveness.Settings
-    let httpLimits: HTTPLimits
-    let webSocketLimits: WebSocketLimits
-    /// The maximum time between the first and the last byte of a client's message.
-    let messageTimeout: Duration
     let httpTimeouts: HTTPTimeouts
-    package let streamLimits: StreamLimits
     let deflate: DeflateOptions?
     /// The maximum number of connections of one shard that are in their handshake, or carry HTTP alone.
     let handshakesMax: Int
@@ -31,24 +26,14 @@ package final class ServerSettings: Sendable {
     let inboundBytesMax: Int
     /// The maximum size of what is read from the archive and not yet queued for its client, in bytes.
     let archiveReadBytesMax: Int
-    /// The number of messages on a link between two shards from which triggers are refused with 503.
-    package let lineLengthMax: Int
     /// The maximum of unprocessed received data over all shards, in bytes, however much memory there is.
     private static var inboundBytesTotalMax: Int { 128 << 20 }
     /// The same of what is read from the archive.
     private static var archiveReadBytesTotalMax: Int { 8 << 20 }
-    /// How long a trigger waits for a congested channel before it is refused with 503.
-    let triggerTimeout: Duration
     /// The number of members of a presence channel up to which each arrival and departure is announced at once.
     let smallPresenceChannelMax: Int
     /// The maximum size of all messages that the broker keeps for clients that come back, in bytes.
     let retainedBytesMax: Int
-    /// Which connections are recorded, and how many that have closed, over all shards.
-    let connectionRecords: (scope: ConnectionRecords.Scope, closedMax: Int)
-    /// Whether stored channels go on in memory while the archive cannot be written.
-    let continuesInMemory: Bool
-    /// The maximum size of the messages that wait for the archive, in bytes.
-    let unstoredBytesMax: Int
     /// Random bits, for the IDs of streams.
     let streamSeed: UInt64
     /// What the shards know of the cluster; `nil` for a broker alone.
@@ -74,6 +59,7 @@ package final class ServerSettings: Sendable {
         cluster: (any ClusterMembership)? = nil,
         log: Logger? = nil
     ) {
+        self.configuration = configuration
         self.cluster = cluster
         self.shardCount = shardCount
         reconnectsPerSecond = max(1, configuration.shutdown.pace / shardCount)
@@ -88,46 +74,19 @@ package final class ServerSettings: Sendable {
         let readBytesMax = configuration.recovery.database == nil ? 0 : archiveReadBytesMax
         heldBytesMax = (queuedBytesMax - inboundBytesMax - readBytesMax) / shardCount
         retainedBytesMax = configuration.retainedBytesTotalMax ?? Memory.available / 8
-        continuesInMemory = configuration.recovery.whenFailing == .memory
-        unstoredBytesMax = configuration.recovery.unstoredBytesMax
-        lineLengthMax = configuration.relayedEventsMax
-        triggerTimeout = .seconds(configuration.triggerTimeout)
         self.smallPresenceChannelMax = smallPresenceChannelMax
         self.leaving = leaving
         self.confirmationPortions = confirmationPortions
         self.streamSeed = streamSeed
-        connectionRecords = (
-            configuration.connectionRecords.scope == .all ? .all : .tracked,
-            configuration.connectionRecords.closedMax
-        )
         admissionControl = AdmissionControl(configuration, log: log)
-        pathPrefix = configuration.pathPrefix
-        requiresProtocolVersion = configuration.requiresProtocolVersion
         liveness = Liveness.Settings(
             activityTimeout: configuration.activityTimeout,
             pongTimeout: configuration.pongTimeout
         )
-        httpLimits = HTTPLimits(
-            fieldBytesMax: configuration.requestHeadLengthMax,
-            bodyLengthMax: configuration.requestBodyLengthMax
-        )
-        webSocketLimits = WebSocketLimits(
-            messageLengthMax: configuration.messageLengthMax,
-            fragmentCountMax: configuration.messageFragmentsMax
-        )
-        messageTimeout = .seconds(configuration.messageTimeout)
-        let admission = configuration.admission
-        httpTimeouts = HTTPTimeouts(
-            head: .seconds(admission.requestHeadTimeout),
-            body: .seconds(admission.requestBodyTimeout),
-            idle: .seconds(admission.requestIdleTimeout),
-            answer: .seconds(admission.answerTimeout),
-            grace: .seconds(min(15, max(2, admission.requestIdleTimeout / 5)))
-        )
-        streamLimits = StreamLimits(
-            queuedBytesMax: configuration.queuedBytesMax,
-            handshakeTimeout: .seconds(admission.tlsHandshakeTimeout)
-        )
+        var httpTimeouts = configuration.httpTimeouts
+        let idleSeconds = httpTimeouts.idle.components.seconds
+        httpTimeouts.grace = .seconds(min(15, max(2, idleSeconds / 5)))
+        self.httpTimeouts = httpTimeouts
         // Without context takeover, since each of tens of thousands of connections would keep a window.
         deflate =
             configuration.compression.isEnabled

@@ -45,23 +45,23 @@ struct BrokerState: ~Copyable {
             id: AppID("1"),
             key: settings.key,
             secret: AppSecret(settings.secret),
-            features: AppFeatures(
-                clientEvents: settings.allowsClientEvents,
-                subscriptionCount: settings.sendsSubscriptionCounts,
-                watchlist: settings.sendsWatchlistEvents,
-                cacheLifetime: Int(settings.cacheLifetime.components.seconds)
-            ),
+            features: AppFeatures {
+                $0.clientEvents = settings.allowsClientEvents
+                $0.subscriptionCount = settings.sendsSubscriptionCounts
+                $0.watchlist = settings.sendsWatchlistEvents
+                $0.cacheLifetime = Int(settings.cacheLifetime.components.seconds)
+            },
             limits: limits,
-            recovery: RecoverySettings(
-                isEnabled: settings.keepsHistory,
-                standard: RecoveryRule(
-                    keep: settings.opening == .live ? .whileNeeded : .always,
-                    allowsRewind: settings.allowsRewind,
-                    opening: RecoveryRule.Opening(settings.opening),
-                    messagesMax: settings.historyMessagesMax,
-                    ageMax: Int(settings.historyAge.components.seconds)
-                )
-            )
+            recovery: RecoverySettings {
+                $0.isEnabled = settings.keepsHistory
+                $0.standard = RecoveryRule {
+                    $0.keep = settings.opening == .live ? .whileNeeded : .always
+                    $0.allowsRewind = settings.allowsRewind
+                    $0.opening = RecoveryRule.Opening(settings.opening)
+                    $0.messagesMax = settings.historyMessagesMax
+                    $0.ageMax = Int(settings.historyAge.components.seconds)
+                }
+            }
         )
     }
 

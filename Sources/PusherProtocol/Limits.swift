@@ -81,7 +81,7 @@ public struct ProtocolLimits: Equatable, Sendable {
     /// The maximum length of an event's data, in bytes of the string with its JSON escapes decoded.
     ///
     /// This is the hosted service's; the broker's own default is ten times as much.
-    public var dataLengthMax = 10_240
+    public var dataLengthMax: Int
     /// Other limits for the channels with a prefix; the first that fits applies.
     public var dataRules: [DataLengthRule] = []
     /// The maximum number of channels of one trigger.
@@ -91,8 +91,8 @@ public struct ProtocolLimits: Equatable, Sendable {
     /// The maximum nesting of a peer's JSON.
     public var depthMax = JSONScanner.depthMaxDefault
 
-    /// Creates the documented limits.
-    public init() {}
+    /// Creates the documented limits, with another one of data if a broker has it.
+    public init(dataLengthMax: Int = 10_240) { self.dataLengthMax = dataLengthMax }
 
     /// The maximum length of the data of an event on a channel.
     func dataLength(of channel: String) -> DataLengthLimit {

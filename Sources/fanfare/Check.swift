@@ -1,9 +1,13 @@
 import ArgumentParser
+import Broker
 import BrokerConfiguration
 import CommandSupport
 import FanfareServer
+import HTTP1
 import Net
+import PusherProtocol
 import ServerLog
+import WebSocket
 import Webhooks
 
 /// `fanfare check`: checks a configuration without running a broker.
@@ -145,9 +149,9 @@ enum ConfigurationSummary {
                 "limits",
                 (configuration.connectionsMax.map { "\($0) connections" }
                     ?? "connections up to the descriptor limit")
-                    + ", messages up to \(bytes(configuration.messageLengthMax))"
-                    + ", queues up to \(bytes(configuration.queuedBytesMax))"
-                    + ", requests up to \(bytes(configuration.requestBodyLengthMax))"
+                    + ", messages up to \(bytes(configuration.webSocketLimits.messageLengthMax))"
+                    + ", queues up to \(bytes(configuration.streamLimits.queuedBytesMax))"
+                    + ", requests up to \(bytes(configuration.httpLimits.bodyLengthMax))"
             )
         )
         let compression = configuration.compression
@@ -251,11 +255,12 @@ enum AppSummary {
         guard app.isEnabled else { return ["key \(app.key), disabled"] }
         var lines = ["key \(app.key)\(credentials(of: app))\(limits(of: app))"]
         lines.append("features: " + features(of: app).joined(separator: ", "))
-        lines += app.recovery.rules.map { rule in
-            let age = rule.ageMax ?? app.recovery.ageMax
-            let count = rule.messagesMax ?? app.recovery.messagesMax
-            let store = rule.store == .sqlite ? "the file" : "memory"
-            return "keeps \(count) messages of \(rule.channelPrefix)… for \(age) s in \(store)"
+        lines += app.recoveryRules.map { rule in
+            let age = rule.ageMax ?? app.recovery.standard.ageMax
+            let count = rule.messagesMax ?? app.recovery.standard.messagesMax
+            let store = rule.settings.store == .archive ? "the file" : "memory"
+            return
+                "keeps \(count) messages of \(rule.settings.channelPrefix)… for \(age) s in \(store)"
         }
         if app.isTLSOnly { lines.append("TLS only") }
         if !app.allowedOrigins.isEmpty {
@@ -274,24 +279,26 @@ enum AppSummary {
 
     private static func limits(of app: AppConfiguration) -> String {
         var limits: [String] = []
-        if let count = app.connectionsMax { limits.append("\(count) connections") }
-        limits.append("\(app.subscriptionsMax) channels per connection")
-        if let count = app.subscriptionsPerSecondMax {
-            limits.append("\(count) subscriptions per second")
+        if let count = app.limits.connectionsMax { limits.append("\(count) connections") }
+        limits.append("\(app.limits.subscriptionsMax) channels per connection")
+        if let rate = app.limits.subscriptionRate {
+            limits.append("\(rate.perSecond) subscriptions per second")
         }
-        limits.append("data up to \(ConfigurationSummary.bytes(app.eventDataLengthMax))")
-        for rule in app.eventDataRules {
+        limits.append("data up to \(ConfigurationSummary.bytes(app.limits.texts.dataLengthMax))")
+        for rule in app.limits.texts.dataRules {
             let length = ConfigurationSummary.bytes(rule.lengthMax)
             limits.append("up to \(length) on \(rule.channelPrefix)…")
         }
-        if let count = app.requestsPerSecondMax { limits.append("\(count) requests per second") }
+        if let rate = app.limits.requestRates.all {
+            limits.append("\(rate.perSecond) requests per second")
+        }
         return limits.map { ", " + $0 }.joined()
     }
 
     private static func features(of app: AppConfiguration) -> [String] {
         var features: [String] = []
         if app.features.clientEvents {
-            features.append("client events (\(app.clientEventsPerSecondMax) per second)")
+            features.append("client events (\(app.limits.clientEventRate.perSecond) per second)")
         }
         if app.features.subscriptionCount { features.append("subscription counts") }
         if app.features.users { features.append("users") }

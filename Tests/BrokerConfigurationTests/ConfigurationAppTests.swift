@@ -1,3 +1,4 @@
+import Broker
 import Foundation
 import Logging
 import Net
@@ -50,12 +51,12 @@ import Webhooks
         var app = AppConfiguration(id: "7", key: "k", secret: "s")
         app.credentials = [.init(secret: "new"), .init(key: "k2", secret: "newer")]
         app.allowedOrigins = ["https://example.com", "https://*.example.com"]
-        app.presenceNoticeDelay = 50
-        app.cachedEventsMax = 5
-        app.cacheLifetime = 60
-        app.clientEventsPerSecondMax = 20
-        app.subscriptionsPerSecondMax = 30
-        app.requestsPerSecondMax = 40
+        app.features.presenceNoticeDelay = 50
+        app.limits.cachedEventsMax = 5
+        app.features.cacheLifetime = 60
+        app.limits.clientEventRate = Rate(perSecond: 20)
+        app.limits.subscriptionRate = Rate(perSecond: 30)
+        app.limits.requestRates.all = Rate(perSecond: 40)
         app.features.clientEvents = true
         app.features.subscriptionCount = true
         app.features.watchlist = true
@@ -305,7 +306,7 @@ import Webhooks
         #expect(configuration.faults().isEmpty)
         #expect(configuration.recovery.database == "var/history.sqlite")
         #expect(configuration.apps[0].secret == AppConfiguration.development.secret)
-        #expect(configuration.apps[0].recovery.rules.map(\.store) == [.sqlite])
+        #expect(configuration.apps[0].recoveryRules.map(\.settings.store) == [.archive])
         #expect(configuration.apps[0].features.clientEvents)
     }
 
@@ -331,7 +332,7 @@ import Webhooks
 
     @Test func theKeysThatNeedARestartAreNamed() {
         var configuration = Configuration()
-        configuration.apps[0].membersMax = 7
+        configuration.apps[0].limits.membersMax = 7
         configuration.log.level = .debug
         configuration.certificates = [.init(certificate: "c", key: "k")]
         configuration.shutdown.deadline = 7

@@ -1,3 +1,4 @@
+import Broker
 import Testing
 
 @testable import BrokerConfiguration
@@ -21,16 +22,16 @@ import Testing
             recovery: {connection_records: all, connection_records_max: 7}
             """
         let configuration = try Configuration.load(yaml: yaml, file: "f.yaml")
-        let rules = configuration.apps[0].recovery.rules
-        var job = RecoveryConfiguration.Rule()
-        job.channelPrefix = "job-"
-        job.keep = .always
+        let rules = configuration.apps[0].recoveryRules
+        var job = RecoveryRuleConfiguration()
+        job.settings.channelPrefix = "job-"
+        job.settings.keep = .always
         job.opening = .replay
         job.openingCount = 50
         job.openingSeconds = 60
-        var joined = RecoveryConfiguration.Rule()
-        joined.channelPrefix = "private-"
-        joined.replaysBeforeJoining = false
+        var joined = RecoveryRuleConfiguration()
+        joined.settings.channelPrefix = "private-"
+        joined.settings.replaysBeforeJoining = false
         #expect(rules == [job, joined])
         #expect(configuration.connectionRecords.scope == .all)
         #expect(configuration.connectionRecords.closedMax == 7)

@@ -1,3 +1,4 @@
+import Broker
 import Foundation
 import Net
 import TestFiles
@@ -76,7 +77,7 @@ private let config = URL(filePath: #filePath)
                 == [AppConfiguration.Credential(key: "another-key", secret: "another-secret")]
         )
         #expect(app.allowedOrigins.count == 3)
-        #expect(app.recovery.rules.map(\.channelPrefix) == ["private-orders-"])
+        #expect(app.recoveryRules.map(\.settings.channelPrefix) == ["private-orders-"])
         // The endpoint is shown with its defaults, except for one header.
         var webhook = WebhookConfiguration(url: "https://example.com/webhooks")
         webhook.headers = ["X-Example": "text"]

@@ -1,3 +1,4 @@
+import Broker
 import Foundation
 import Logging
 import Net
@@ -49,7 +50,7 @@ import Testing
             ]
         )
         #expect(configuration.apps.map(\.secret) == ["s", "t"])
-        #expect(configuration.apps[0].connectionsMax == 9)
+        #expect(configuration.apps[0].limits.connectionsMax == 9)
         #expect(configuration.connectionsMax == nil)
         #expect(configuration.compression.isEnabled == false)
         #expect(configuration.log.level == .warning)

@@ -1,9 +1,11 @@
+import Broker
 import Foundation
 import Logging
 import Net
 import ServerLog
 import TestFiles
 import Testing
+import WebSocket
 
 @testable import BrokerConfiguration
 
@@ -60,10 +62,10 @@ import Testing
         #expect(configuration.apps[0].key == "1e6")
         #expect(configuration.apps[0].secret == "none-such")
         #expect(configuration.apps[1].isEnabled == false)
-        #expect(configuration.apps[1].connectionsMax == 1_000)
+        #expect(configuration.apps[1].limits.connectionsMax == 1_000)
         #expect(configuration.apps[1].secret == "s#2")
-        #expect(configuration.messageLengthMax == 16_384)
-        #expect(configuration.queuedBytesMax == 1 << 20)
+        #expect(configuration.webSocketLimits.messageLengthMax == 16_384)
+        #expect(configuration.streamLimits.queuedBytesMax == 1 << 20)
         #expect(configuration.compression.isEnabled == false)
         #expect(configuration.compression.threshold == 1_024)
         #expect(configuration.log.level == .debug)
@@ -82,7 +84,10 @@ import Testing
     ])
     func bytesAreRead(text: String, count: Int) throws {
         let yaml = "limits: {message_length_max: \(text)}"
-        #expect(try Configuration.load(yaml: yaml, file: "f.yaml").messageLengthMax == count)
+        #expect(
+            try Configuration.load(yaml: yaml, file: "f.yaml").webSocketLimits.messageLengthMax
+                == count
+        )
     }
 
     @Test func aFileIsReadFromDisk() throws {

@@ -100,7 +100,7 @@ struct StalledTests {
 
     @Test func ourBrokerClosesThemAndTheOthersLoseNothing() async throws {
         var configuration = Configuration.development
-        configuration.queuedBytesMax = 64 << 10
+        configuration.streamLimits.queuedBytesMax = 64 << 10
         let report = try await BrokerServer.report(on: scenario(), configuration)
         #expect(report["lost"] == .integer(0))
         #expect(report["duplicated"] == .integer(0))

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import FanfareAPI
 import FanfareServer
@@ -24,7 +25,7 @@ private struct Setting {
         var configuration = Configuration.development
         configuration.port = port
         configuration.loops = 2
-        configuration.apps[0].clientEventsPerSecondMax = 1_000_000
+        configuration.apps[0].limits.clientEventRate = Rate(perSecond: 1_000_000)
         change(&configuration.apps[0])
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         server = try BrokerServer(configuration: configuration, log: log)
@@ -238,7 +239,7 @@ private struct SealReader: EventDecrypter {
 
     @Test("The window has a bound, behind which the missed events are counted")
     func window() async throws {
-        let setting = try await Setting { $0.recovery.messagesMax = 10 }
+        let setting = try await Setting { $0.recovery.standard.messagesMax = 10 }
         let client = setting.client(port: setting.port)
         let channel = client.channel("room")
         var events = channel.subscription().deliveries("e").makeAsyncIterator()
@@ -281,10 +282,10 @@ private struct SealReader: EventDecrypter {
 
     @Test("A rewind begins with earlier events") func rewind() async throws {
         let setting = try await Setting {
-            var rule = RecoveryConfiguration.Rule()
-            rule.keep = .always
-            rule.allowsRewind = true
-            $0.recovery.rules = [rule]
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.keep = .always
+            rule.settings.allowsRewind = true
+            $0.recoveryRules = [rule]
         }
         for number in 1...5 { try await setting.publish(number, on: "room") }
         let client = setting.client(port: setting.port)
@@ -298,11 +299,11 @@ private struct SealReader: EventDecrypter {
     @Test("A channel that opens with earlier events gives them to a client that is new")
     func opening() async throws {
         let setting = try await Setting {
-            var rule = RecoveryConfiguration.Rule()
-            rule.keep = .always
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.keep = .always
             rule.opening = .replay
             rule.openingCount = 2
-            $0.recovery.rules = [rule]
+            $0.recoveryRules = [rule]
         }
         for number in 1...3 { try await setting.publish(number, on: "room") }
         let client = setting.client(port: setting.port)

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import FanfareServer
 import FanfareStorage
@@ -21,7 +22,7 @@ private struct Setting {
         var configuration = Configuration.development
         configuration.port = 0
         configuration.loops = 2
-        configuration.apps[0].clientEventsPerSecondMax = 1_000_000
+        configuration.apps[0].limits.clientEventRate = Rate(perSecond: 1_000_000)
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         server = try BrokerServer(configuration: configuration, log: log)
         port = try #require(try await server.start().plain?.port)

@@ -71,7 +71,7 @@ import Testing
     @Test("A subscription refused by a limit names its key")
     func limits() async throws {
         try await run(from: .info) {
-            $0.apps[0].subscriptionsMax = 1
+            $0.apps[0].limits.subscriptionsMax = 1
         } _: { broker, lines in
             let (client, _) = try await broker.connected()
             try await client.subscribe(to: "a")
@@ -146,7 +146,7 @@ import Testing
     @Test("An event over the limit names app and key")
     func tooLong() async throws {
         try await run(from: .info) {
-            $0.apps[0].eventDataLengthMax = 10
+            $0.apps[0].limits.texts.dataLengthMax = 10
         } _: { broker, lines in
             let answer = try await broker.trigger("e", "12345678901", on: "a")
             #expect(answer.status == 413)

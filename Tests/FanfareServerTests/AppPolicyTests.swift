@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Net
 import TestFiles
@@ -60,7 +61,7 @@ import Testing
             disabled.isEnabled = false
             disabled.allowedOrigins = ["https://a.test"]
             var full = AppConfiguration(id: "4", key: "full", secret: "s")
-            full.connectionsMax = 1
+            full.limits.connectionsMax = 1
             full.allowedOrigins = ["https://a.test"]
             configuration.apps += [closed, disabled, full]
         } _: { broker in
@@ -91,7 +92,7 @@ import Testing
     )
     func requests(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].requestsPerSecondMax = 3
+            $0.apps[0].limits.requestRates.all = Rate(perSecond: 3)
         } _: { broker in
             // Several connections, which different loops may serve, share one rate.
             let wires = try (0..<4).map { _ in try Wire(port: broker.port) }
@@ -115,7 +116,7 @@ import Testing
     @Test("Requests with a wrong signature do not consume the app's rate")
     func unsignedRequests() async throws {
         try await TestBroker.run {
-            $0.apps[0].requestsPerSecondMax = 1
+            $0.apps[0].limits.requestRates.all = Rate(perSecond: 1)
         } _: { broker in
             let wire = try Wire(port: broker.port)
             var forged = query
@@ -128,7 +129,7 @@ import Testing
     @Test("Subscriptions over the rate are refused as LimitReached, and the connection stays")
     func subscriptions() async throws {
         try await TestBroker.run {
-            $0.apps[0].subscriptionsPerSecondMax = 2
+            $0.apps[0].limits.subscriptionRate = Rate(perSecond: 2)
         } _: { broker in
             let (client, _) = try await broker.connected()
             let (other, _) = try await broker.connected()

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Testing
 
@@ -45,7 +46,7 @@ struct AuthorizationDeadlinesTests {
     func quota(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
             strict(&$0, seconds: 30)
-            $0.apps[0].connectionsMax = 1
+            $0.apps[0].limits.connectionsMax = 1
         } _: { broker in
             var clients: [(WebSocketWire, socketID: String)] = []
             for _ in 0..<4 { clients.append(try await broker.connected()) }
@@ -78,7 +79,7 @@ struct AuthorizationDeadlinesTests {
         var configuration = Configuration.development
         configuration.port = 0
         configuration.loops = 1
-        configuration.apps[0].connectionsMax = 3
+        configuration.apps[0].limits.connectionsMax = 3
         try await TestBroker.run {
             $0.apps = configuration.apps
         } _: { broker in

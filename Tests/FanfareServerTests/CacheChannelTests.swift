@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Testing
 
@@ -100,7 +101,7 @@ private func miss(_ channel: String) -> String {
     @Test("An expired event is a miss")
     func expires() async throws {
         try await TestBroker.run {
-            $0.apps[0].cacheLifetime = 1
+            $0.apps[0].features.cacheLifetime = 1
         } _: { broker in
             let (early, _) = try await broker.subscribed(to: "cache-a")
             #expect(try await early.nextText() == miss("cache-a"))
@@ -119,7 +120,7 @@ private func miss(_ channel: String) -> String {
     @Test("Above cached_events_max the oldest event is dropped")
     func limit() async throws {
         try await TestBroker.run {
-            $0.apps[0].cachedEventsMax = 2
+            $0.apps[0].limits.cachedEventsMax = 2
         } _: { broker in
             for channel in ["cache-a", "cache-b", "cache-c"] {
                 _ = try await broker.trigger("e", "1", on: channel)

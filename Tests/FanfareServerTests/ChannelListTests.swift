@@ -1,4 +1,5 @@
 import BrokerConfiguration
+import Net
 import PusherProtocol
 import Simulation
 import Testing
@@ -173,7 +174,7 @@ import Testing
     @Test("A list longer than the queue is refused, its pages are not")
     func tooLong() async throws {
         try await TestBroker.run {
-            $0.queuedBytesMax = 64 << 10
+            $0.streamLimits.queuedBytesMax = 64 << 10
         } _: { broker in
             let (client, _) = try await broker.connected()
             let prefix = String(repeating: "x", count: 150)

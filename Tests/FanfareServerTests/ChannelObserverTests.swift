@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Testing
 
@@ -37,7 +38,7 @@ import Testing
     @Test("member_added follows occupied, member_removed precedes vacated", arguments: [1, 3])
     func members(loops: Int) async throws {
         try await run(loops: loops) {
-            $0.apps[0].membersMax = 2
+            $0.apps[0].limits.membersMax = 2
         } _: { broker, observer in
             for channel in ["presence-a", "presence-b", "presence-c"] {
                 let (ann, _) = try await broker.subscribed(to: channel, as: "ann")

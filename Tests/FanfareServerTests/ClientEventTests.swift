@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Testing
 
@@ -93,7 +94,7 @@ private let channels = ["a", "b", "c"].flatMap {
     @Test("Events of clients and of backends have one order, the same for all", arguments: [1, 3])
     func keepsTheOrder(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].clientEventsPerSecondMax = 1_000
+            $0.apps[0].limits.clientEventRate = Rate(perSecond: 1_000)
         } _: { broker in
             for channel in ["private-a", "private-b", "private-c"] {
                 let (sender, _) = try await broker.subscribed(to: channel)
@@ -178,7 +179,7 @@ private let channels = ["a", "b", "c"].flatMap {
     @Test("Over the rate an event is dropped with 4301, and the connection stays")
     func rate() async throws {
         try await TestBroker.run {
-            $0.apps[0].clientEventsPerSecondMax = 1
+            $0.apps[0].limits.clientEventRate = Rate(perSecond: 1)
         } _: { broker in
             let (sender, _) = try await broker.subscribed(to: "private-x")
             let (other, _) = try await broker.subscribed(to: "private-x")

@@ -1,6 +1,8 @@
+import Broker
 import BrokerConfiguration
 import Logging
 import Testing
+import WebSocket
 
 @testable import FanfareServer
 
@@ -182,7 +184,7 @@ import Testing
 
     @Test func refusesAMessageOverTheLimitWhenItsLengthIsAnnounced() async throws {
         try await TestBroker.run {
-            $0.messageLengthMax = 1_000
+            $0.webSocketLimits.messageLengthMax = 1_000
         } _: { broker in
             let (client, _) = try await broker.connected()
             // Only the head of a frame of 1,001 bytes.
@@ -193,7 +195,7 @@ import Testing
 
     @Test func connectionQuotaOfAnApp() async throws {
         try await TestBroker.run {
-            $0.apps[0].connectionsMax = 1
+            $0.apps[0].limits.connectionsMax = 1
         } _: { broker in
             let (first, _) = try await broker.connected()
             let second = try await broker.connect()

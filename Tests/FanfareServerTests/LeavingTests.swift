@@ -1,4 +1,5 @@
 import BrokerConfiguration
+import Net
 import PusherProtocol
 import Simulation
 import Testing
@@ -93,7 +94,7 @@ import Testing
     @Test("A slow reader with many channels is closed with its code, and gets nothing more")
     func slowReaders() async throws {
         try await TestBroker.run {
-            $0.queuedBytesMax = 64 << 10
+            $0.streamLimits.queuedBytesMax = 64 << 10
         } _: { broker in
             let wire = try Wire(port: broker.port, keepsLittle: true)
             let client = try await WebSocketWire(over: wire)

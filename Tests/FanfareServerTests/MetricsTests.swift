@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import CoreMetrics
 import Net
@@ -53,9 +54,14 @@ import Testing
 
     @Test("The names are those of counters and gauges, and no text has two lines")
     func names() {
-        for metric in BrokerMetric.allCases {
-            #expect(metric.rawValue.hasPrefix("fanfare_"))
-            #expect(metric.help.hasSuffix(".") && !metric.help.contains("\n"), "\(metric)")
+        for metric in BrokerMetric.all {
+            #expect(metric.name.hasPrefix("fanfare_"))
+            let isCounter = metric.name.hasSuffix("_total")
+            switch metric.source {
+            case .observer, .counter, .counters: #expect(isCounter, "\(metric.name)")
+            case .gauge, .gauges: #expect(!isCounter, "\(metric.name)")
+            }
+            #expect(metric.help.hasSuffix(".") && !metric.help.contains("\n"), "\(metric.name)")
         }
     }
 
@@ -93,8 +99,8 @@ import Testing
 
     @Test(arguments: [1, 3]) func countWhatBecomesOfResumes(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].recovery.messagesMax = 2
-            $0.apps[0].recovery.ageMax = 200
+            $0.apps[0].recovery.standard.messagesMax = 2
+            $0.apps[0].recovery.standard.ageMax = 200
         } _: { broker in
             let first = try await TrackingWire(broker, "a")
             for _ in 0..<5 { _ = try await broker.trigger("e", "1", on: "a") }

@@ -1,4 +1,5 @@
 import BrokerConfiguration
+import Net
 import PusherProtocol
 import Testing
 
@@ -46,7 +47,7 @@ import Testing
         try await TestBroker.run(loops: loops) {
             // More than all events for one reader: a few that wait for a core longer than others need not be waited for. All
             // readers together must be.
-            $0.queuedBytesMax = 6 << 20
+            $0.streamLimits.queuedBytesMax = 6 << 20
             $0.queuedBytesTotalMax = 16 << 20
         } _: { broker in
             try await withThrowingTaskGroup(of: Reading.self) { group in

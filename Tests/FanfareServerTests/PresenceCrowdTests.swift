@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Glibc
 import Testing
@@ -78,7 +79,7 @@ private struct Device {
         let channel = "presence-crowd"
         var random = SeededRandom(seed: 0x5EED_0005)
         try await TestBroker.run(loops: 2) {
-            $0.apps[0].membersMax = userCount
+            $0.apps[0].limits.membersMax = userCount
         } _: { broker in
             var devices = (0..<3 * userCount).map { Device(user: "user-\($0 / 3)") }
             var rounds = 0

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Testing
 
@@ -7,8 +8,8 @@ import Testing
     /// A stepped broker on which every channel with two members is large.
     private func stepped(shards: Int = 1, delay: Int) throws -> SteppedBroker {
         try SteppedBroker(shards: shards) {
-            $0.apps[0].presenceNoticeDelay = delay
-            $0.apps[0].membersMax = 1_000
+            $0.apps[0].features.presenceNoticeDelay = delay
+            $0.apps[0].limits.membersMax = 1_000
         }
     }
 
@@ -99,8 +100,8 @@ import Testing
     )
     func crowds(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].membersMax = 200
-            $0.apps[0].presenceNoticeDelay = 60
+            $0.apps[0].limits.membersMax = 200
+            $0.apps[0].features.presenceNoticeDelay = 60
         } _: { broker in
             var clients: [WebSocketWire] = []
             var lists: [[String]] = []

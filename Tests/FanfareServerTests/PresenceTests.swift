@@ -1,4 +1,6 @@
+import Broker
 import BrokerConfiguration
+import Net
 import Testing
 
 @testable import FanfareServer
@@ -121,7 +123,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
     )
     func limitsMembers(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].membersMax = 10
+            $0.apps[0].limits.membersMax = 10
         } _: { broker in
             let channel = "presence-full"
             var clients: [WebSocketWire] = []
@@ -171,7 +173,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
     @Test("A member who reads too slowly leaves", arguments: [1, 2])
     func slowReaders(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.queuedBytesMax = 256 << 10
+            $0.streamLimits.queuedBytesMax = 256 << 10
         } _: { broker in
             let channel = "presence-x"
             let (quick, _) = try await broker.joined(channel, as: "quick")

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Testing
 
@@ -37,7 +38,7 @@ import Testing
     @Test("The same holds for batches, several channels, and client events behind a trigger")
     func batchesAndClientEvents() async throws {
         try await TestBroker.run(loops: 3) {
-            $0.apps[0].clientEventsPerSecondMax = 10_000
+            $0.apps[0].limits.clientEventRate = Rate(perSecond: 10_000)
         } _: { broker in
             let (client, _) = try await broker.connected()
             for channel in ["one", "two"] { try await client.subscribe(to: channel) }

@@ -67,7 +67,7 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
             }
             for round in 0..<10 {
                 var kept = AppConfiguration.development
-                kept.subscriptionsMax = 100 + round
+                kept.limits.subscriptionsMax = 100 + round
                 try await broker.reload(round % 2 == 0 ? [kept, second] : [kept])
             }
             try await publishing.value
@@ -218,11 +218,11 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
             var app = AppConfiguration.development
             var clients: [WebSocketWire] = []
             for _ in 0..<3 { clients.append(try await broker.connected().0) }
-            app.connectionsMax = 2
+            app.limits.connectionsMax = 2
             try await broker.reload([app])
             for client in clients { try await client.expectNothing() }
             #expect(try await broker.refusal(key: "app-key") == 4004)
-            app.connectionsMax = 4
+            app.limits.connectionsMax = 4
             try await broker.reload([app])
             clients.append(try await broker.connected().0)
             #expect(try await broker.refusal(key: "app-key") == 4004)
@@ -240,7 +240,7 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
     func quotasOfAppsThatComeBack() async throws {
         try await TestBroker.run(loops: 2) { broker in
             var limited = second
-            limited.connectionsMax = 1
+            limited.limits.connectionsMax = 1
             for _ in 0..<3 {
                 try await broker.reload([.development, limited])
                 try await beClosed(by: broker)
@@ -276,10 +276,10 @@ private let second = AppConfiguration(id: "2", key: "second-key", secret: "secon
 
     @Test func anAppThatIsConfiguredAsBeforeKeepsItsObject() {
         var limited = second
-        limited.requestsPerSecondMax = 1
+        limited.limits.requestRates.all = Rate(perSecond: 1)
         let first = AppRegistry([.development, limited])
         var changed = AppConfiguration.development
-        changed.membersMax = 7
+        changed.limits.membersMax = 7
         let next = first.succeeded(by: [limited, changed])
         #expect(app(first, "2") === app(next, "2"))
         #expect(app(first, "1") !== app(next, "1"))

@@ -3,27 +3,57 @@ import Testing
 @testable import FanfareServer
 
 @Suite("The paths of the HTTP API") struct RouteTests {
-    @Test(arguments: [
-        ("/apps/3/events", Route.events(app: 6..<7)),
-        ("/apps/3/batch_events", .batchEvents(app: 6..<7)),
-        ("/apps/3/channels", .channels(app: 6..<7)),
-        ("/apps/a-b/channels/presence-x", .channel(app: 6..<9, name: 19..<29)),
-        ("/apps/3/channels/%23x", .channel(app: 6..<7, name: 17..<21)),
-        ("/apps/3/channels/presence-x/users", .users(app: 6..<7, channel: 17..<27)),
-        ("/apps/3/users/a%3Db/terminate_connections", .terminate(app: 6..<7, user: 14..<19)),
-        ("/users/ann/terminate_connections", .terminate(app: nil, user: 7..<10)),
-        ("/apps/3/traces", .traces(app: 6..<7)),
-        ("/apps/3/traces/ab", .trace(app: 6..<7, id: 15..<17)),
-        ("/health", .health),
-    ])
-    func finds(path: String, route: Route) {
-        #expect(self.route(of: path) == route)
+    @Test(
+        "A path has its route, and the names in it",
+        arguments: [
+            ("/apps/3/events", "/apps/{app}/events", ["3"]),
+            ("/apps/3/batch_events", "/apps/{app}/batch_events", ["3"]),
+            ("/apps/3/channels", "/apps/{app}/channels", ["3"]),
+            (
+                "/apps/a-b/channels/presence-x", "/apps/{app}/channels/{channel}",
+                ["a-b", "presence-x"]
+            ),
+            ("/apps/3/channels/%23x", "/apps/{app}/channels/{channel}", ["3", "%23x"]),
+            ("/apps/3/channels/x/users", "/apps/{app}/channels/{channel}/users", ["3", "x"]),
+            ("/apps/3/channels/x/history", "/apps/{app}/channels/{channel}/history", ["3", "x"]),
+            (
+                "/apps/3/channels/x/messages/7/delivery",
+                "/apps/{app}/channels/{channel}/messages/{serial}/delivery", ["3", "x", "7"]
+            ),
+            (
+                "/apps/3/users/a%3Db/terminate_connections",
+                "/apps/{app}/users/{user}/terminate_connections", ["3", "a%3Db"]
+            ),
+            ("/users/ann/terminate_connections", "/users/{user}/terminate_connections", ["ann"]),
+            ("/apps/3/traces", "/apps/{app}/traces", ["3"]),
+            ("/apps/3/traces/ab", "/apps/{app}/traces/{trace}", ["3", "ab"]),
+            ("/health", "/health", []),
+            ("/live", "/live", []),
+        ]
+    )
+    func finds(path: String, pattern: String, names: [String]) throws {
+        let bytes = Array(path.utf8)
+        let found = Route.find(bytes.span)
+        let match = try #require(found)
+        #expect(match.route.pattern == pattern)
+        let ranges = [match.app, match.first, match.second].compactMap(\.self)
+        let texts = ranges.map { String(decoding: bytes[$0], as: UTF8.self) }
+        #expect(texts.filter { !$0.isEmpty } == names)
     }
 
     @Test("Ranges count from the start of the path, with the configured prefix")
     func findsBehindAPrefix() {
         let path = Array("/push/apps/3/events".utf8)
-        #expect(Route(path: path.span, from: 5) == .events(app: 11..<12))
+        let match = Route.find(path.span, from: 5)
+        #expect(match?.route.pattern == "/apps/{app}/events" && match?.app == 11..<12)
+    }
+
+    @Test("Each route has methods, and a rate unless it needs no signature")
+    func rows() {
+        for route in Route.all {
+            #expect(!route.methods.isEmpty, "\(route.pattern)")
+            #expect((route.kind == nil) == (route.status != nil), "\(route.pattern)")
+        }
     }
 
     @Test(arguments: [
@@ -39,8 +69,8 @@ import Testing
         "apps/3/events", "//apps/3/events",
     ])
     func findsNothing(path: String) {
-        #expect(route(of: path) == nil)
+        let bytes = Array(path.utf8)
+        let match = Route.find(bytes.span)
+        #expect(match?.route.pattern == nil)
     }
-
-    private func route(of path: String) -> Route? { Route(path: Array(path.utf8).span) }
 }

@@ -1,4 +1,5 @@
 import BrokerConfiguration
+import Net
 import Testing
 
 @testable import FanfareServer
@@ -6,7 +7,7 @@ import Testing
 @Suite("A reader that is too slow") struct SlowReaderTests {
     @Test func isClosedWithACodeAndDisturbsNobody() async throws {
         try await TestBroker.run {
-            $0.queuedBytesMax = 256 << 10
+            $0.streamLimits.queuedBytesMax = 256 << 10
         } _: { broker in
             let (slow, _) = try await broker.connected()
             let (quick, _) = try await broker.connected()

@@ -1,5 +1,8 @@
+import Broker
 import BrokerConfiguration
 import FanfareServer
+import Net
+import WebSocket
 
 /// The configuration of a simulated app, as the reference model has it.
 struct Rules {
@@ -22,27 +25,29 @@ struct Rules {
             secret: Scenario.secrets[app]
         )
         configuration.isEnabled = isEnabled
-        configuration.subscriptionsMax =
+        configuration.limits.subscriptionsMax =
             subscriptionsMax + (variant == .oneSubscriptionMore ? 1 : 0)
-        configuration.membersMax = membersMax + (variant == .oneMemberMore ? 1 : 0)
-        configuration.connectionsMax = connectionsMax + (variant == .oneConnectionMore ? 1 : 0)
-        configuration.clientEventsPerSecondMax =
-            Scenario.eventsPerSecondMax + (variant == .oneEventMore ? 1 : 0)
-        configuration.cacheLifetime = Scenario.cacheLifetime
-        configuration.recovery.messagesMax =
+        configuration.limits.membersMax = membersMax + (variant == .oneMemberMore ? 1 : 0)
+        configuration.limits.connectionsMax =
+            connectionsMax + (variant == .oneConnectionMore ? 1 : 0)
+        configuration.limits.clientEventRate = Rate(
+            perSecond: Scenario.eventsPerSecondMax + (variant == .oneEventMore ? 1 : 0)
+        )
+        configuration.features.cacheLifetime = Scenario.cacheLifetime
+        configuration.recovery.standard.messagesMax =
             Scenario.messagesMax + (variant == .oneMessageMore ? 1 : 0)
-        configuration.recovery.ageMax = Scenario.messageAgeMax
+        configuration.recovery.standard.ageMax = Scenario.messageAgeMax
         configuration.recovery.replayMessagesMax = Scenario.replayMessagesMax
-        configuration.recovery.rules = Scenario.channels.filter(\.opens).map { channel in
-            var rule = RecoveryConfiguration.Rule()
-            rule.channelPrefix = channel.name
-            rule.keep = .always
+        configuration.recoveryRules = Scenario.channels.filter(\.opens).map { channel in
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.channelPrefix = channel.name
+            rule.settings.keep = .always
             rule.opening = .replay
             rule.openingCount = Scenario.openingCount - (variant == .shortOpening ? 1 : 0)
             return rule
         }
         // Time stands still while messages are delivered.
-        configuration.presenceNoticeDelay = 0
+        configuration.features.presenceNoticeDelay = 0
         configuration.features.clientEvents = clientEvents
         configuration.features.subscriptionCount = countsAreTold
         configuration.features.watchlist = true
@@ -132,8 +137,8 @@ enum Scenario {
         configuration.apps = apps(rules, variant)
         configuration.activityTimeout = activityTimeout
         configuration.pongTimeout = pongTimeout
-        configuration.queuedBytesMax = queuedBytesMax
-        configuration.messageLengthMax = messageLengthMax
+        configuration.streamLimits.queuedBytesMax = queuedBytesMax
+        configuration.webSocketLimits.messageLengthMax = messageLengthMax
         configuration.compression.threshold = 64
         return configuration
     }

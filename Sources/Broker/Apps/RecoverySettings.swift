@@ -3,59 +3,35 @@ public import PusherProtocol
 /// What an app's channels keep for clients that reconnect, and what one client may request.
 public struct RecoverySettings: Sendable, Equatable {
     /// Whether clients may track their positions; if not, the broker ignores positions.
-    public var isEnabled: Bool
+    public var isEnabled = true
     /// The rules by channel; the first whose prefix fits applies.
-    public var rules: [RecoveryRule]
+    public var rules: [RecoveryRule] = []
     /// The rule of all other channels.
-    public var standard: RecoveryRule
+    public var standard = RecoveryRule()
     /// The maximum size of all kept messages of the app, in bytes; `nil` for no limit of the app.
     ///
     /// Above it the oldest messages of all channels are dropped first.
     public var retainedBytesMax: Int?
     /// The maximum number of messages of one replay.
-    public var replayMessagesMax: Int
+    public var replayMessagesMax = 10_000
     /// The maximum size of one replay, in bytes.
-    public var replayBytesMax: Int
+    public var replayBytesMax = 4 << 20
     /// The maximum number of channels without subscribers whose last serial is remembered.
-    public var positionsMax: Int
+    public var positionsMax = 100_000
     /// The maximum number of public channels with subscribers and a stream on which nothing was published.
     ///
     /// See ``Streams/mayOpen(_:_:from:)``.
-    public var openedStreamsMax: Int
+    public var openedStreamsMax = 100_000
 
     /// The maximum number of sessions of stock clients with a token.
-    public var sessionsMax: Int
+    public var sessionsMax = 100_000
     /// The approximate maximum size of the positions of all sessions without a connection, in bytes.
-    public var sessionBytesMax: Int
+    public var sessionBytesMax = 256 << 20
     /// How long a session is kept after the end of its connection, in seconds.
-    public var sessionAge: Int
+    public var sessionAge = 300
 
-    /// Creates settings, with defaults.
-    public init(
-        isEnabled: Bool = true,
-        rules: [RecoveryRule] = [],
-        standard: RecoveryRule = RecoveryRule(),
-        retainedBytesMax: Int? = nil,
-        replayMessagesMax: Int = 10_000,
-        replayBytesMax: Int = 4 << 20,
-        positionsMax: Int = 100_000,
-        openedStreamsMax: Int = 100_000,
-        sessionsMax: Int = 100_000,
-        sessionBytesMax: Int = 256 << 20,
-        sessionAge: Int = 300
-    ) {
-        self.isEnabled = isEnabled
-        self.rules = rules
-        self.standard = standard
-        self.retainedBytesMax = retainedBytesMax
-        self.replayMessagesMax = replayMessagesMax
-        self.replayBytesMax = replayBytesMax
-        self.positionsMax = positionsMax
-        self.openedStreamsMax = openedStreamsMax
-        self.sessionsMax = sessionsMax
-        self.sessionBytesMax = sessionBytesMax
-        self.sessionAge = sessionAge
-    }
+    /// Creates the default settings, and changes some.
+    public init(_ change: (inout RecoverySettings) -> Void = { _ in }) { change(&self) }
 
     /// The rule of a channel.
     public func rule(of channel: ChannelName) -> RecoveryRule {
@@ -81,9 +57,9 @@ public struct RecoverySettings: Sendable, Equatable {
 /// What channels keep.
 public struct RecoveryRule: Sendable, Equatable {
     /// When a channel keeps its messages.
-    public enum Keep: Sendable {
+    public enum Keep: String, Sendable, CaseIterable {
         /// From the first tracked subscription on, while there are subscribers, and for the window after the last one.
-        case whileNeeded
+        case whileNeeded = "while_needed"
         /// From the first message on.
         case always
     }
@@ -97,58 +73,36 @@ public struct RecoveryRule: Sendable, Equatable {
     }
 
     /// Where a channel keeps its messages.
-    public enum Store: Sendable {
+    public enum Store: String, Sendable, CaseIterable {
         /// In memory: after a restart, the channels have new streams.
         case memory
         /// In the archive's file, before any client receives them; the last ones also in memory.
-        case archive
+        case archive = "sqlite"
     }
 
     /// The beginning of the channels' names; empty for all.
-    public var channelPrefix: String
+    public var channelPrefix = ""
     /// When the channels keep their messages.
-    public var keep: Keep
+    public var keep = Keep.whileNeeded
     /// Whether a client without a position may ask for earlier messages.
-    public var allowsRewind: Bool
+    public var allowsRewind = false
     /// What a client without a position gets if it does not request a rewind.
-    public var opening: Opening
+    public var opening = Opening.live
     /// Whether a client may resume from a position before its first subscription; see ``JoinedStream``.
-    public var replaysBeforeJoining: Bool
+    public var replaysBeforeJoining = true
     /// Whether client events are numbered and kept like other messages.
-    public var keepsClientEvents: Bool
+    public var keepsClientEvents = true
     /// The maximum number of kept messages of a channel.
-    public var messagesMax: Int
+    public var messagesMax = 1_000
     /// The maximum size of the kept messages of a channel, in bytes.
-    public var bytesMax: Int
+    public var bytesMax = 1 << 20
     /// How long a message is kept, in seconds.
-    public var ageMax: Int
+    public var ageMax = 300
     /// Where the channels keep their messages.
-    public var store: Store
+    public var store = Store.memory
 
-    /// Creates a rule, with defaults.
-    public init(
-        channelPrefix: String = "",
-        store: Store = .memory,
-        keep: Keep = .whileNeeded,
-        allowsRewind: Bool = false,
-        opening: Opening = .live,
-        replaysBeforeJoining: Bool = true,
-        keepsClientEvents: Bool = true,
-        messagesMax: Int = 1_000,
-        bytesMax: Int = 1 << 20,
-        ageMax: Int = 300
-    ) {
-        self.channelPrefix = channelPrefix
-        self.keep = keep
-        self.allowsRewind = allowsRewind
-        self.opening = opening
-        self.replaysBeforeJoining = replaysBeforeJoining
-        self.keepsClientEvents = keepsClientEvents
-        self.messagesMax = messagesMax
-        self.bytesMax = bytesMax
-        self.ageMax = ageMax
-        self.store = store
-    }
+    /// Creates the default rule, and changes some of it.
+    public init(_ change: (inout RecoveryRule) -> Void = { _ in }) { change(&self) }
 }
 
 extension RecoveryRule {

@@ -49,14 +49,6 @@ public struct RecoveryCounts: Sendable, Equatable {
         evictions[eviction.index] += number
     }
 
-    /// Replaces the counts by later ones, none of which is less.
-    public mutating func advance(to other: RecoveryCounts) {
-        for index in results.indices { results[index] = max(results[index], other.results[index]) }
-        for index in evictions.indices {
-            evictions[index] = max(evictions[index], other.evictions[index])
-        }
-    }
-
     /// Adds the counts of another shard.
     public mutating func add(_ other: RecoveryCounts) {
         for index in results.indices { results[index] += other.results[index] }

@@ -5,7 +5,7 @@ public import PusherProtocol
 /// All times are milliseconds of one steady clock.
 public struct ConnectionRecords: Sendable {
     /// Which connections are recorded.
-    public enum Scope: Sendable {
+    public enum Scope: String, Sendable, CaseIterable {
         /// Those that track their position on a channel.
         case tracked
         /// Those with a subscription.

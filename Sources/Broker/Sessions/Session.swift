@@ -60,7 +60,7 @@ public struct Session {
     public init(socketID: SocketID, app: App) {
         self.socketID = socketID
         self.app = app
-        awaitsAuthorization = app.features.authorizationTimeout != nil
+        awaitsAuthorization = app.features.authorizationDeadline != nil
     }
 
     /// Replaces the app's configuration; existing subscriptions stay.

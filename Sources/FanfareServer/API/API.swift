@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import HTTP1
 import HTTPServer
 import Net
@@ -49,9 +50,10 @@ final class API {
         of stream: Stream?
     ) -> HTTPDecision {
         do throws(APIError) {
-            guard let route = head.withPath({ Route(path: $0, from: start) }),
-                let id = route.app, let kind = route.kind
+            guard let match = head.withPath({ Route.find($0, from: start) }),
+                let id = match.app, let kind = match.route.kind
             else { throw APIError(status: 404, message: "Nothing is at \(head.path)") }
+            let route = match.route
             guard route.methods.contains(head.method) else {
                 let error = HTTPError.methodNotAllowed(head.method, allowed: route.methods)
                 return .answer(Response(refusing: error))
@@ -69,7 +71,7 @@ final class API {
             return accept(
                 APIRequest.Accepted(
                     app: app,
-                    route: route,
+                    match: match,
                     parameters: parameters,
                     isSigned: false
                 )
@@ -89,7 +91,7 @@ final class API {
         if head.targetForm == .asterisk {
             return .answer(.options(allowed: [.get, .head, .post, .delete, .options]))
         }
-        guard let route = head.withPath({ route(of: $0) }) else {
+        guard let match = head.withPath({ match(of: $0) }) else {
             // Not reported: whoever looks for other servers asks for many paths.
             let error = APIError(
                 status: 404,
@@ -97,6 +99,7 @@ final class API {
             )
             return .answer(Response(refusal: error))
         }
+        let route = match.route
         if head.method == .options {
             return .answer(.options(allowed: route.methods + [.options]))
         }
@@ -104,17 +107,16 @@ final class API {
             let error = HTTPError.methodNotAllowed(head.method, allowed: route.methods)
             return .answer(Response(refusing: error))
         }
-        if route == .health { return .answer(health) }
-        if route == .live { return .answer(.status("ok")) }
+        if let status = route.status { return .answer(status(self)) }
         let parameters = head.withQuery { QueryParameters(parsing: $0) }
-        let app = try authenticate(head, parameters, id: route.app)
+        let app = try authenticate(head, parameters, id: match.app)
         if let kind = route.kind { try allow(kind, of: app) }
-        return accept(APIRequest.Accepted(app: app, route: route, parameters: parameters))
+        return accept(APIRequest.Accepted(app: app, match: match, parameters: parameters))
     }
 
     /// The answer to `GET /health`: 200 while the broker serves, 503 once it is stopping, or
     /// without Redis for some seconds, or when the file of `recovery.database` is no longer at its path.
-    private var health: Response {
+    var health: Response {
         guard core.stage == .serving else { return .status("stopping", status: 503) }
         if let cluster = core.context.settings.cluster, cluster.isIsolated {
             var response = Response.status("isolated", status: 503)
@@ -127,7 +129,7 @@ final class API {
 
     /// What a path that nothing is at has to do with `listen.path_prefix`; empty if nothing.
     private func prefixAdvice(_ head: RequestHead) -> String {
-        let prefix = core.context.settings.pathPrefix
+        let prefix = core.context.settings.configuration.pathPrefix
         guard prefix.isEmpty else { return ": listen.path_prefix is \(prefix)" }
         // Not of this API's paths, but below another.
         let parts = head.path.utf8.split(separator: UInt8(ascii: "/"))
@@ -136,15 +138,15 @@ final class API {
             ? ": listen.path_prefix is none" : ""
     }
 
-    private func route(of path: Span<UInt8>) -> Route? {
-        let prefix = core.context.settings.pathPrefix
-        return Route(path: path, from: path.starts(with: prefix) ? prefix.utf8.count : 0)
+    private func match(of path: Span<UInt8>) -> Route.Match? {
+        let prefix = core.context.settings.configuration.pathPrefix
+        return Route.find(path, from: path.starts(with: prefix) ? prefix.utf8.count : 0)
     }
 
     /// The app in the path of a refused request.
     private func app(of head: RequestHead) -> App? {
         head.withPath { path in
-            route(of: path)?.app.flatMap { core.context.registry.apps[id: path.extracting($0)] }
+            match(of: path)?.app.flatMap { core.context.registry.apps[id: path.extracting($0)] }
         }
     }
 
@@ -163,7 +165,7 @@ final class API {
             try RequestSignature.verifyHead(
                 method: head.method.description,
                 path: path,
-                pathPrefix: core.context.settings.pathPrefix,
+                pathPrefix: core.context.settings.configuration.pathPrefix,
                 parameters: parameters,
                 now: core.context.reactor.unixTime
             ) { key in
@@ -237,7 +239,7 @@ extension ShardCore {
 
 extension Response {
     /// The response to `GET /health` and `GET /live`: a word, and the version.
-    fileprivate static func status(_ word: String, status: Status = 200) -> Response {
+    static func status(_ word: String, status: Status = 200) -> Response {
         .text("\(word) (fanfare \(BrokerVersion.current))\n", status: status)
     }
 

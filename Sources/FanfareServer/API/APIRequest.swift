@@ -10,7 +10,7 @@ final class APIRequest: HTTPContentReceiver {
     /// A reload while the body arrives does not change the app.
     struct Accepted {
         let app: App
-        let route: Route
+        let match: Route.Match
         let parameters: QueryParameters
         /// Whether the parameters have a signature, which the body must match; a request of the console has none.
         var isSigned = true
@@ -46,38 +46,18 @@ final class APIRequest: HTTPContentReceiver {
         _ body: Span<UInt8>,
         _ exchange: HTTPExchange
     ) throws(APIError) {
-        let (app, parameters) = (accepted.app, accepted.parameters)
         if accepted.isSigned {
-            try RequestSignature.verifyBody(body, parameters: parameters)
+            try RequestSignature.verifyBody(body, parameters: accepted.parameters)
         }
-        switch accepted.route {
-        case .events:
-            try EventsAPI(app, core, head).trigger(body, parameters, exchange)
-        case .batchEvents:
-            try EventsAPI(app, core, head).triggerBatch(body, exchange)
-        case .channels:
-            try ChannelsAPI(app, core).list(parameters, exchange)
-        case .channel(_, let name):
-            try ChannelsAPI(app, core).describe(head.pathText(name), parameters, exchange)
-        case .users(_, let channel):
-            try ChannelsAPI(app, core)
-                .listUsers(head.pathText(channel), parameters, exchange)
-        case .history(_, let channel) where head.method == .delete:
-            try ChannelsAPI(app, core).purge(head.pathText(channel), parameters, exchange)
-        case .history(_, let channel):
-            try ChannelsAPI(app, core)
-                .listMessages(head.pathText(channel), parameters, exchange)
-        case .delivery(_, let channel, let serial):
-            try DeliveryAPI(app, core)
-                .explain(head.pathText(channel), head.pathText(serial), parameters, exchange)
-        case .traces: try TracesAPI(app, core, traces).begin(parameters, exchange)
-        case .trace(_, let id) where head.method == .delete:
-            try TracesAPI(app, core, traces).end(head.pathText(id), exchange)
-        case .trace(_, let id):
-            try TracesAPI(app, core, traces).read(head.pathText(id), exchange)
-        case .terminate(_, let user):
-            try UsersAPI(app, core).terminate(head.pathText(user), parameters, exchange)
-        case .health, .live: break
-        }
+        let call = APICall(
+            app: accepted.app,
+            core: core,
+            traces: traces,
+            head: head,
+            parameters: accepted.parameters,
+            exchange: exchange,
+            match: accepted.match
+        )
+        try accepted.match.route.answer(call, body)
     }
 }

@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import HTTP1
 import HTTPServer
 import Net
@@ -233,7 +234,7 @@ extension ShardCore {
                 limit: limit
             )
         }
-        let seconds = context.settings.triggerTimeout.components.seconds
+        let seconds = context.settings.configuration.triggerTimeout.components.seconds
         return APIError(
             status: 503,
             message: "The channel's subscribers read too slowly: the event has waited \(seconds) "

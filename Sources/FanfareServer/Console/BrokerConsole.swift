@@ -64,7 +64,7 @@ final class BrokerConsole: Sendable {
             id: AppID("console-\(Hex.random(length: 16))"),
             key: Hex.random(length: 32),
             secret: AppSecret(Hex.random(length: 64)),
-            recovery: RecoverySettings(isEnabled: false)
+            recovery: RecoverySettings { $0.isEnabled = false }
         )
         guard let name = try? ChannelName(Self.channel) else { return nil }
         address = ChannelAddress(app: app.id, name: name)

@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import BrowserClient
 import HTTP1
 import HTTPServer
@@ -129,7 +130,7 @@ final class ConsoleRouter {
 
     /// The index in the path behind the prefix; `nil` if the path is not the console's.
     private func start(of head: RequestHead) -> Int? {
-        let prefix = core.context.settings.pathPrefix
+        let prefix = core.context.settings.configuration.pathPrefix
         return head.withPath { path in
             let start = path.starts(with: prefix) ? prefix.utf8.count : 0
             let rest = path.extracting(start...)
@@ -222,7 +223,7 @@ final class ConsoleResponder: HTTPResponder {
     ) {
         router = ConsoleRouter(console, core, traces)
         gateway = Gateway(core: core, draining: draining, servesPage: true)
-        let prefix = core.context.settings.pathPrefix
+        let prefix = core.context.settings.configuration.pathPrefix
         browserFiles = BrowserFiles(pathPrefix: prefix)
         socketPath = "\(prefix)/app/\(console.app.key)"
     }

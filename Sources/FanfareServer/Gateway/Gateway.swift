@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import HTTP1
 import HTTPServer
 import Net
@@ -75,7 +76,7 @@ final class Gateway {
             let (app, address) = try admit(head, stream)
             let endpoint = WebSocketEndpoint(
                 role: .server,
-                limits: core.context.settings.webSocketLimits,
+                limits: core.context.settings.configuration.webSocketLimits,
                 compression: deflate
             )
             let (token, fault) = token(of: head, app)
@@ -138,7 +139,7 @@ final class Gateway {
         guard app.isEnabled else { throw ConnectionRefusal(.appDisabled) }
         try checkOrigin(head, app)
         try core.connections.checkQueues(of: app)
-        let countsTowardsQuota = app.features.authorizationTimeout == nil
+        let countsTowardsQuota = app.features.authorizationDeadline == nil
         guard !countsTowardsQuota || app.quota.take() else {
             throw ConnectionRefusal(.overConnectionQuota, meeting: .appConnections)
         }
@@ -160,11 +161,11 @@ final class Gateway {
             try head.withPathAndQuery { (target) throws(PusherCode) in
                 app = try ConnectionURL.withKey(
                     inTarget: target,
-                    pathPrefix: settings.pathPrefix
+                    pathPrefix: settings.configuration.pathPrefix
                 ) { registry.apps[key: $0] }
                 _ = try ConnectionURL.version(
                     inTarget: target,
-                    isRequired: settings.requiresProtocolVersion
+                    isRequired: settings.configuration.requiresProtocolVersion
                 )
             }
         } catch {
@@ -172,7 +173,7 @@ final class Gateway {
             let isOnlyTLSMissing = app?.isTLSOnly == true && !stream.isSecure
             if isOnlyTLSMissing { throw ConnectionRefusal(.appOnlyTLS) }
             guard error == .pathNotFound else { throw ConnectionRefusal(error) }
-            let prefix = settings.pathPrefix
+            let prefix = settings.configuration.pathPrefix
             throw ConnectionRefusal(
                 error,
                 "\(error.message): \(head.shownPath) is not \(prefix)/app/KEY "
@@ -189,7 +190,7 @@ final class Gateway {
             let token = try head.withPathAndQuery { (target) throws(SessionTokenError) in
                 try ConnectionURL.sessionToken(
                     inTarget: target,
-                    pathPrefix: core.context.settings.pathPrefix
+                    pathPrefix: core.context.settings.configuration.pathPrefix
                 )
             }
             return (token, nil)
@@ -259,13 +260,14 @@ extension Gateway {
             refusal.unknownKey = head.withPathAndQuery { target in
                 try? ConnectionURL.withKey(
                     inTarget: target,
-                    pathPrefix: context.settings.pathPrefix
+                    pathPrefix: context.settings.configuration.pathPrefix
                 ) { $0.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
             }
         case .appDisabled: refusal.advice = "set apps.N.enabled to true, unless this is intended"
         case .pathNotFound:
             refusal.advice =
-                "connect to \(context.settings.pathPrefix)/app/KEY; a proxy must keep listen.path_prefix"
+                "connect to \(context.settings.configuration.pathPrefix)/app/KEY; "
+                + "a proxy must keep listen.path_prefix"
         case .unauthorized: refusal.advice = "add it to apps.N.allowed_origins"
         default: break
         }

@@ -14,7 +14,7 @@ public struct LimitTable: Sendable {
         /// The effect when the limit is reached.
         public let consequence: String
         /// The party that notices first.
-        let audience: LimitAudience
+        let audience: LimitRule.Audience
     }
 
     /// A row for each limit.
@@ -29,7 +29,7 @@ public struct LimitTable: Sendable {
                 key: rule.key,
                 value: configuration.written(rule.key).joined(separator: ", "),
                 consequence: rule.consequence,
-                audience: limit.audience
+                audience: rule.audience
             )
         }
     }
@@ -47,7 +47,7 @@ public struct LimitTable: Sendable {
 
     /// The rows in Markdown: a heading and a table for each party that notices limits.
     public var markdown: String {
-        LimitAudience.allCases.map { audience in
+        LimitRule.Audience.allCases.map { audience in
             let rows = rows.filter { $0.audience == audience }
             return rows.reduce(
                 "### \(audience.rawValue)\n\n| Key | Default | Effect | Metric |\n|---|---|---|---|\n"

@@ -15,6 +15,16 @@ struct LimitUsage {
         var max: Int?
     }
 
+    /// An app, and what its clients and backends have taken.
+    struct OfApp {
+        let app: App
+        let used: ShardUsage.OfApp
+        let connectionCount: Int
+
+        var limits: AppLimits { app.limits }
+        var recovery: RecoverySettings { app.recovery }
+    }
+
     let usage: ShardUsage
     let connectionCount: Int
     let webhookCount: Int
@@ -24,68 +34,28 @@ struct LimitUsage {
     let settings: ServerSettings
     let configuration: Configuration
 
-    private var shardCount: Int { settings.shardCount }
-
     /// Returns what is used: of a limit for each app a value for each app, of others one, and none where nothing is counted.
     func uses(of limit: Limit) -> [Use] {
-        switch limit {
-        case .connections:
-            [
-                Use(
-                    used: connectionCount,
-                    max: configuration.connectionsMax ?? DescriptorLimit.current
-                )
-            ]
-        case .handshakes:
-            [Use(used: usage.handshakes, max: configuration.admission.handshakesMax)]
-        case .queuedBytesTotal:
-            [Use(used: usage.queuedBytes, max: settings.heldBytesMax * shardCount)]
-        case .inboundBytes:
-            [Use(used: usage.inboundBytes, max: settings.inboundBytesMax * shardCount)]
-        case .retainedBytesTotal:
-            [Use(used: usage.retainedBytes, max: settings.retainedBytesMax)]
-        case .webhooksQueued:
-            [Use(used: webhookCount, max: configuration.webhooks.queuedMax)]
-        case .unstoredBytes:
-            archive.map { [Use(used: $0.unstoredBytes, max: settings.unstoredBytesMax)] } ?? []
-        case .archiveReadBytes:
-            archive.map { [Use(used: $0.readBytes, max: settings.archiveReadBytesMax)] } ?? []
-        case .databaseBytes:
-            archive.map {
-                [Use(used: $0.fileBytes, max: configuration.recovery.databaseBytesMax)]
-            } ?? []
-        default: usesByApp(of: limit)
+        switch limit.rule.usage {
+        case .uncounted: []
+        case .ofAll(let amount): amount(self).map { [Use(used: $0.used, max: $0.max)] } ?? []
+        case .ofApp(let amount):
+            apps.map { app in
+                let (used, max) = amount(app)
+                return Use(app: app.app.id, used: used, max: max)
+            }
         }
     }
 
-    private func usesByApp(of limit: Limit) -> [Use] {
+    private var apps: [OfApp] {
         registry.apps.all.filter { registry.isConfigured($0) }
             .sorted { $0.id.text < $1.id.text }
-            .compactMap { app in
-                let used = usage.apps[app.id] ?? ShardUsage.OfApp()
-                let (count, most): (Int, Int?)
-                switch limit {
-                case .appConnections:
-                    (count, most) = (
-                        registry.quotas[app.id]?.takenCount ?? 0,
-                        registry.connectionsMax(of: app.id)
-                    )
-                case .appQueuedBytes: (count, most) = (used.queuedBytes, app.limits.queuedBytesMax)
-                case .appRetainedBytes:
-                    (count, most) = (used.retainedBytes, app.recovery.retainedBytesMax)
-                case .cachedEvents: (count, most) = (used.cachedEvents, app.limits.cachedEventsMax)
-                case .idempotencyKeys:
-                    (count, most) = (used.idempotencyKeys, app.limits.idempotencyKeysMax)
-                case .recoverySessions: (count, most) = (used.sessions, app.recovery.sessionsMax)
-                case .openedStreams:
-                    (count, most) = (used.openedStreams, app.recovery.openedStreamsMax)
-                case .sessionBytes:
-                    (count, most) = (used.sessionBytes, app.recovery.sessionBytesMax)
-                case .recoveryPositions:
-                    (count, most) = (used.vacantPositions, app.recovery.positionsMax)
-                default: return nil
-                }
-                return Use(app: app.id, used: count, max: most)
+            .map {
+                OfApp(
+                    app: $0,
+                    used: usage.apps[$0.id] ?? ShardUsage.OfApp(),
+                    connectionCount: registry.quotas[$0.id]?.takenCount ?? 0
+                )
             }
     }
 }

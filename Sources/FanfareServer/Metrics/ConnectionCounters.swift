@@ -14,10 +14,10 @@ final class ConnectionCounters: Sendable {
 
     /// Creates the counters, at zero.
     init(_ factory: any MetricsFactory) {
-        opened = Counter(label: BrokerMetric.connectionsOpened.rawValue, factory: factory)
-        closed = Counter(label: BrokerMetric.connectionsClosed.rawValue, factory: factory)
-        dropped = Counter(label: BrokerMetric.queuesDropped.rawValue, factory: factory)
-        droppedBytes = Counter(label: BrokerMetric.queuedBytesDropped.rawValue, factory: factory)
+        opened = Counter(label: BrokerMetric.connectionsOpened.name, factory: factory)
+        closed = Counter(label: BrokerMetric.connectionsClosed.name, factory: factory)
+        dropped = Counter(label: BrokerMetric.queuesDropped.name, factory: factory)
+        droppedBytes = Counter(label: BrokerMetric.queuedBytesDropped.name, factory: factory)
     }
 }
 

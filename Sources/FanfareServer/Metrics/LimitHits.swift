@@ -36,7 +36,7 @@ final class LimitHits: Sendable {
         meters = Dictionary(
             uniqueKeysWithValues: Limit.allCases.map {
                 let counter = Counter(
-                    label: BrokerMetric.limitHits.rawValue,
+                    label: BrokerMetric.limitHits.name,
                     dimensions: [("limit", $0.rawValue)],
                     factory: factory
                 )

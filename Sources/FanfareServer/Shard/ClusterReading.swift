@@ -34,16 +34,6 @@ package struct ClusterCounts: Sendable {
         self[keyPath: count] = min(self[keyPath: count] + number, Int(SafeInteger.max))
     }
 
-    /// Replaces each count by a later one.
-    ///
-    /// Concurrent readers may overtake each other, so no count decreases.
-    mutating func advance(to later: ClusterCounts) {
-        faults.merge(later.faults) { max($0, $1) }
-        for count in Self.numbers {
-            self[keyPath: count] = max(self[keyPath: count], later[keyPath: count])
-        }
-    }
-
     /// Adds the counts of another shard.
     mutating func add(_ other: ClusterCounts) {
         faults.merge(other.faults) { $0 + $1 }

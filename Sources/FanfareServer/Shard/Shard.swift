@@ -1,5 +1,6 @@
 import Archive
 import Broker
+import BrokerConfiguration
 import Glibc
 import HTTP1
 import HTTPServer
@@ -122,7 +123,7 @@ actor Shard: LoopResident {
             on: address,
             reusePort: sharing,
             tls: tls,
-            streamLimits: core.context.settings.streamLimits,
+            streamLimits: core.context.settings.configuration.streamLimits,
             hasCapacity: site.hasCapacity,
             refused: core.context.ranOutOfDescriptors,
             accept: site.accept

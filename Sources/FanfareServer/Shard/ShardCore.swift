@@ -1,5 +1,6 @@
 package import Archive
 package import Broker
+import BrokerConfiguration
 import HTTPServer
 package import Net
 import PusherProtocol
@@ -55,7 +56,7 @@ package final class ShardCore: TimerTarget {
         reactor.inbound.byteCountMax = settings.inboundBytesMax
         reactor.batchLengthMax = min(
             reactor.batchLengthMax,
-            settings.streamLimits.queuedBytesMax / 4
+            settings.configuration.streamLimits.queuedBytesMax / 4
         )
     }
 
@@ -236,24 +237,6 @@ package final class ShardCore: TimerTarget {
     }
 
     // MARK: - Metrics
-
-    /// The gauges and counters of the shard.
-    package var reading: ShardReading {
-        ShardReading(
-            connections: connections.count,
-            channels: channels.table.occupiedCount,
-            queuedBytes: context.reactor.queueBudget.byteCount,
-            inboundBytes: context.reactor.inbound.byteCount,
-            received: context.receivedCount,
-            published: context.publishedCount,
-            delivered: context.deliveredCount,
-            waitingResumes: channels.throttle.waitingCount,
-            recovery: channels.state.streams.counts,
-            keptBytes: channels.state.streams.byteCount,
-            windows: channels.recoveryWindows,
-            cluster: cluster?.reading
-        )
-    }
 
     /// The sizes of the tables that grow with the behaviour of peers, by name.
     package var tableSizes: [(table: String, count: Int)] {

@@ -4,7 +4,7 @@ import Testing
 @testable import Broker
 
 @Suite("The last messages of a stream") struct MessageRingTests {
-    private let limits = SharedRule(RecoveryRule(messagesMax: 20_000), of: 0).ring
+    private let limits = SharedRule(RecoveryRule { $0.messagesMax = 20_000 }, of: 0).ring
 
     // An array of exclusions is counted and moved at each eviction: 2 × 10^9 elements.
     @Test("Evictions do not depend on the exclusions", .timeLimit(.minutes(1)))

@@ -29,7 +29,7 @@ import Testing
         #expect(RecoveryCounts.Result(start) == .recovered)
     }
 
-    @Test("Counts add up over shards, and never decrease")
+    @Test("Counts add up over shards")
     func sums() {
         var (one, other) = (RecoveryCounts(), RecoveryCounts())
         one.count(SubscriptionStart(position, .recovered(replay: 3)))
@@ -38,8 +38,5 @@ import Testing
         var sum = one
         sum.add(other)
         #expect(sum[.recovered] == 2 && sum[.positions] == 4 && sum[.began] == 0)
-        var last = sum
-        last.advance(to: one)
-        #expect(last == sum)
     }
 }

@@ -126,7 +126,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
 
     @Test("A stored stream without serials left is not continued, and its row is forgotten")
     func withoutSerials() throws {
-        let shard = Shard(RecoverySettings(standard: RecoveryRule(store: .archive)))
+        let shard = Shard(RecoverySettings { $0.standard = RecoveryRule { $0.store = .archive } })
         shard.streams.useArchive(RowNumbers(from: 9, shard: 0, of: 1), StreamSeeds(from: 5))
         let address = ChannelAddress(app: AppID("1"), name: try ChannelName("a"))
         let serialMax = ChannelPosition.serialMax
@@ -136,7 +136,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
                 address,
                 StreamID(bits: 5),
                 lastSerial: serial,
-                StoredStream.Limits(RecoveryRule(store: .archive))
+                StoredStream.Limits(RecoveryRule { $0.store = .archive })
             )
             let index = shard.streams.restore(stored, isCurrent: true, shard.settings, at: 0)
             #expect((index == nil) == (row == 7))
@@ -146,7 +146,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
 
     @Test("All that was missed is replayed, or nothing and the reason is told")
     func replays() {
-        let shard = Shard(RecoverySettings(standard: RecoveryRule(messagesMax: 5)))
+        let shard = Shard(RecoverySettings { $0.standard = RecoveryRule { $0.messagesMax = 5 } })
         let stream = shard.open("a")
         shard.append(9, to: stream)
         for known in UInt64(4)...9 {
@@ -200,7 +200,9 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
 
     @Test("The limits of a channel drop its oldest messages", arguments: [0, 9, 10, 25, 40])
     func bytesOfAChannel(bytesMax: Int) {
-        let shard = Shard(RecoverySettings(standard: RecoveryRule(bytesMax: bytesMax)))
+        let shard = Shard(
+            RecoverySettings { $0.standard = RecoveryRule { $0.bytesMax = bytesMax } }
+        )
         let stream = shard.open("a")
         shard.append(4, to: stream)
         #expect(shard.streams.byteCount == bytesMax / 10 * 10)
@@ -214,7 +216,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
 
     @Test("A long message is not kept, and nothing before it is replayed")
     func longMessage() {
-        let shard = Shard(RecoverySettings(standard: RecoveryRule(bytesMax: 50)))
+        let shard = Shard(RecoverySettings { $0.standard = RecoveryRule { $0.bytesMax = 50 } })
         let stream = shard.open("a")
         shard.append(2, to: stream)
         let long = [UInt8](repeating: 0x30, count: 51)
@@ -240,7 +242,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
 
     @Test("What left a connection out is left out of its replay, by number")
     func exclusions() {
-        let shard = Shard(RecoverySettings(standard: RecoveryRule(messagesMax: 4)))
+        let shard = Shard(RecoverySettings { $0.standard = RecoveryRule { $0.messagesMax = 4 } })
         let (one, other) = (SocketID(1, 1), SocketID(2, 2))
         let stream = shard.open("a")
         for except in [one, nil, other, one, nil, one] {
@@ -305,7 +307,9 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
 
     @Test("What excludes the connection that subscribes is left out of an opening")
     func openingExclusions() {
-        let shard = Shard(RecoverySettings(standard: RecoveryRule(opening: .replay())))
+        let shard = Shard(
+            RecoverySettings { $0.standard = RecoveryRule { $0.opening = .replay() } }
+        )
         let stream = shard.open("a")
         for except in [nil, Shard.reader, SocketID(1, 1)] {
             shard.append(to: stream, except: except)
@@ -330,10 +334,18 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
     @Test("The rule of the first prefix applies")
     func rules() {
         let shard = Shard(
-            RecoverySettings(rules: [
-                RecoveryRule(channelPrefix: "private-orders-", messagesMax: 1),
-                RecoveryRule(channelPrefix: "private-", messagesMax: 2),
-            ])
+            RecoverySettings {
+                $0.rules = [
+                    RecoveryRule {
+                        $0.channelPrefix = "private-orders-"
+                        $0.messagesMax = 1
+                    },
+                    RecoveryRule {
+                        $0.channelPrefix = "private-"
+                        $0.messagesMax = 2
+                    },
+                ]
+            }
         )
         for (channel, kept) in [("private-orders-7", 1), ("private-a", 2), ("a", 3)] {
             let stream = shard.open(channel)
@@ -347,7 +359,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
     @Test("A budget drops the oldest messages of all channels, and tells which limit")
     func budgets() {
         for (settings, total, limit) in [
-            (RecoverySettings(retainedBytesMax: 100), Int.max, Limit.appRetainedBytes),
+            (RecoverySettings { $0.retainedBytesMax = 100 }, Int.max, Limit.appRetainedBytes),
             (RecoverySettings(), 100, .retainedBytesTotal),
         ] {
             let shard = Shard(settings, total: total)
@@ -366,7 +378,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
 
     @Test("The budget of one app drops nothing of another")
     func budgetsOfApps() {
-        let shard = Shard(RecoverySettings(retainedBytesMax: 20))
+        let shard = Shard(RecoverySettings { $0.retainedBytesMax = 20 })
         let (one, other) = (shard.open("a", app: "1"), shard.open("a", app: "2"))
         shard.append(2, to: other, at: 0)
         shard.append(3, to: one, at: 1)
@@ -377,7 +389,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
     @Test("A budget holds while one second brings more than it")
     func budgetsWithinOneSecond() {
         for (settings, total) in [
-            (RecoverySettings(retainedBytesMax: 100), Int.max), (RecoverySettings(), 100),
+            (RecoverySettings { $0.retainedBytesMax = 100 }, Int.max), (RecoverySettings(), 100),
         ] {
             let shard = Shard(settings, total: total)
             let streams = ["a", "b", "c"].map { shard.open($0) }
@@ -416,7 +428,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
 
     @Test("A rule may keep messages of a channel that never had subscribers")
     func always() {
-        let shard = Shard(RecoverySettings(standard: RecoveryRule(keep: .always)))
+        let shard = Shard(RecoverySettings { $0.standard = RecoveryRule { $0.keep = .always } })
         let stream = shard.open("a", isVacant: true)
         shard.append(to: stream, at: 1_000)
         #expect(shard.resume(stream, from: 0, at: 1_000).1 == [1])
@@ -452,7 +464,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
 
     @Test("Of too many vacant channels the one vacant longest is forgotten")
     func positions() {
-        let shard = Shard(RecoverySettings(positionsMax: 2))
+        let shard = Shard(RecoverySettings { $0.positionsMax = 2 })
         let streams = ["a", "b", "c"].map { shard.open($0) }
         #expect(shard.streams.becameVacant(streams[0], at: 1) == nil)
         #expect(shard.streams.becameVacant(streams[1], at: 2) == nil)
@@ -462,7 +474,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
 
     @Test("Channels on which nothing was published are forgotten first")
     func blankPositions() {
-        let shard = Shard(RecoverySettings(positionsMax: 2))
+        let shard = Shard(RecoverySettings { $0.positionsMax = 2 })
         let news = shard.open("news")
         shard.append(to: news)
         shard.streams.becameVacant(news, at: 1)
@@ -479,7 +491,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
 
     @Test("A stream that is made for a message stays, also where all others have messages")
     func newPosition() {
-        let shard = Shard(RecoverySettings(positionsMax: 1))
+        let shard = Shard(RecoverySettings { $0.positionsMax = 1 })
         let first = shard.open("a", isVacant: true)
         shard.append(to: first)
         let second = shard.open("b", isVacant: true)
@@ -490,7 +502,7 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
 
     @Test("Clients open so many public channels, and those of one address a part of them")
     func openedStreams() {
-        let shard = Shard(RecoverySettings(openedStreamsMax: 8))
+        let shard = Shard(RecoverySettings { $0.openedStreamsMax = 8 })
         func opens(_ channel: String, from addressDigest: UInt32) -> Int? {
             let name = try? ChannelName(channel)
             guard let name else { return nil }
@@ -521,8 +533,11 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
     func derivedIDs() {
         var seeds = StreamSeeds(from: 5)
         func start() -> Shard {
-            let rule = RecoveryRule(store: .archive, keep: .always)
-            let shard = Shard(RecoverySettings(standard: rule))
+            let rule = RecoveryRule {
+                $0.store = .archive
+                $0.keep = .always
+            }
+            let shard = Shard(RecoverySettings { $0.standard = rule })
             shard.streams.useArchive(RowNumbers(from: 1, shard: 0, of: 1), seeds)
             return shard
         }
@@ -557,11 +572,21 @@ private func gap(_ reason: RecoveryGap.Reason, _ missed: UInt64? = nil)
     func randomSteps() {
         var random = SplitMix64(state: 3)
         let rules = [
-            RecoveryRule(channelPrefix: "a", messagesMax: 3),
-            RecoveryRule(channelPrefix: "b", ageMax: 7),
+            RecoveryRule {
+                $0.channelPrefix = "a"
+                $0.messagesMax = 3
+            },
+            RecoveryRule {
+                $0.channelPrefix = "b"
+                $0.ageMax = 7
+            },
         ]
         let shard = Shard(
-            RecoverySettings(rules: rules, retainedBytesMax: 400, positionsMax: 3),
+            RecoverySettings {
+                $0.rules = rules
+                $0.retainedBytesMax = 400
+                $0.positionsMax = 3
+            },
             total: 600
         )
         let names = ["a1", "a2", "b1", "b2", "c1", "c2", "c3"]

@@ -7,7 +7,12 @@ import Testing
     /// A stream of the archive with five messages, of which the last two are in memory.
     private func stream() throws -> ChannelStream {
         var settings = RecoverySettings()
-        settings.rules = [RecoveryRule(store: .archive, messagesMax: 2)]
+        settings.rules = [
+            RecoveryRule {
+                $0.store = .archive
+                $0.messagesMax = 2
+            }
+        ]
         var streams = Streams(seed: 7, retainedBytesMax: .max)
         streams.useArchive(RowNumbers(from: 5, shard: 0, of: 1), StreamSeeds(from: 1))
         let address = ChannelAddress(app: AppID("1"), name: try ChannelName("a"))

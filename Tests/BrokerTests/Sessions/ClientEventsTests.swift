@@ -8,7 +8,7 @@ private final class Sender {
     private var session: Session
 
     init(
-        features: AppFeatures = AppFeatures(clientEvents: true),
+        features: AppFeatures = AppFeatures { $0.clientEvents = true },
         limits: AppLimits = AppLimits(),
         on channels: [String] = []
     ) throws {
@@ -82,7 +82,10 @@ private final class Sender {
 
     @Test("If client events are disabled, the error says how to enable them")
     func featureOff() throws {
-        let sender = try Sender(features: AppFeatures(clientEvents: false), on: ["private-x"])
+        let sender = try Sender(
+            features: AppFeatures { $0.clientEvents = false },
+            on: ["private-x"]
+        )
         let answer = sender.send("private-x")
         #expect(answer.hasPrefix("null To send client events, you must enable this feature"))
         #expect(answer.contains("features.client_events"))
@@ -129,7 +132,10 @@ private final class Sender {
     @Test("One event too many in a second is dropped with 4301, and the connection stays open")
     func rate() throws {
         let sender = try Sender(
-            limits: AppLimits(clientEventRate: Rate(perSecond: 10), faultsPerMinuteMax: 5),
+            limits: AppLimits {
+                $0.clientEventRate = Rate(perSecond: 10)
+                $0.faultsPerMinuteMax = 5
+            },
             on: ["private-x"]
         )
         for _ in 0..<10 { #expect(sender.send("private-x") == "to private-x") }
@@ -148,7 +154,7 @@ private final class Sender {
     @Test("A refused event does not consume the rate")
     func refusedCostsNothing() throws {
         let sender = try Sender(
-            limits: AppLimits(clientEventRate: Rate(perSecond: 1)),
+            limits: AppLimits { $0.clientEventRate = Rate(perSecond: 1) },
             on: ["private-x"]
         )
         for _ in 0..<5 { #expect(sender.send("private-y").hasPrefix("null Cannot")) }
@@ -158,7 +164,7 @@ private final class Sender {
 
     @Test("Too many faults close the connection with 4100")
     func habit() throws {
-        let sender = try Sender(limits: AppLimits(faultsPerMinuteMax: 3), on: ["private-x"])
+        let sender = try Sender(limits: AppLimits { $0.faultsPerMinuteMax = 3 }, on: ["private-x"])
         for _ in 0..<3 { #expect(sender.send("chat").hasPrefix("null")) }
         #expect(sender.send("chat") == "close 4100")
     }

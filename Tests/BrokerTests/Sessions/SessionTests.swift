@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func limitsSubscriptions() {
-        let session = Client(AppLimits(subscriptionsMax: 2))
+        let session = Client(AppLimits { $0.subscriptionsMax = 2 })
         _ = session.receive(subscribe("a"), now: 0)
         _ = session.receive(subscribe("b"), now: 0)
         let effects = session.receive(subscribe("c"), now: 0)
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func subscriptionsHaveARate() {
-        let session = Client(AppLimits(subscriptionRate: Rate(perSecond: 2)))
+        let session = Client(AppLimits { $0.subscriptionRate = Rate(perSecond: 2) })
         func subscribe(_ channel: String, now: Int64) -> [String] {
             session.receive(
                 .subscribe(channel: channel, auth: nil, channelData: nil),
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test func aHabitOfFaultsEndsTheConnection() {
-        let session = Client(AppLimits(faultsPerMinuteMax: 3))
+        let session = Client(AppLimits { $0.faultsPerMinuteMax = 3 })
         let unknown = ClientMessage.unsupported(event: "pusher:nonsense")
         for _ in 1...3 {
             #expect(
@@ -154,7 +154,7 @@ import Testing
         }
         #expect(session.receive(unknown, now: 119).first?.hasPrefix("close 4100") == true)
         // Another minute, another count.
-        let patient = Client(AppLimits(faultsPerMinuteMax: 3))
+        let patient = Client(AppLimits { $0.faultsPerMinuteMax = 3 })
         for minute in 0..<10 {
             #expect(patient.receive(unknown, now: Int64(minute * 60)).count == 1)
         }
@@ -169,7 +169,7 @@ import Testing
             .signin(auth: auth, userData: #"{"id":"ann"}"#),
         ]
         for message in messages {
-            let session = Client(AppLimits(faultsPerMinuteMax: 3))
+            let session = Client(AppLimits { $0.faultsPerMinuteMax = 3 })
             for number in 1...6 {
                 let effects = session.receive(message, now: 60)
                 #expect(effects.contains { $0.hasPrefix("close") } == false)
@@ -177,7 +177,7 @@ import Testing
             }
             #expect(!session.receive(message, now: 120).contains("slowDown"), "another minute")
         }
-        let session = Client(AppLimits(faultsPerMinuteMax: 3))
+        let session = Client(AppLimits { $0.faultsPerMinuteMax = 3 })
         for _ in 1...6 {
             let effects = session.receive(.unsubscribe(channel: "private-x"), now: 60)
             #expect(effects.count == 1 && effects[0].contains("No current subscription"))

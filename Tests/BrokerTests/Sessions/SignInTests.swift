@@ -69,7 +69,7 @@ import Testing
 
     @Test("If users are disabled, signing in is refused with 4009")
     func switchedOff() {
-        let client = UserClient(features: AppFeatures(users: false))
+        let client = UserClient(features: AppFeatures { $0.users = false })
         let effects = client.signIn(ann)
         #expect(effects.count == 1)
         #expect(effects.first?.contains(#""code":4009"#) == true)
@@ -121,7 +121,7 @@ import Testing
 
     @Test("Authorization is pending until a connection signs in or subscribes with a signature")
     func pendingAuthorization() {
-        let features = AppFeatures(authorizationTimeout: 30)
+        let features = AppFeatures { $0.authorizedConnections = true }
         #expect(!UserClient().awaitsAuthorization)
         let signedIn = UserClient(features: features)
         #expect(signedIn.awaitsAuthorization)

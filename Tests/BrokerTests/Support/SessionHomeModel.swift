@@ -8,7 +8,7 @@ import PusherProtocol
 final class SessionHomeModel {
     static let epoch: Int64 = 1_000_000
     var home: SessionHome
-    var settings = RecoverySettings(sessionsMax: 10)
+    var settings = RecoverySettings { $0.sessionsMax = 10 }
     let app = AppID("1")
     /// By how much the calendar was set, in seconds.
     var step: Int64 = 0

@@ -6,8 +6,8 @@ import Testing
 @Suite("Watchlists, Pusher protocol §10.4") struct WatchlistTests {
     private func client(_ users: String..., watchlistMax: Int = 100) -> UserClient {
         let client = UserClient(
-            AppLimits(watchlistMax: watchlistMax),
-            features: AppFeatures(watchlist: true)
+            AppLimits { $0.watchlistMax = watchlistMax },
+            features: AppFeatures { $0.watchlist = true }
         )
         _ = signIn(client, users)
         return client
@@ -77,7 +77,10 @@ import Testing
 
     @Test("A list that is too long is cut off, with error 4302")
     func tooLong() {
-        let client = UserClient(AppLimits(watchlistMax: 2), features: AppFeatures(watchlist: true))
+        let client = UserClient(
+            AppLimits { $0.watchlistMax = 2 },
+            features: AppFeatures { $0.watchlist = true }
+        )
         let effects = signIn(client, ["a", "b", "c"])
         #expect(effects.count == 4)
         #expect(effects[1].contains("pusher:signin_success"))
@@ -86,11 +89,13 @@ import Testing
                 == #"{"event":"pusher:error","data":{"code":4302,"message":"Watchlist limit exceeded: of the 3 users given, only the first 2 are watched"}}"#
         )
         #expect(effects[3] == "watch a b")
-        #expect(signIn(UserClient(features: AppFeatures(watchlist: true)), ["a", "b"]).count == 3)
+        #expect(
+            signIn(UserClient(features: AppFeatures { $0.watchlist = true }), ["a", "b"]).count == 3
+        )
     }
 
     @Test func withoutTheFeatureTheListIsIgnored() {
-        let client = UserClient(AppLimits(watchlistMax: 1))
+        let client = UserClient(AppLimits { $0.watchlistMax = 1 })
         #expect(signIn(client, ["a", "b"]).count == 2)
         #expect(client.watchedUsers.isEmpty)
     }

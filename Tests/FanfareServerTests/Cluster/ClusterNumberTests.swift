@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Foundation
 import PusherProtocol
@@ -34,10 +35,10 @@ extension RedisProcess {
     private static let numbers = EdgeNumber.all + ["inf", "-inf", "nan", "1e300", "", "x"]
 
     private static func change(_ configuration: inout Configuration) {
-        var rule = RecoveryConfiguration.Rule()
-        rule.keep = .always
-        rule.allowsRewind = true
-        configuration.apps[0].recovery.rules = [rule]
+        var rule = RecoveryRuleConfiguration()
+        rule.settings.keep = .always
+        rule.settings.allowsRewind = true
+        configuration.apps[0].recoveryRules = [rule]
         configuration.apps[0].features.subscriptionCount = true
     }
 

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import TestRedis
 import Testing
@@ -55,7 +56,7 @@ private let channels = ["presence-a", "presence-b", "presence-c"]
     @Test("The maximum of members is that of all nodes together")
     func membersMax() async throws {
         try await TestCluster.run {
-            $0.apps[0].membersMax = 2
+            $0.apps[0].limits.membersMax = 2
         } _: { cluster in
             let (ann, _) = try await cluster.nodes[0].joined("presence-a", as: "ann")
             let (bob, _) = try await cluster.nodes[1].joined("presence-a", as: "bob")

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Foundation
 import PusherProtocol
@@ -34,10 +35,10 @@ import Testing
     func historyByTime() async throws {
         try await TestCluster.run(nodes: 1) {
             $0.apps[0].recovery.isEnabled = true
-            $0.apps[0].recovery.messagesMax = 5_000
-            var rule = RecoveryConfiguration.Rule()
-            rule.keep = .always
-            $0.apps[0].recovery.rules = [rule]
+            $0.apps[0].recovery.standard.messagesMax = 5_000
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.keep = .always
+            $0.apps[0].recoveryRules = [rule]
         } _: { cluster in
             let node = cluster.nodes[0]
             for _ in 0..<210 { try await triggerTen("x", at: node) }
@@ -68,10 +69,10 @@ import Testing
     func longHistories() async throws {
         try await TestCluster.run(nodes: 1) {
             $0.apps[0].recovery.isEnabled = true
-            $0.apps[0].recovery.bytesMax = 64 << 20
-            var rule = RecoveryConfiguration.Rule()
-            rule.keep = .always
-            $0.apps[0].recovery.rules = [rule]
+            $0.apps[0].recovery.standard.bytesMax = 64 << 20
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.keep = .always
+            $0.apps[0].recoveryRules = [rule]
         } _: { cluster in
             let node = cluster.nodes[0]
             // A connection that has subscribed is closed above this limit.

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import PusherProtocol
 import Testing
@@ -77,7 +78,7 @@ import Testing
     func gaps() async throws {
         try await TestCluster.run {
             // Redis removes whole blocks of messages.
-            $0.apps[0].recovery.messagesMax = 10
+            $0.apps[0].recovery.standard.messagesMax = 10
         } _: { cluster in
             let (here, there) = (cluster.nodes[0], cluster.nodes[1])
             let first = try await TrackingWire(here, "a")
@@ -140,9 +141,9 @@ import Testing
     @Test("Earlier messages open a channel on every node")
     func openings() async throws {
         try await TestCluster.run {
-            var rule = RecoveryConfiguration.Rule()
-            (rule.keep, rule.opening, rule.openingCount) = (.always, .replay, 2)
-            $0.apps[0].recovery.rules = [rule]
+            var rule = RecoveryRuleConfiguration()
+            (rule.settings.keep, rule.opening, rule.openingCount) = (.always, .replay, 2)
+            $0.apps[0].recoveryRules = [rule]
         } _: { cluster in
             try await trigger(cluster.nodes[0], "a", 1...3)
             for node in cluster.nodes {

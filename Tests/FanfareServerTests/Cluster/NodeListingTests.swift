@@ -52,7 +52,7 @@ import Testing
         others[0].secret += "x"
         others[1].allowedOrigins = ["https://a.test"]
         others[2].credentials = [AppConfiguration.Credential(secret: "other")]
-        others[3].membersMax += 1
+        others[3].limits.membersMax += 1
         let prints = ([app] + others).map { AppRegistry.fingerprint(of: [$0]) }
         #expect(Set(prints).count == prints.count)
         #expect(AppRegistry.fingerprint(of: [app]) == prints[0])

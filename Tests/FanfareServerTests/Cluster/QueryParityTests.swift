@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import PusherProtocol
 import Testing
@@ -69,7 +70,7 @@ struct QueryParityTests {
     @Test("Messages that are too old are no longer kept", arguments: Keeping.allCases)
     func ages(keeping: Keeping) async throws {
         try await keeping.run {
-            $0.apps[0].recovery.rules[0].ageMax = 1
+            $0.apps[0].recoveryRules[0].ageMax = 1
         } first: { broker in
             try await broker.publish(1...20, on: "a")
         } _: { broker in

@@ -1,5 +1,6 @@
 import Broker
 import BrokerConfiguration
+import Net
 import PusherProtocol
 import Redis
 import TestRedis
@@ -80,10 +81,10 @@ import Testing
     func moreThanRedisQueues() async throws {
         try await TestCluster.runRelayed(loops: 1) { configuration in
             configuration.apps[0].recovery.isEnabled = true
-            var rule = RecoveryConfiguration.Rule()
-            rule.keep = .always
-            configuration.apps[0].recovery.rules = [rule]
-            configuration.queuedBytesMax = 64 << 20
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.keep = .always
+            configuration.apps[0].recoveryRules = [rule]
+            configuration.streamLimits.queuedBytesMax = 64 << 20
             configuration.cluster.closeAfter = 300
         } _: { cluster, relay in
             let (here, there) = (cluster.nodes[0], cluster.nodes[1])

@@ -11,7 +11,7 @@ import Testing
     @Test("Connections count on all nodes; those of a node that stops are free again")
     func connections() async throws {
         try await TestCluster.run {
-            $0.apps[0].connectionsMax = 3
+            $0.apps[0].limits.connectionsMax = 3
         } _: { cluster in
             let (here, there) = (cluster.nodes[0], cluster.nodes[1])
             var clients: [WebSocketWire] = []
@@ -60,7 +60,7 @@ import Testing
     @Test("A rate is divided by the demand on each node")
     func rates() async throws {
         try await TestCluster.run {
-            $0.apps[0].triggersPerSecondMax = 1_000
+            $0.apps[0].limits.requestRates.triggers = Rate(perSecond: 1_000)
         } _: { cluster in
             let allowances = try cluster.nodes.map { node in
                 try #require(node.server.registry.withLock { $0.apps[AppID("1")]?.requests })

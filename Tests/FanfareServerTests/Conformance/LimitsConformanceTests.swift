@@ -1,4 +1,6 @@
+import Broker
 import BrokerConfiguration
+import PusherProtocol
 import Testing
 
 @testable import FanfareServer
@@ -10,7 +12,7 @@ import Testing
     func channelNames() async throws {
         for limit in [200, 164] {
             try await TestBroker.run {
-                $0.apps[0].channelNameLengthMax = limit
+                $0.apps[0].limits.texts.channelNameLengthMax = limit
             } _: { broker in
                 let (client, _) = try await broker.connected()
                 try await client.subscribe(to: text(limit))
@@ -47,7 +49,7 @@ import Testing
     )
     func eventData(limit: Int?) async throws {
         try await TestBroker.run {
-            if let limit { $0.apps[0].eventDataLengthMax = limit }
+            if let limit { $0.apps[0].limits.texts.dataLengthMax = limit }
         } _: { broker in
             let lengthMax = limit ?? 102_400
             for (unit, bytes) in [("x", 1), ("é", 2), ("\\u0041", 1), ("\\ud83d\\ude00", 4)] {
@@ -74,8 +76,8 @@ import Testing
     @Test("Rules by the channel's prefix: the first that fits, and the lowest of several channels")
     func eventDataRules() async throws {
         try await TestBroker.run {
-            $0.apps[0].eventDataLengthMax = 20
-            $0.apps[0].eventDataRules = [
+            $0.apps[0].limits.texts.dataLengthMax = 20
+            $0.apps[0].limits.texts.dataRules = [
                 .init(channelPrefix: "private-ai-small-", lengthMax: 5),
                 .init(channelPrefix: "private-ai-", lengthMax: 200_000),
             ]

@@ -1,3 +1,4 @@
+import Broker
 import Foundation
 import HTTP1
 import Logging
@@ -193,7 +194,7 @@ import Webhooks
     @Test func everyLimitHasARow() async throws {
         try await TestBroker.run(loops: 2) { configuration in
             configuration.connectionsMax = 100
-            configuration.apps[0].connectionsMax = 1
+            configuration.apps[0].limits.connectionsMax = 1
         } _: { broker in
             let console = ConsoleClient(port: broker.port)
             let page = try await console.subscribed()
@@ -263,7 +264,7 @@ import Webhooks
             #expect(rows["apps.0.members_max"]?.isDefault == true)
 
             var changed = broker.server.configuration
-            changed.apps[0].membersMax = 7
+            changed.apps[0].limits.membersMax = 7
             changed.pongTimeout += 1
             try await broker.server.reload(changed)
             let after = try read().rows

@@ -1,5 +1,7 @@
+import Broker
 import BrokerConfiguration
 import Glibc
+import HTTP1
 import Simulation
 import Testing
 
@@ -137,7 +139,7 @@ struct CombiningMarkTests {
     func ofClients() throws {
         let stepped = try SteppedBroker {
             $0.apps[0].features.watchlist = true
-            $0.apps[0].faultyMessagesPerMinuteMax = 1_000
+            $0.apps[0].limits.faultsPerMinuteMax = 1_000
         }
         let (client, socketID) = try stepped.greetedClient()
         client.send(Frames.text(subscribeMessage(to: "private-a", socketID: socketID)))
@@ -228,7 +230,7 @@ struct CombiningMarkTests {
     @Test("Parts of a request")
     func ofRequests() throws {
         let stepped = try SteppedBroker {
-            $0.requestHeadLengthMax = 1 << 20
+            $0.httpLimits.fieldBytesMax = 1 << 20
             $0.apps[0].allowedOrigins = ["https://example.com"]
             $0.apps[0].recovery.isEnabled = true
         }

@@ -1,4 +1,5 @@
 import BrokerConfiguration
+import Net
 import Testing
 
 @testable import FanfareServer
@@ -107,7 +108,7 @@ import Testing
     )
     func unreadAnswers(question: [UInt8]) async throws {
         try await TestBroker.attacked {
-            $0.queuedBytesMax = 32 << 10
+            $0.streamLimits.queuedBytesMax = 32 << 10
         } by: { broker in
             let client = try await WebSocketWire(over: Wire(port: broker.port, keepsLittle: true))
             _ = try await client.socketID()

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import PusherProtocol
 import Testing
@@ -31,14 +32,14 @@ enum Keeping: CaseIterable {
     ) async throws {
         let folder = try TemporaryFolder()
         func configure(_ configuration: inout Configuration) {
-            var rule = RecoveryConfiguration.Rule()
-            rule.keep = .always
-            rule.allowsRewind = true
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.keep = .always
+            rule.settings.allowsRewind = true
             if self == .file {
                 configuration.recovery.database = folder.path("history.sqlite")
-                rule.store = .sqlite
+                rule.settings.store = .archive
             }
-            configuration.apps[0].recovery.rules = [rule]
+            configuration.apps[0].recoveryRules = [rule]
             change(&configuration)
         }
         switch self {

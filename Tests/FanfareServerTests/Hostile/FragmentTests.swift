@@ -1,5 +1,6 @@
 import BrokerConfiguration
 import Testing
+import WebSocket
 
 @testable import FanfareServer
 
@@ -78,7 +79,7 @@ extension HostileTests {
 
         @Test(arguments: breaches + harmless)
         func areBounded(_ frames: HostileFrames) async throws {
-            try await frames.run { $0.messageLengthMax = 1_000 }
+            try await frames.run { $0.webSocketLimits.messageLengthMax = 1_000 }
         }
 
         @Test(

@@ -1,5 +1,6 @@
 import BrokerConfiguration
 import Testing
+import WebSocket
 
 @testable import FanfareServer
 
@@ -43,13 +44,13 @@ extension HostileTests {
 
         @Test(arguments: messages)
         func ofClients(_ frames: HostileFrames) async throws {
-            try await frames.run { $0.messageLengthMax = 1 << 20 }
+            try await frames.run { $0.webSocketLimits.messageLengthMax = 1 << 20 }
         }
 
         @Test("In texts that a backend has signed for a client")
         func ofSignedData() async throws {
             try await TestBroker.attacked {
-                $0.messageLengthMax = 1 << 20
+                $0.webSocketLimits.messageLengthMax = 1 << 20
             } by: { broker in
                 let (client, socketID) = try await broker.connected()
                 let info = #"{"user_id":"a","user_info":\#(Self.nested())}"#

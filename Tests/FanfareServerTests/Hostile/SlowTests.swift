@@ -1,4 +1,6 @@
 import BrokerConfiguration
+import HTTPServer
+import Net
 import Testing
 
 @testable import FanfareServer
@@ -6,9 +8,9 @@ import Testing
 @Suite("Slow senders and slow readers", .serialized) struct SlowTests {
     /// Short enough for a test, but longer than the bystander's backend is ever idle on a busy machine.
     private static func beShort(_ configuration: inout Configuration) {
-        configuration.admission.requestHeadTimeout = 1
-        configuration.admission.requestBodyTimeout = 1
-        configuration.admission.requestIdleTimeout = 8
+        configuration.httpTimeouts.head = .seconds(1)
+        configuration.httpTimeouts.body = .seconds(1)
+        configuration.httpTimeouts.idle = .seconds(8)
     }
     /// A signed head, since otherwise the content is not awaited.
     private static func post(_ fields: String...) -> String {
@@ -44,7 +46,7 @@ import Testing
         try await TestBroker.attacked(loops: 2) {
             Self.beShort(&$0)
             // The idle timeout must not close them, however long the machine takes to start.
-            $0.admission.requestIdleTimeout = 30
+            $0.httpTimeouts.idle = .seconds(30)
         } by: { broker in
             var senders: [(name: String, wire: Wire, rest: ArraySlice<UInt8>)] = []
             for (name, beginning, rest) in Self.drips {
@@ -104,7 +106,7 @@ import Testing
     @Test("Subscribers that do not read get the first events, in order, and then 4100")
     func readersOfEvents() async throws {
         try await TestBroker.attacked(loops: 2) {
-            $0.queuedBytesMax = 64 << 10
+            $0.streamLimits.queuedBytesMax = 64 << 10
         } by: { broker in
             var readers: [WebSocketWire] = []
             for _ in 0..<20 {

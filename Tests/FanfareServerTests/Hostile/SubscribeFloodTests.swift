@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import PusherProtocol
 import Testing
@@ -23,7 +24,7 @@ extension HostileTests {
         )
         func pastTheLimit() async throws {
             try await TestBroker.attacked(loops: 2) {
-                $0.apps[0].subscriptionsMax = 50
+                $0.apps[0].limits.subscriptionsMax = 50
             } by: { broker in
                 let (client, _) = try await broker.connected()
                 // Twice the limit per minute, since the minute may end in between.
@@ -56,7 +57,7 @@ extension HostileTests {
         @Test("Above the rate each subscription is refused")
         func fasterThanAllowed() async throws {
             try await TestBroker.attacked {
-                $0.apps[0].subscriptionsPerSecondMax = 10
+                $0.apps[0].limits.subscriptionRate = Rate(perSecond: 10)
             } by: { broker in
                 let (client, _) = try await broker.connected()
                 try await client.wire.pour(subscribes(0..<100))
@@ -131,7 +132,7 @@ extension HostileTests {
         @Test("Refused signatures slow the connection, and leaving what is refused is no fault")
         func refusedSignatures() async throws {
             try await TestBroker.attacked {
-                $0.apps[0].faultyMessagesPerMinuteMax = 5
+                $0.apps[0].limits.faultsPerMinuteMax = 5
             } by: { broker in
                 let (client, socketID) = try await broker.connected()
                 // The signatures of the connection before, as a page sends them that has lost it.
@@ -159,7 +160,7 @@ extension HostileTests {
         )
         func presence() async throws {
             try await TestBroker.attacked(loops: 2) {
-                $0.apps[0].membersMax = 20
+                $0.apps[0].limits.membersMax = 20
             } by: { broker in
                 for _ in 0..<3 {
                     var clients: [WebSocketWire] = []

@@ -1,4 +1,6 @@
+import Broker
 import BrokerConfiguration
+import HTTPServer
 import PusherProtocol
 import Testing
 
@@ -103,7 +105,7 @@ import Testing
         try await TestBroker.run {
             $0.admission.handshakesMax = 4
             // So that only the limit ends an incomplete request, however busy the machine is.
-            $0.admission.requestHeadTimeout = 60
+            $0.httpTimeouts.head = .seconds(60)
         } _: { broker in
             let (client, _) = try await broker.connected()
             let silent = try (0..<3).map { _ in try Wire(port: broker.port) }
@@ -147,7 +149,7 @@ import Testing
 
     @Test func connectionsOfAnApp() async throws {
         try await TestBroker.run {
-            $0.apps[0].connectionsMax = 1
+            $0.apps[0].limits.connectionsMax = 1
         } _: { broker in
             let client = try await broker.admitted()
             try await broker.expectRefusal(4004)

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import PusherProtocol
 import Testing
@@ -16,7 +17,7 @@ import Testing
         try await TestCluster.run {
             switch limit {
             case .recoveryPositions: $0.apps[0].recovery.positionsMax = max
-            case .idempotencyKeys: $0.apps[0].idempotencyKeysMax = max
+            case .idempotencyKeys: $0.apps[0].limits.idempotencyKeysMax = max
             case .appRetainedBytes: $0.apps[0].recovery.retainedBytesMax = max
             default: $0.retainedBytesTotalMax = max
             }

@@ -1,4 +1,5 @@
 import BrokerConfiguration
+import HTTPServer
 import PusherProtocol
 import Testing
 
@@ -29,7 +30,7 @@ import Testing
         try await TestBroker.run {
             // A quarter of it is for received data.
             $0.queuedBytesTotalMax = 800_000
-            $0.admission.requestBodyTimeout = 600
+            $0.httpTimeouts.body = .seconds(600)
         } _: { broker in
             let (client, _) = try await broker.connected()
             try await client.subscribe(to: "news")
@@ -60,7 +61,7 @@ import Testing
     func bodiesGivenUp(byReset: Bool) async throws {
         try await TestBroker.run(loops: 2) {
             // So that no timeout ends a request, however busy the machine is.
-            $0.admission.requestBodyTimeout = 600
+            $0.httpTimeouts.body = .seconds(600)
         } _: { broker in
             var holders: [Wire] = []
             for _ in 0..<8 { holders.append(try await begin(broker).wire) }

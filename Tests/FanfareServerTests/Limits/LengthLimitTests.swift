@@ -1,6 +1,9 @@
+import Broker
 import BrokerConfiguration
+import HTTP1
 import PusherProtocol
 import Testing
+import WebSocket
 
 @testable import FanfareServer
 
@@ -16,7 +19,7 @@ import Testing
     )
     func requestHead(start: String, status: Int) async throws {
         try await TestBroker.run {
-            $0.requestHeadLengthMax = 1_024
+            $0.httpLimits.fieldBytesMax = 1_024
         } _: { broker in
             let wire = try Wire(port: broker.port)
             try wire.send(start)
@@ -28,7 +31,7 @@ import Testing
 
     @Test func requestBody() async throws {
         try await TestBroker.run {
-            $0.requestBodyLengthMax = 20_000
+            $0.httpLimits.bodyLengthMax = 20_000
         } _: { broker in
             let wire = try Wire(port: broker.port)
             try wire.send(
@@ -41,7 +44,7 @@ import Testing
 
     @Test func message() async throws {
         try await TestBroker.run {
-            $0.messageLengthMax = 1_024
+            $0.webSocketLimits.messageLengthMax = 1_024
         } _: { broker in
             let (client, _) = try await broker.connected()
             try client.send(text(1_025))
@@ -52,7 +55,7 @@ import Testing
 
     @Test func fragmentsOfAMessage() async throws {
         try await TestBroker.run {
-            $0.messageFragmentsMax = 4
+            $0.webSocketLimits.fragmentCountMax = 4
         } _: { broker in
             let (client, _) = try await broker.connected()
             // Empty ones, of which the first has the opcode of text (RFC 6455 §5.4).
@@ -65,10 +68,10 @@ import Testing
 
     @Test func textsOfAnApp() async throws {
         try await TestBroker.run {
-            $0.apps[0].channelNameLengthMax = 20
-            $0.apps[0].eventDataLengthMax = 50
-            $0.apps[0].triggerChannelsMax = 2
-            $0.apps[0].batchEventsMax = 1
+            $0.apps[0].limits.texts.channelNameLengthMax = 20
+            $0.apps[0].limits.texts.dataLengthMax = 50
+            $0.apps[0].limits.texts.channelsPerTriggerMax = 2
+            $0.apps[0].limits.texts.eventsPerBatchMax = 1
         } _: { broker in
             let (client, _) = try await broker.subscribed(to: "private-x")
             try client.send(
@@ -99,7 +102,7 @@ import Testing
 
     @Test func userInfoOfAMember() async throws {
         try await TestBroker.run {
-            $0.apps[0].userInfoLengthMax = 10
+            $0.apps[0].limits.userInfoLengthMax = 10
         } _: { broker in
             let (client, socketID) = try await broker.connected()
             let data = #"{"user_id":"ann","user_info":"\#(text(9))"}"#

@@ -1,3 +1,4 @@
+import Broker
 import Foundation
 import PusherProtocol
 import Testing
@@ -86,7 +87,7 @@ import Testing
 
     @Test func whereAppsDifferEachValueIsShown() {
         var configuration = Configuration.development
-        configuration.apps[0].membersMax = 7
+        configuration.apps[0].limits.membersMax = 7
         configuration.apps.append(AppConfiguration(id: "2", key: "k", secret: "s"))
         let row = LimitTable(configuration).rows.first { $0.name == "members" }
         #expect(row?.value == "7, 100")

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import PusherProtocol
 import Testing
@@ -7,7 +8,7 @@ import Testing
 @Suite("Limits of quantities") struct QuantityLimitTests {
     @Test func subscriptionsOfAConnection() async throws {
         try await TestBroker.run {
-            $0.apps[0].subscriptionsMax = 2
+            $0.apps[0].limits.subscriptionsMax = 2
         } _: { broker in
             let (client, _) = try await broker.connected()
             for channel in ["a", "b"] { try await client.subscribe(to: channel) }
@@ -22,7 +23,7 @@ import Testing
 
     @Test(arguments: [1, 3]) func membersOfAChannel(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].membersMax = 1
+            $0.apps[0].limits.membersMax = 1
         } _: { broker in
             let (ann, _) = try await broker.joined("presence-x", as: "ann")
             let (client, socketID) = try await broker.connected()
@@ -43,7 +44,7 @@ import Testing
     @Test func watchedUsers() async throws {
         try await TestBroker.run {
             $0.apps[0].features.watchlist = true
-            $0.apps[0].watchlistMax = 2
+            $0.apps[0].limits.watchlistMax = 2
         } _: { broker in
             let (client, _) = try await broker.signedIn(as: "ann", watching: ["a", "b", "c"])
             #expect(try await client.nextText().contains(#""code":4302"#))
@@ -54,7 +55,7 @@ import Testing
 
     @Test func cachedEvents() async throws {
         try await TestBroker.run {
-            $0.apps[0].cachedEventsMax = 2
+            $0.apps[0].limits.cachedEventsMax = 2
         } _: { broker in
             for number in 0..<3 {
                 let answer = try await broker.trigger("e", "1", on: "cache-\(number)")
@@ -66,7 +67,7 @@ import Testing
 
     @Test func idempotencyKeys() async throws {
         try await TestBroker.run {
-            $0.apps[0].idempotencyKeysMax = 2
+            $0.apps[0].limits.idempotencyKeysMax = 2
         } _: { broker in
             var answers: [String] = []
             for key in ["a", "b", "c", "c", "a"] {

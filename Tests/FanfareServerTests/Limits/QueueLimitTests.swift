@@ -1,4 +1,6 @@
+import Broker
 import BrokerConfiguration
+import Net
 import PusherProtocol
 import Testing
 
@@ -46,8 +48,8 @@ import Testing
 
     @Test func bytesOfOneConnection() async throws {
         try await TestBroker.run {
-            $0.apps[0].eventDataLengthMax = 50_000
-            $0.queuedBytesMax = 1 << 20
+            $0.apps[0].limits.texts.dataLengthMax = 50_000
+            $0.streamLimits.queuedBytesMax = 1 << 20
         } _: { broker in
             let (slow, quick) = try await pile(broker) { await broker.hits(.queuedBytes) > 0 }
             try await expectEnd(of: slow)
@@ -65,9 +67,9 @@ import Testing
         // Events that are stored together are queued together, for both clients: a part of this.
         let max = 8 << 20
         try await TestBroker.run {
-            $0.apps[0].eventDataLengthMax = 50_000
+            $0.apps[0].limits.texts.dataLengthMax = 50_000
             if limit == .queuedBytesTotal { $0.queuedBytesTotalMax = max }
-            if limit == .appQueuedBytes { $0.apps[0].queuedBytesMax = max }
+            if limit == .appQueuedBytes { $0.apps[0].limits.queuedBytesMax = max }
         } _: { broker in
             let (slow, quick) = try await pile(broker) {
                 // A quarter of the total is reserved for received data.

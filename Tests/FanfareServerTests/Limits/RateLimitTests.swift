@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import PusherProtocol
 import Testing
@@ -25,9 +26,9 @@ import Testing
         ]
         try await TestBroker.run {
             switch limit {
-            case .triggerRate: $0.apps[0].triggersPerSecondMax = 1
-            case .queryRate: $0.apps[0].queriesPerSecondMax = 1
-            default: $0.apps[0].terminationsPerSecondMax = 1
+            case .triggerRate: $0.apps[0].limits.requestRates.triggers = Rate(perSecond: 1)
+            case .queryRate: $0.apps[0].limits.requestRates.queries = Rate(perSecond: 1)
+            default: $0.apps[0].limits.requestRates.terminations = Rate(perSecond: 1)
             }
         } _: { broker in
             let wire = try Wire(port: broker.port)
@@ -54,7 +55,7 @@ import Testing
 
     @Test func requestsOfAnyKind() async throws {
         try await TestBroker.run {
-            $0.apps[0].requestsPerSecondMax = 1
+            $0.apps[0].limits.requestRates.all = Rate(perSecond: 1)
         } _: { broker in
             let wire = try Wire(port: broker.port)
             try wire.send(String(repeating: Self.query.text, count: 20))
@@ -67,7 +68,7 @@ import Testing
 
     @Test func subscriptions() async throws {
         try await TestBroker.run {
-            $0.apps[0].subscriptionsPerSecondMax = 1
+            $0.apps[0].limits.subscriptionRate = Rate(perSecond: 1)
         } _: { broker in
             let (client, _) = try await broker.connected()
             for number in 0..<20 {
@@ -79,7 +80,7 @@ import Testing
 
     @Test func clientEvents() async throws {
         try await TestBroker.run {
-            $0.apps[0].clientEventsPerSecondMax = 1
+            $0.apps[0].limits.clientEventRate = Rate(perSecond: 1)
         } _: { broker in
             let (client, _) = try await broker.subscribed(to: "private-x")
             for _ in 0..<20 { try client.publish("client-x", "private-x", json: "1") }
@@ -90,7 +91,7 @@ import Testing
 
     @Test func faultyMessages() async throws {
         try await TestBroker.run {
-            $0.apps[0].faultyMessagesPerMinuteMax = 2
+            $0.apps[0].limits.faultsPerMinuteMax = 2
         } _: { broker in
             let (client, _) = try await broker.connected()
             // The minute may end in between.
@@ -114,14 +115,14 @@ import Testing
     func refusalsThatAreFaults(limit: Limit) async throws {
         #expect(limit.rule.consequence.contains("counts as a faulty message"))
         try await TestBroker.run {
-            $0.apps[0].faultyMessagesPerMinuteMax = 3
+            $0.apps[0].limits.faultsPerMinuteMax = 3
             switch limit {
-            case .subscriptions: $0.apps[0].subscriptionsMax = 1
-            case .members: $0.apps[0].membersMax = 1
-            case .subscriptionRate: $0.apps[0].subscriptionsPerSecondMax = 1
-            case .channelNameLength: $0.apps[0].channelNameLengthMax = 20
-            case .userInfoLength: $0.apps[0].userInfoLengthMax = 10
-            default: $0.apps[0].eventDataLengthMax = 10
+            case .subscriptions: $0.apps[0].limits.subscriptionsMax = 1
+            case .members: $0.apps[0].limits.membersMax = 1
+            case .subscriptionRate: $0.apps[0].limits.subscriptionRate = Rate(perSecond: 1)
+            case .channelNameLength: $0.apps[0].limits.texts.channelNameLengthMax = 20
+            case .userInfoLength: $0.apps[0].limits.userInfoLengthMax = 10
+            default: $0.apps[0].limits.texts.dataLengthMax = 10
             }
         } _: { broker in
             let (ann, _) = try await broker.joined("presence-x", as: "ann")

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import PusherProtocol
 import Testing
@@ -103,7 +104,7 @@ import Testing
             case .appRetainedBytes: $0.apps[0].recovery.retainedBytesMax = 64 << 10
             case .retainedBytesTotal:
                 $0.retainedBytesTotalMax = 1 << 20
-                $0.apps[0].recovery.bytesMax = 16 << 20
+                $0.apps[0].recovery.standard.bytesMax = 16 << 20
             default: $0.apps[0].recovery.positionsMax = 1
             }
         } _: { broker in

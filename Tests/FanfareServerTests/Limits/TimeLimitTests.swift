@@ -1,5 +1,7 @@
+import Broker
 import BrokerConfiguration
 import Glibc
+import HTTPServer
 import Net
 import PusherProtocol
 import Simulation
@@ -15,7 +17,7 @@ import Testing
             $0.port = nil
             $0.tlsPort = 0
             $0.certificates = [.init(certificate: pair.certificate.path, key: pair.key.path)]
-            $0.admission.tlsHandshakeTimeout = 1
+            $0.streamLimits.handshakeTimeout = .seconds(1)
         } _: { broker in
             let silent = try Wire(port: broker.tlsPort)
             let begun = try Wire(port: broker.tlsPort)
@@ -38,8 +40,8 @@ import Testing
         // Signed, since otherwise the body is not awaited.
         let request = SignedRequest(path: "/apps/1/events", body: "{}")
         try await TestBroker.run {
-            $0.admission.requestHeadTimeout = 1
-            $0.admission.requestBodyTimeout = 1
+            $0.httpTimeouts.head = .seconds(1)
+            $0.httpTimeouts.body = .seconds(1)
         } _: { broker in
             let wire = try Wire(port: broker.port)
             try wire.send(start.isEmpty ? request.head(["Content-Length: 9"]) + "{" : start)
@@ -52,10 +54,10 @@ import Testing
     @Test("Of a trigger on a congested channel: 503, and the event is not published")
     func ofATriggerToACongestedChannel() async throws {
         try await TestBroker.run {
-            $0.triggerTimeout = 1
+            $0.triggerTimeout = .seconds(1)
             // Slow readers are waited for in turns of a second: events that a turn's end lets in must not close it.
-            $0.queuedBytesMax = 128 << 20
-            $0.apps[0].eventDataLengthMax = 200_000
+            $0.streamLimits.queuedBytesMax = 128 << 20
+            $0.apps[0].limits.texts.dataLengthMax = 200_000
         } _: { broker in
             let (client, _) = try await broker.subscribed(to: "news")
             let data = String(repeating: "x", count: 200_000)
@@ -90,10 +92,10 @@ import Testing
     @Test("Of an answer, also on a channel that stays congested: 503")
     func ofAnAnswer() async throws {
         try await TestBroker.run {
-            $0.triggerTimeout = 600
-            $0.admission.answerTimeout = 1
-            $0.queuedBytesMax = 128 << 20
-            $0.apps[0].eventDataLengthMax = 200_000
+            $0.triggerTimeout = .seconds(600)
+            $0.httpTimeouts.answer = .seconds(1)
+            $0.streamLimits.queuedBytesMax = 128 << 20
+            $0.apps[0].limits.texts.dataLengthMax = 200_000
         } _: { broker in
             let (client, _) = try await broker.subscribed(to: "news")
             let data = String(repeating: "x", count: 200_000)
@@ -110,7 +112,7 @@ import Testing
 
     @Test func withoutARequest() async throws {
         try await TestBroker.run {
-            $0.admission.requestIdleTimeout = 1
+            $0.httpTimeouts.idle = .seconds(1)
         } _: { broker in
             let (client, _) = try await broker.connected()
             #expect(try await Wire(port: broker.port).readToEnd().isEmpty)
@@ -136,7 +138,7 @@ import Testing
     )
     func ofAMessage(name: String, beginning: [UInt8], rest: [UInt8]) async throws {
         try await TestBroker.run {
-            $0.messageTimeout = 1
+            $0.messageTimeout = .seconds(1)
         } _: { broker in
             let (client, _) = try await broker.connected()
             let start = ContinuousClock.now

@@ -18,10 +18,10 @@ import Testing
         var app: AppConfiguration
 
         init(_ path: String, on shard: Int, of shards: Int) throws {
-            var rule = RecoveryConfiguration.Rule()
-            rule.store = .sqlite
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.store = .archive
             var app = AppConfiguration.development
-            app.recovery.rules = [rule]
+            app.recoveryRules = [rule]
             self.app = app
             stepped = try SteppedBroker(shards: shards, archive: archive) {
                 $0.apps = [app]

@@ -1,5 +1,7 @@
+import Broker
 import BrokerConfiguration
 import Foundation
+import Net
 import PusherProtocol
 import Testing
 
@@ -101,7 +103,7 @@ struct DeliveryTests {
     @Test("A gap is told with its reason")
     func gaps() async throws {
         try await TestBroker.run {
-            $0.apps[0].recovery.messagesMax = 2
+            $0.apps[0].recovery.standard.messagesMax = 2
         } _: { broker in
             let first = try await TrackingWire(broker, "a")
             first.cut()
@@ -140,9 +142,9 @@ struct DeliveryTests {
     @Test("A queue that was dropped names its first message")
     func slowReaders() async throws {
         try await TestBroker.run {
-            $0.queuedBytesMax = 64 << 10
-            $0.apps[0].recovery.messagesMax = 10_000
-            $0.apps[0].recovery.bytesMax = 64 << 20
+            $0.streamLimits.queuedBytesMax = 64 << 10
+            $0.apps[0].recovery.standard.messagesMax = 10_000
+            $0.apps[0].recovery.standard.bytesMax = 64 << 20
         } _: { broker in
             let slow = try await TrackingWire(broker, "a")
             let data = String(repeating: "x", count: 9_000)

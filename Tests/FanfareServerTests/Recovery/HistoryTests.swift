@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Foundation
 import PusherProtocol
@@ -114,7 +115,7 @@ private struct Described: Decodable {
     @Test("What is no longer kept is told")
     func truncated() async throws {
         try await TestBroker.run {
-            $0.apps[0].recovery.messagesMax = 2
+            $0.apps[0].recovery.standard.messagesMax = 2
         } _: { broker in
             _ = try await position(broker, "a")
             for number in 1...5 { _ = try await broker.trigger("e", "\(number)", on: "a") }

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Foundation
 import PusherProtocol
@@ -17,9 +18,9 @@ private struct Described: Decodable {
 }
 
 private let rule = {
-    var rule = RecoveryConfiguration.Rule()
-    rule.keep = .always
-    rule.replaysBeforeJoining = false
+    var rule = RecoveryRuleConfiguration()
+    rule.settings.keep = .always
+    rule.settings.replaysBeforeJoining = false
     return rule
 }()
 
@@ -30,7 +31,7 @@ struct JoiningTests {
     @Test("A client resumes from where it joined on, and no earlier", arguments: [1, 3])
     func resumes(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].recovery.rules = [rule]
+            $0.apps[0].recoveryRules = [rule]
         } _: { broker in
             for channel in channels {
                 for data in 1...3 { _ = try await broker.trigger("e", "\(data)", on: channel) }
@@ -53,7 +54,7 @@ struct JoiningTests {
     @Test("An ID is of one channel, one serial, and not to be guessed")
     func forgeries() async throws {
         try await TestBroker.run {
-            $0.apps[0].recovery.rules = [rule]
+            $0.apps[0].recoveryRules = [rule]
         } _: { broker in
             for channel in ["a", "b"] { _ = try await broker.trigger("e", "1", on: channel) }
             let own = try await TrackingWire(broker, "a").position
@@ -78,7 +79,7 @@ struct JoiningTests {
     @Test("A page subscribes from the position of its state, and backends use positions as ever")
     func backends() async throws {
         try await TestBroker.run {
-            $0.apps[0].recovery.rules = [rule]
+            $0.apps[0].recoveryRules = [rule]
         } _: { broker in
             func ask(_ request: SignedRequest) async throws -> Answer {
                 try await Wire(port: broker.port).ask(request)

@@ -1,5 +1,7 @@
+import Broker
 import BrokerConfiguration
 import Foundation
+import Net
 import PusherProtocol
 import Testing
 
@@ -9,9 +11,9 @@ import Testing
 private let channels = ["a", "b", "c", "private-d", "private-encrypted-e"]
 
 /// The rule of all channels: earlier messages for new clients.
-private func rule(count: Int? = nil, seconds: Int? = nil) -> RecoveryConfiguration.Rule {
-    var rule = RecoveryConfiguration.Rule()
-    rule.keep = .always
+private func rule(count: Int? = nil, seconds: Int? = nil) -> RecoveryRuleConfiguration {
+    var rule = RecoveryRuleConfiguration()
+    rule.settings.keep = .always
     rule.opening = .replay
     rule.openingCount = count
     rule.openingSeconds = seconds
@@ -37,7 +39,7 @@ private func numbered(_ channel: String, _ serial: Int) -> String {
     @Test("A stock client gets what came before it, then live events", arguments: [1, 3])
     func stockClients(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].recovery.rules = [rule()]
+            $0.apps[0].recoveryRules = [rule()]
         } _: { broker in
             for channel in channels {
                 try await trigger(broker, channel, 1...3)
@@ -58,9 +60,9 @@ private func numbered(_ channel: String, _ serial: Int) -> String {
     @Test("The last count, or those of the last seconds", arguments: [1, 3])
     func ranges(loops: Int) async throws {
         var recent = rule(seconds: 30)
-        recent.channelPrefix = "recent-"
+        recent.settings.channelPrefix = "recent-"
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].recovery.rules = [recent, rule(count: 2)]
+            $0.apps[0].recoveryRules = [recent, rule(count: 2)]
         } _: { broker in
             for (channel, first) in [("a", 4), ("b", 4), ("recent-a", 1), ("recent-b", 1)] {
                 try await trigger(broker, channel, 1...5)
@@ -76,7 +78,7 @@ private func numbered(_ channel: String, _ serial: Int) -> String {
     @Test("What excludes the connection that subscribes is left out", arguments: [1, 3])
     func exclusions(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].recovery.rules = [rule()]
+            $0.apps[0].recoveryRules = [rule()]
         } _: { broker in
             for channel in channels {
                 let (client, socketID) = try await broker.connected()
@@ -99,7 +101,7 @@ private func numbered(_ channel: String, _ serial: Int) -> String {
     @Test("A client that tracks gets the same as a rewind, and with a position resumes")
     func trackingClients() async throws {
         try await TestBroker.run {
-            $0.apps[0].recovery.rules = [rule(count: 2)]
+            $0.apps[0].recoveryRules = [rule(count: 2)]
         } _: { broker in
             try await trigger(broker, "a", 1...3)
             let first = try await TrackingWire(broker, "a")
@@ -117,7 +119,7 @@ private func numbered(_ channel: String, _ serial: Int) -> String {
     @Test("The limits of a replay apply: the newest messages come")
     func limits() async throws {
         try await TestBroker.run {
-            $0.apps[0].recovery.rules = [rule()]
+            $0.apps[0].recoveryRules = [rule()]
             $0.apps[0].recovery.replayMessagesMax = 2
         } _: { broker in
             try await trigger(broker, "a", 1...4)
@@ -131,8 +133,8 @@ private func numbered(_ channel: String, _ serial: Int) -> String {
     @Test("A replay takes at most a quarter of a send queue")
     func queues() async throws {
         try await TestBroker.run {
-            $0.apps[0].recovery.rules = [rule()]
-            $0.queuedBytesMax = 64 << 10
+            $0.apps[0].recoveryRules = [rule()]
+            $0.streamLimits.queuedBytesMax = 64 << 10
         } _: { broker in
             let data = String(repeating: "x", count: 3_000)
             for _ in 1...8 { _ = try await broker.trigger("e", data, on: "a") }
@@ -147,10 +149,10 @@ private func numbered(_ channel: String, _ serial: Int) -> String {
     @Test("On a cache channel the cached event comes once", arguments: [1, 3])
     func cacheChannels(loops: Int) async throws {
         var last = rule(count: 1)
-        last.channelPrefix = "private-cache-"
+        last.settings.channelPrefix = "private-cache-"
         try await TestBroker.run(loops: loops) {
             $0.apps[0].features.clientEvents = true
-            $0.apps[0].recovery.rules = [last, rule()]
+            $0.apps[0].recoveryRules = [last, rule()]
         } _: { broker in
             let (early, _) = try await broker.subscribed(to: "cache-a")
             #expect(try await early.nextText().contains("pusher:cache_miss"))
@@ -181,7 +183,7 @@ private func numbered(_ channel: String, _ serial: Int) -> String {
     @Test("Members come with the acknowledgement, earlier events behind it")
     func presence() async throws {
         try await TestBroker.run {
-            $0.apps[0].recovery.rules = [rule()]
+            $0.apps[0].recoveryRules = [rule()]
         } _: { broker in
             try await trigger(broker, "presence-a", 1...2)
             let (client, _) = try await broker.subscribed(to: "presence-a")
@@ -198,7 +200,7 @@ private func numbered(_ channel: String, _ serial: Int) -> String {
             try await trigger(broker, "a", 1...2)
             _ = try await first.next(2)
             var configuration = Configuration.development
-            configuration.apps[0].recovery.rules = [rule(count: 1)]
+            configuration.apps[0].recoveryRules = [rule(count: 1)]
             try await broker.server.reload(configuration)
             let (client, _) = try await broker.subscribed(to: "a")
             #expect(try await client.nextText() == numbered("a", 2))
@@ -208,7 +210,7 @@ private func numbered(_ channel: String, _ serial: Int) -> String {
     @Test("A page that triggers and then subscribes misses nothing", arguments: [1, 3])
     func races(loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].recovery.rules = [rule()]
+            $0.apps[0].recoveryRules = [rule()]
         } _: { broker in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for page in 0..<4 {

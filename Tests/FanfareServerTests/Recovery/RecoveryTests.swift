@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Foundation
 import PusherProtocol
@@ -110,7 +111,7 @@ private let channels = ["a", "b", "c", "private-d"]
     @Test("A gap is told with its reason, and the client stands at the present")
     func gaps() async throws {
         try await TestBroker.run {
-            $0.apps[0].recovery.messagesMax = 3
+            $0.apps[0].recovery.standard.messagesMax = 3
         } _: { broker in
             let first = try await TrackingWire(broker, "a")
             try await trigger(broker, "a", ["1"])
@@ -170,11 +171,11 @@ private let channels = ["a", "b", "c", "private-d"]
         arguments: [1, 3]
     )
     func rewinds(loops: Int) async throws {
-        var rule = RecoveryConfiguration.Rule()
-        rule.keep = .always
-        rule.allowsRewind = true
+        var rule = RecoveryRuleConfiguration()
+        rule.settings.keep = .always
+        rule.settings.allowsRewind = true
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].recovery.rules = [rule]
+            $0.apps[0].recoveryRules = [rule]
         } _: { broker in
             for channel in channels {
                 try await trigger(broker, channel, ["1", "2", "3"])
@@ -192,7 +193,7 @@ private let channels = ["a", "b", "c", "private-d"]
     @Test("On a cache channel the cached event precedes for who is new or has missed something")
     func cacheChannels() async throws {
         try await TestBroker.run {
-            $0.apps[0].recovery.messagesMax = 2
+            $0.apps[0].recovery.standard.messagesMax = 2
         } _: { broker in
             let channel = "cache-a"
             try await trigger(broker, channel, ["0"])

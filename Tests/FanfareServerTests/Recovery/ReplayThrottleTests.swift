@@ -120,12 +120,12 @@ private final class Gate {
         arguments: [true, false]
     )
     func waits(readersLeave: Bool) async throws {
-        var rule = RecoveryConfiguration.Rule()
-        rule.keep = .always
+        var rule = RecoveryRuleConfiguration()
+        rule.settings.keep = .always
         rule.opening = .replay
         try await TestBroker.run {
-            $0.apps[0].recovery.rules = [rule]
-            $0.apps[0].recovery.bytesMax = 16 << 20
+            $0.apps[0].recoveryRules = [rule]
+            $0.apps[0].recovery.standard.bytesMax = 16 << 20
         } _: { broker in
             let data = String(repeating: "x", count: 10_000)
             for _ in 0..<400 { _ = try await broker.trigger("e", data, on: "a") }

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Foundation
 import PusherProtocol
@@ -53,10 +54,10 @@ private let channels = ["a", "b", "private-c"]
     @Test("Earlier messages of a first subscription are confirmed like others")
     func openings() async throws {
         try await run {
-            var rule = RecoveryConfiguration.Rule()
-            rule.keep = .always
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.keep = .always
             rule.opening = .replay
-            $0.apps[0].recovery.rules = [rule]
+            $0.apps[0].recoveryRules = [rule]
         } _: { broker in
             for channel in channels {
                 let token = StockWire.token()

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Foundation
 import SQLite
@@ -35,7 +36,7 @@ import Testing
         let path = stored.folder.path("spool")
         stored.change = {
             ($0.recovery.database, $0.recovery.spool) = (nil, path)
-            $0.apps[0].recovery.rules[0].store = .memory
+            $0.apps[0].recoveryRules[0].settings.store = .memory
         }
         return stored
     }

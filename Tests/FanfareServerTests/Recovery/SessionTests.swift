@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Foundation
 import PusherProtocol
@@ -200,7 +201,7 @@ private let channels = ["a", "b", "private-c", "private-encrypted-d"]
     @Test("A gap is told until it is confirmed")
     func gaps() async throws {
         try await run {
-            $0.apps[0].recovery.messagesMax = 2
+            $0.apps[0].recovery.standard.messagesMax = 2
         } _: { broker in
             let token = StockWire.token()
             let first = try await StockWire(broker, token)

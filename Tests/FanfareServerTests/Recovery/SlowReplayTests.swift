@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import PusherProtocol
 import Testing
@@ -108,8 +109,8 @@ import Testing
     )
     func catchUp(absence: Absence, loops: Int) async throws {
         try await TestBroker.run(loops: loops) {
-            $0.apps[0].recovery.messagesMax = 2_000
-            $0.apps[0].recovery.bytesMax = 4 << 20
+            $0.apps[0].recovery.standard.messagesMax = 2_000
+            $0.apps[0].recovery.standard.bytesMax = 4 << 20
         } _: { broker in
             await broker.knowsAllSessions()
             var device = try await absent(absence, from: broker)

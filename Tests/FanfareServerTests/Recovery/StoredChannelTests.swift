@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Foundation
 import PusherProtocol
@@ -23,12 +24,12 @@ struct StoredBroker {
             loops: loops,
             { configuration in
                 configuration.recovery.database = path
-                var rule = RecoveryConfiguration.Rule()
-                rule.channelPrefix = "stored"
-                rule.store = .sqlite
-                rule.keep = .always
-                rule.allowsRewind = true
-                configuration.apps[0].recovery.rules = [rule]
+                var rule = RecoveryRuleConfiguration()
+                rule.settings.channelPrefix = "stored"
+                rule.settings.store = .archive
+                rule.settings.keep = .always
+                rule.settings.allowsRewind = true
+                configuration.apps[0].recoveryRules = [rule]
                 change(&configuration)
             },
             body
@@ -114,11 +115,11 @@ extension TestBroker {
 
     @Test(
         "A channel on which nothing was published costs the file nothing, and is recovered after a stop",
-        arguments: [RecoveryConfiguration.Keep.always, .whileNeeded]
+        arguments: [RecoveryRule.Keep.always, .whileNeeded]
     )
-    func silence(keep: RecoveryConfiguration.Keep) async throws {
+    func silence(keep: RecoveryRule.Keep) async throws {
         var stored = try StoredBroker()
-        stored.change = { $0.apps[0].recovery.rules[0].keep = keep }
+        stored.change = { $0.apps[0].recoveryRules[0].settings.keep = keep }
         func rows() throws -> Int64? {
             let connection = try SQLiteConnection(path: stored.path, busyTimeout: 1_000)
             defer { connection.close() }
@@ -186,7 +187,7 @@ extension TestBroker {
     @Test("What is no longer in memory comes from the file")
     func file() async throws {
         var stored = try StoredBroker()
-        stored.change = { $0.apps[0].recovery.rules[0].messagesMax = 5_000 }
+        stored.change = { $0.apps[0].recoveryRules[0].messagesMax = 5_000 }
         try await stored.run { broker in
             let first = try await TrackingWire(broker, "stored")
             let begin = first.position
@@ -301,7 +302,7 @@ extension TestBroker {
             _ = try await broker.trigger("1", on: "stored", members: "")
             return try await TrackingWire(broker, "stored").position
         }
-        stored.change = { $0.apps[0].recovery.rules[0].store = .memory }
+        stored.change = { $0.apps[0].recoveryRules[0].settings.store = .memory }
         try await stored.run { broker in
             _ = try await broker.trigger("2", on: "stored", members: "")
             let device = try await TrackingWire(broker, "stored", position: position)

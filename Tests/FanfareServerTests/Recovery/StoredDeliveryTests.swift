@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Foundation
 import Testing
@@ -8,7 +9,7 @@ import Testing
     @Test("What is no longer in memory is looked up in the file", arguments: [1, 3])
     func file(loops: Int) async throws {
         var stored = try StoredBroker()
-        stored.change = { $0.apps[0].recovery.rules[0].messagesMax = 5_000 }
+        stored.change = { $0.apps[0].recoveryRules[0].messagesMax = 5_000 }
         let channels = ["stored-a", "stored-b"]
         let begin = Date()
         let readers = try await stored.run(loops: loops) { broker in
@@ -58,7 +59,7 @@ import Testing
 
     @Test("What the file has dropped is no longer kept") func truncated() async throws {
         var stored = try StoredBroker()
-        stored.change = { $0.apps[0].recovery.rules[0].messagesMax = 2 }
+        stored.change = { $0.apps[0].recoveryRules[0].messagesMax = 2 }
         try await stored.run { broker in
             let reader = try await TrackingWire(broker, "stored")
             for number in 1...4 {

@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import Logging
 import PusherProtocol
@@ -25,9 +26,9 @@ struct BrokerVariant: Sendable {
     func prepare(_ configuration: inout Configuration) {
         if let database {
             configuration.recovery.database = database
-            var rule = RecoveryConfiguration.Rule()
-            rule.store = .sqlite
-            configuration.apps[0].recovery.rules = [rule]
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.store = .archive
+            configuration.apps[0].recoveryRules = [rule]
         }
         if let redis {
             configuration.cluster.engine = .redis

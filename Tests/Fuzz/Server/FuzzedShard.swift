@@ -61,16 +61,16 @@ final class FuzzedShard {
         _ store: Store
     ) throws -> (configuration: Configuration, cluster: ClusterSettings?) {
         var configuration = Configuration.development
-        var rule = RecoveryConfiguration.Rule()
-        rule.keep = .always
-        rule.allowsRewind = true
-        configuration.apps[0].recovery.rules = [rule]
+        var rule = RecoveryRuleConfiguration()
+        rule.settings.keep = .always
+        rule.settings.allowsRewind = true
+        configuration.apps[0].recoveryRules = [rule]
         if store == .file {
-            configuration.apps[0].recovery.rules[0].channelPrefix = "private-"
-            rule.store = .sqlite
-            configuration.apps[0].recovery.rules.append(rule)
+            configuration.apps[0].recoveryRules[0].settings.channelPrefix = "private-"
+            rule.settings.store = .archive
+            configuration.apps[0].recoveryRules.append(rule)
         }
-        configuration.apps[0].recovery.messagesMax = 8
+        configuration.apps[0].recovery.standard.messagesMax = 8
         configuration.apps[0].features.subscriptionCount = true
         configuration.apps[0].features.clientEvents = true
         guard store == .redis else { return (configuration, nil) }

@@ -21,24 +21,25 @@ struct ModelBroker {
     var absentUntil: [UserID: Int64] = [:]
 
     init(options: UInt8) {
-        var limits = AppLimits(
-            subscriptionsMax: 4,
-            membersMax: 3,
-            userInfoLengthMax: 20,
-            watchlistMax: 2,
-            cachedEventsMax: 1,
-            clientEventRate: Rate(perSecond: 2),
-            subscriptionRate: options & 1 == 0 ? nil : Rate(perSecond: 3),
-            faultsPerMinuteMax: options & 2 == 0 ? 5 : 1_000
-        )
+        var limits = AppLimits {
+            $0.subscriptionsMax = 4
+            $0.membersMax = 3
+            $0.userInfoLengthMax = 20
+            $0.watchlistMax = 2
+            $0.cachedEventsMax = 1
+            $0.clientEventRate = Rate(perSecond: 2)
+            $0.subscriptionRate = options & 1 == 0 ? nil : Rate(perSecond: 3)
+            $0.faultsPerMinuteMax = options & 2 == 0 ? 5 : 1_000
+        }
         limits.texts.dataLengthMax = 40
-        let features = AppFeatures(
-            clientEvents: options & 4 == 0,
-            users: options & 8 == 0,
-            watchlist: options & 16 == 0,
-            authorizationTimeout: options & 32 == 0 ? nil : 5,
-            cacheLifetime: 1
-        )
+        let features = AppFeatures {
+            $0.clientEvents = options & 4 == 0
+            $0.users = options & 8 == 0
+            $0.watchlist = options & 16 == 0
+            $0.authorizedConnections = options & 32 != 0
+            $0.authorizationTimeout = 5
+            $0.cacheLifetime = 1
+        }
         let app = App(
             id: AppID("1"),
             credentials: Credentials(key: "key", secret: AppSecret("secret")),

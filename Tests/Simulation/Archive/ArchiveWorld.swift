@@ -100,11 +100,11 @@ package final class ArchiveWorld {
             key: Scenario.keys[0],
             secret: Scenario.secrets[0]
         )
-        var rule = RecoveryConfiguration.Rule()
-        rule.channelPrefix = "stored-"
-        rule.store = .sqlite
-        rule.keep = .always
-        app.recovery.rules = [rule]
+        var rule = RecoveryRuleConfiguration()
+        rule.settings.channelPrefix = "stored-"
+        rule.settings.store = .archive
+        rule.settings.keep = .always
+        app.recoveryRules = [rule]
         configuration.apps = [app]
         let archive = try SimulatedArchive(
             disk,

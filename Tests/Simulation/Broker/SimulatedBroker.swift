@@ -117,7 +117,7 @@ package final class SimulatedBroker {
         let stage = stages[shard]
         let stream = try stage.core.context.reactor.adopt(
             descriptor,
-            limits: settings.streamLimits,
+            limits: settings.configuration.streamLimits,
             delegate: HTTPConnection(site: stage.site)
         )
         streams.append(WeakStream(stream: stream))
@@ -188,7 +188,7 @@ package final class SimulatedBroker {
 
     /// Whether a shard's links hold more events than the limit for accepting triggers.
     package func areEventsBehind(from sender: Int) -> Bool {
-        links[sender].contains { $0.weight > settings.lineLengthMax }
+        links[sender].contains { $0.weight > settings.configuration.relayedEventsMax }
     }
 
     /// Injected fault: counts every undelivered message of a shard as an event.

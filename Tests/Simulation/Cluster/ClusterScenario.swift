@@ -1,3 +1,4 @@
+import Broker
 import BrokerConfiguration
 import FanfareServer
 import Logging
@@ -70,16 +71,16 @@ enum ClusterScenario {
             )
             app.features.clientEvents = true
             app.features.subscriptionCount = true
-            app.presenceNoticeDelay = 0
-            app.clientEventsPerSecondMax = 1_000
+            app.features.presenceNoticeDelay = 0
+            app.limits.clientEventRate = Rate(perSecond: 1_000)
             app.webhooks = [WebhookConfiguration(url: "http://127.0.0.1:1")]
             app.recovery.isEnabled = app.id == Scenario.appIDs[0]
-            app.recovery.messagesMax = messagesMax
-            app.recovery.ageMax = messageAgeMax
-            var rule = RecoveryConfiguration.Rule()
-            rule.channelPrefix = "kept"
-            rule.keep = .always
-            app.recovery.rules = [rule]
+            app.recovery.standard.messagesMax = messagesMax
+            app.recovery.standard.ageMax = messageAgeMax
+            var rule = RecoveryRuleConfiguration()
+            rule.settings.channelPrefix = "kept"
+            rule.settings.keep = .always
+            app.recoveryRules = [rule]
             return app
         }
         configuration.cluster.engine = .redis

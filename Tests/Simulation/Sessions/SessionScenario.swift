@@ -1,5 +1,7 @@
+import Broker
 import BrokerConfiguration
 import FanfareServer
+import Net
 
 /// The constants of the simulated sessions.
 enum SessionScenario {
@@ -32,13 +34,13 @@ enum SessionScenario {
             key: Scenario.keys[0],
             secret: Scenario.secrets[0]
         )
-        app.recovery.messagesMax = messagesMax
+        app.recovery.standard.messagesMax = messagesMax
         app.recovery.replayMessagesMax = replayMessagesMax
-        app.recovery.ageMax = messageAgeMax
+        app.recovery.standard.ageMax = messageAgeMax
         app.recovery.sessionsMax = sessionsMax
         app.recovery.sessionAge = sessionAge
         configuration.apps = [app]
-        configuration.queuedBytesMax = queuedBytesMax
+        configuration.streamLimits.queuedBytesMax = queuedBytesMax
         return configuration
     }
 }

@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import Net
 import PusherProtocol
 
@@ -9,7 +10,7 @@ extension ChannelService {
     /// The limit that prevents publishing events on stored channels at present.
     func archiveLimit(of publications: some Collection<Publication>, _ app: App) -> Limit? {
         guard let archive = context.archive,
-            archive.unstoredByteCount >= context.settings.unstoredBytesMax
+            archive.unstoredByteCount >= context.settings.configuration.recovery.unstoredBytesMax
         else { return nil }
         let isConcerned = publications.contains { publication in
             publication.channels.contains { context.isStored($0, of: app) }
@@ -20,7 +21,7 @@ extension ChannelService {
     /// The limit that prevents publishing a client event at present.
     func archiveLimit(of channel: ChannelName, _ app: App) -> Limit? {
         guard let archive = context.archive,
-            archive.unstoredByteCount >= context.settings.unstoredBytesMax
+            archive.unstoredByteCount >= context.settings.configuration.recovery.unstoredBytesMax
         else { return nil }
         return context.isStored(channel, of: app) ? .unstoredBytes : nil
     }

@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import Net
 import PusherProtocol
 
@@ -52,7 +53,7 @@ final class ChannelBacklog: ReliefTarget {
     func append(_ proposal: Proposal) {
         if isEmpty { delegate.backlogHasEvents(self) }
         let deadline = context.reactor.now.advanced(
-            by: context.settings.triggerTimeout
+            by: context.settings.configuration.triggerTimeout
         )
         entries.append(Entry(proposal: proposal, deadline: deadline))
         context.reactor.inbound.charge(length(of: proposal))

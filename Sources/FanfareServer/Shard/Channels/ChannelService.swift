@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import Net
 import PusherProtocol
 
@@ -47,7 +48,7 @@ package final class ChannelService: TimerTarget {
             smallPresenceChannelMax: context.settings.smallPresenceChannelMax,
             seed: context.settings.streamSeed &+ UInt64(context.shard),
             retainedBytesMax: context.settings.retainedBytesMax,
-            replayBytesMax: context.settings.streamLimits.queuedBytesMax / 4
+            replayBytesMax: context.settings.configuration.streamLimits.queuedBytesMax / 4
         )
         state.reportsCacheMisses = context.isObserved(.cacheMisses)
         state.areStreamsCopies = context.settings.cluster != nil
@@ -55,7 +56,7 @@ package final class ChannelService: TimerTarget {
             CommitQueue(
                 $0,
                 shard: context.shard,
-                continuesInMemory: context.settings.continuesInMemory
+                continuesInMemory: context.settings.configuration.recovery.whenFailing == .memory
             )
         }
         deflaters = SharedDeflaters(options: context.settings.deflate)

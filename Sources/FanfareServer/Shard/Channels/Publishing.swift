@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import Net
 import PusherProtocol
 
@@ -8,7 +9,9 @@ extension ChannelService {
 
     /// The limit that prevents publishing at present: on events in transit to homes, or on memory for received data.
     var publishLimit: Limit? {
-        if context.links.areBehind(limit: context.settings.lineLengthMax) { return .relayedEvents }
+        if context.links.areBehind(limit: context.settings.configuration.relayedEventsMax) {
+            return .relayedEvents
+        }
         return context.reactor.inbound.isExhausted ? .inboundBytes : nil
     }
 

@@ -475,7 +475,7 @@ extension Connection: TimerTarget {
             return stream.resumeReading()
         }
         guard !isClosing, !countsTowardsQuota else { return }
-        guard let seconds = app.features.authorizationTimeout else { return waiveAuthorization() }
+        guard let seconds = app.features.authorizationDeadline else { return waiveAuthorization() }
         context.limitMet(.authorizationTime, of: app.id)
         close(
             .unauthorized,

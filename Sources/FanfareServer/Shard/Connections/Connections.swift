@@ -119,7 +119,7 @@ final class Connections {
     var unauthorizedCount: Int { authorizationTimers.count }
 
     private func startAuthorizationTimer(of connection: Connection) {
-        guard let seconds = connection.app.features.authorizationTimeout else { return }
+        guard let seconds = connection.app.features.authorizationDeadline else { return }
         let timer = context.reactor.schedule(after: .seconds(seconds), connection)
         authorizationTimers[connection.socketID] = timer
     }

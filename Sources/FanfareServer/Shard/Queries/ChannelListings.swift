@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import HTTPServer
 import Net
 import PusherProtocol
@@ -50,7 +51,7 @@ final class ChannelListings {
                 query,
                 of: app,
                 homeCount: context.shardCount,
-                lengthMax: context.settings.streamLimits.queuedBytesMax,
+                lengthMax: context.settings.configuration.streamLimits.queuedBytesMax,
                 for: exchange
             )
         )

@@ -1,4 +1,5 @@
 import Broker
+import BrokerConfiguration
 import Net
 import PusherProtocol
 
@@ -21,7 +22,7 @@ final class DeliveryRecords {
 
     init(_ context: ShardContext) {
         self.context = context
-        let settings = context.settings.connectionRecords
+        let settings = context.settings.configuration.connectionRecords
         records = ConnectionRecords(
             of: settings.scope,
             closedMax: (settings.closedMax + context.shardCount - 1) / context.shardCount

@@ -1,92 +1,4 @@
-package import Broker
-
-/// The configuration of an app's recovery: what its channels keep for clients that come back.
-public struct RecoveryConfiguration: Sendable, Hashable {
-    /// Whether clients may track their positions; if not, the broker ignores positions.
-    public var isEnabled = true
-    /// The rules by channel; the first whose prefix fits applies.
-    public var rules: [Rule] = []
-    /// The maximum number of kept messages of a channel.
-    public var messagesMax = 1_000
-    /// The maximum size of the kept messages of a channel, in bytes.
-    public var bytesMax = 1 << 20
-    /// How long a message is kept, in seconds.
-    public var ageMax = 300
-    /// The maximum size of all kept messages of the app, in bytes; `nil` for the limit of the process.
-    public var retainedBytesMax: Int?
-    /// The maximum number of messages of one replay.
-    public var replayMessagesMax = 10_000
-    /// The maximum size of one replay, in bytes.
-    public var replayBytesMax = 4 << 20
-    /// The maximum number of channels without subscribers whose position is remembered.
-    public var positionsMax = 100_000
-    /// The maximum number of sessions of stock clients with a token.
-    public var sessionsMax = 100_000
-    /// The maximum number of public channels with subscribers and a stream on which nothing was published.
-    public var openedStreamsMax = 100_000
-    /// The maximum size of the positions of all sessions without a connection, in bytes, about.
-    public var sessionBytesMax = 256 << 20
-    /// How long a session is kept behind the end of its connection, in seconds.
-    public var sessionAge = 300
-
-    /// Creates the default: memory, 300 seconds, from the first tracked subscription on.
-    public init() {}
-
-    /// A rule for the channels with a prefix; what it leaves out is as for all other channels.
-    public struct Rule: Sendable, Hashable {
-        /// The beginning of the channels' names.
-        public var channelPrefix = ""
-        /// Where the channels keep messages.
-        public var store = Store.memory
-        /// When the channels keep messages.
-        public var keep = Keep.whileNeeded
-        /// Whether a client without a position may ask for earlier messages.
-        public var allowsRewind = false
-        /// What a client without a position gets behind its acknowledgement.
-        public var opening = Opening.live
-        /// The maximum number of earlier messages of an opening; `nil` for all that are kept.
-        public var openingCount: Int?
-        /// The age of the earliest message of an opening, in seconds; `nil` for all that are kept.
-        public var openingSeconds: Int?
-        /// Whether a client may resume from a position before its first subscription.
-        public var replaysBeforeJoining = true
-        /// Whether client events are kept too.
-        public var keepsClientEvents = true
-        /// The maximum number of kept messages of a channel.
-        public var messagesMax: Int?
-        /// The maximum size of the kept messages of a channel, in bytes.
-        public var bytesMax: Int?
-        /// How long a message is kept, in seconds.
-        public var ageMax: Int?
-
-        /// Creates a rule of all channels that changes nothing.
-        public init() {}
-    }
-
-    /// What precedes live messages for a client without a position.
-    public enum Opening: String, Sendable, CaseIterable {
-        /// Nothing.
-        case live
-        /// Earlier messages.
-        case replay
-    }
-
-    /// Where channels keep messages.
-    public enum Store: String, Sendable, CaseIterable {
-        /// In memory: a restart forgets them, and tells it.
-        case memory
-        /// In the file of `recovery.database`, before anybody sees them.
-        case sqlite
-    }
-
-    /// When channels keep messages.
-    public enum Keep: String, Sendable, CaseIterable {
-        /// From the first tracked subscription on.
-        case whileNeeded = "while_needed"
-        /// From the first message on.
-        case always
-    }
-}
+internal import Broker
 
 extension ConfigurationKey<AppConfiguration> {
     /// The keys of the recovery.
@@ -99,9 +11,9 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "recovery.rules",
-            \.recovery.rules,
-            listOf: ConfigurationKey<RecoveryConfiguration.Rule>.all,
-            blank: RecoveryConfiguration.Rule(),
+            \.recoveryRules,
+            listOf: ConfigurationKey<RecoveryRuleConfiguration>.all,
+            blank: RecoveryRuleConfiguration(),
             help: """
                 Rules for the channels with a prefix; the first that fits applies. What a rule \
                 leaves out is as below.
@@ -109,19 +21,19 @@ extension ConfigurationKey<AppConfiguration> {
         ),
         Self(
             "recovery.messages_max",
-            \.recovery.messagesMax,
+            \.recovery.standard.messagesMax,
             messages,
             help: "Messages that a channel keeps; one more replaces the oldest."
         ),
         Self(
             "recovery.bytes_max",
-            \.recovery.bytesMax,
+            \.recovery.standard.bytesMax,
             bytes,
             help: "Bytes of messages that a channel keeps."
         ),
         Self(
             "recovery.age_max",
-            \.recovery.ageMax,
+            \.recovery.standard.ageMax,
             age,
             help: """
                 Seconds that a channel keeps a message. pusher-js takes up to 150 seconds to \
@@ -200,19 +112,19 @@ extension ConfigurationKey<AppConfiguration> {
     fileprivate static let age = SettingKind<Int>.count("a number of seconds", in: 1...31_536_000)
 }
 
-extension ConfigurationKey<RecoveryConfiguration.Rule> {
+extension ConfigurationKey<RecoveryRuleConfiguration> {
     /// The keys of a rule.
     static let all: [Self] = [
         Self(
             "channel_prefix",
-            \.channelPrefix,
+            \.settings.channelPrefix,
             .channelNamePart,
             example: "private-orders-",
             help: "The beginning of the channels' names. none: all channels."
         ),
         Self(
             "store",
-            \.store,
+            \.settings.store,
             .choice,
             help: """
                 memory: a restart loses the messages, and clients are notified. sqlite: they are \
@@ -222,7 +134,7 @@ extension ConfigurationKey<RecoveryConfiguration.Rule> {
         ),
         Self(
             "keep",
-            \.keep,
+            \.settings.keep,
             .choice,
             example: "always",
             help: """
@@ -232,7 +144,7 @@ extension ConfigurationKey<RecoveryConfiguration.Rule> {
         ),
         Self(
             "rewind",
-            \.allowsRewind,
+            \.settings.allowsRewind,
             .yesOrNo,
             example: "true",
             help: "true: clients may ask for earlier messages when they first subscribe."
@@ -264,7 +176,7 @@ extension ConfigurationKey<RecoveryConfiguration.Rule> {
         ),
         Self(
             "before_joining",
-            \.replaysBeforeJoining,
+            \.settings.replaysBeforeJoining,
             .yesOrNo,
             help: """
                 false: a client gets no replay from before its first subscription; not with rewind \
@@ -273,7 +185,7 @@ extension ConfigurationKey<RecoveryConfiguration.Rule> {
         ),
         Self(
             "keep_client_events",
-            \.keepsClientEvents,
+            \.settings.keepsClientEvents,
             .yesOrNo,
             help: "false: client events are not kept."
         ),
@@ -302,46 +214,4 @@ extension ConfigurationKey<RecoveryConfiguration.Rule> {
 
     private static let openingCount =
         SettingKind<Int>.count("a number of messages", in: 1...10_000_000)
-}
-
-extension RecoverySettings {
-    /// The settings that the configuration describes.
-    package init(_ configuration: RecoveryConfiguration) {
-        let standard = RecoveryRule(
-            messagesMax: configuration.messagesMax,
-            bytesMax: configuration.bytesMax,
-            ageMax: configuration.ageMax
-        )
-        self.init(
-            isEnabled: configuration.isEnabled,
-            rules: configuration.rules.map { RecoveryRule($0, standard) },
-            standard: standard,
-            retainedBytesMax: configuration.retainedBytesMax,
-            replayMessagesMax: configuration.replayMessagesMax,
-            replayBytesMax: configuration.replayBytesMax,
-            positionsMax: configuration.positionsMax,
-            openedStreamsMax: configuration.openedStreamsMax,
-            sessionsMax: configuration.sessionsMax,
-            sessionBytesMax: configuration.sessionBytesMax,
-            sessionAge: configuration.sessionAge
-        )
-    }
-}
-
-extension RecoveryRule {
-    fileprivate init(_ rule: RecoveryConfiguration.Rule, _ standard: RecoveryRule) {
-        self.init(
-            channelPrefix: rule.channelPrefix,
-            store: rule.store == .sqlite ? .archive : .memory,
-            keep: rule.keep == .always ? .always : .whileNeeded,
-            allowsRewind: rule.allowsRewind,
-            opening: rule.opening == .replay
-                ? .replay(count: rule.openingCount, seconds: rule.openingSeconds) : .live,
-            replaysBeforeJoining: rule.replaysBeforeJoining,
-            keepsClientEvents: rule.keepsClientEvents,
-            messagesMax: rule.messagesMax ?? standard.messagesMax,
-            bytesMax: rule.bytesMax ?? standard.bytesMax,
-            ageMax: rule.ageMax ?? standard.ageMax
-        )
-    }
 }
