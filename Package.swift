@@ -59,6 +59,8 @@ let package = Package(
             pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"])]
         ),
+        // For the model of Redis alone. With `pkgConfig`, SwiftPM would warn in all builds that the library is missing.
+        .systemLibrary(name: "CLua", path: "Tests/CLua"),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
@@ -430,10 +432,12 @@ let package = Package(
             path: "Tests/TestRedis",
             swiftSettings: strict
         ),
-        // A Redis server in memory, with the cluster's scripts as Swift functions.
+        // A Redis server in memory, whose scripts run in Lua.
         .target(
             name: "RedisModel",
-            dependencies: ["RESP", "Digests", "Primitives"],
+            dependencies: [
+                "RESP", "Digests", "Primitives", .target(name: "CLua", condition: onLinux),
+            ],
             path: "Tests/RedisModel",
             swiftSettings: strict
         ),

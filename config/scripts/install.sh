@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs missing packages.
 #
-#   install.sh build         the libraries that the broker and the demos link
+#   install.sh build         the libraries that the broker, the demos and the simulation link
 #   install.sh conformance   those, and the requirements of the conformance run except its suite
 #   install.sh sanitize      the libraries, and a Redis server
 #   install.sh test          the requirements of the conformance run, a Redis server, a browser, a web server, a load
@@ -17,7 +17,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev libsodium-dev libyaml-dev)
+# Lua is linked by the simulation alone.
+readonly build_packages=(pkg-config libssl-dev zlib1g-dev libsqlite3-dev libsodium-dev libyaml-dev liblua5.1-0-dev)
 readonly conformance_packages=(openssl python3)
 # With the program of redis-server; that package only adds a link to it, and a system service, which no test needs.
 readonly redis_packages=(redis-tools)

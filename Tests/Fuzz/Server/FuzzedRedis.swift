@@ -33,10 +33,7 @@ final class FuzzedRedis: RedisDialer {
     private var randomNumber: UInt64 = 0
 
     init(time: Int64) {
-        let scripts = ClusterScripts(isSharded: false).all
-        let names = Dictionary(uniqueKeysWithValues: scripts.map { ($0.digest, $0.name) })
         model = ModelServer(
-            scripts: .init(names: names, webhooksMax: 100),
             identity: .init(
                 run: String(repeating: "e", count: 40),
                 replication: String(repeating: "d", count: 40),
@@ -44,8 +41,9 @@ final class FuzzedRedis: RedisDialer {
             ),
             time: time
         )
+        model.editedScripts = SimulatedScripts.edited()
         let loader = model.connect()
-        for script in scripts {
+        for script in SimulatedScripts.ofNodes {
             _ = model.execute(["SCRIPT", "LOAD", ByteString(script.source)], of: loader)
         }
     }

@@ -18,8 +18,27 @@ package struct ByteString: Hashable, Comparable, Sendable, CustomStringConvertib
 
     package var isEmpty: Bool { bytes.isEmpty }
 
-    /// An integer in decimal digits; nil for any other text.
-    package var integer: Int64? { Int64(description) }
+    /// An integer in the one form that Redis accepts: without a plus sign, leading zeros, or a negative zero.
+    package var integer: Int64? {
+        let isNegative = bytes.first == UInt8(ascii: "-")
+        let digits = isNegative ? bytes.dropFirst() : bytes[...]
+        guard let first = digits.first, first != UInt8(ascii: "0") || bytes.count == 1 else {
+            return nil
+        }
+        var number: Int64 = 0
+        for byte in digits {
+            guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+            let digit = Int64(byte - UInt8(ascii: "0"))
+            let (product, isTooLarge) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isBeyond) =
+                isNegative
+                ? product.subtractingReportingOverflow(digit)
+                : product.addingReportingOverflow(digit)
+            guard !isTooLarge, !isBeyond else { return nil }
+            number = sum
+        }
+        return number
+    }
 
     package static func == (left: ByteString, right: ByteString) -> Bool {
         left.bytes == right.bytes

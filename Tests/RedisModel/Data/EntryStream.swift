@@ -45,24 +45,26 @@ package struct EntryStream: Sendable {
 
     /// Appends an entry with the next serial of a stream (`XADD key STREAM-*`).
     ///
-    /// - Returns: Its ID; nil if a newer stream has begun.
-    package mutating func append(in stream: UInt64, _ text: ByteString) -> ID? {
-        guard stream >= lastID.stream else { return nil }
-        let serial = stream == lastID.stream ? lastID.serial + 1 : 0
-        lastID = ID(stream, serial)
-        entries.append(Entry(id: lastID, text: text))
-        return lastID
+    /// - Returns: Its ID; nil if a newer stream has begun, or the serials have run out.
+    mutating func append(in stream: UInt64, _ text: ByteString) -> ID? {
+        guard stream == lastID.stream else { return append(at: ID(stream, 0), text) }
+        guard lastID.serial < .max else { return nil }
+        return append(at: ID(stream, lastID.serial + 1), text)
     }
 
     /// Appends an entry with an ID of its own (`XADD key *`).
-    mutating func append(at time: Int64, _ text: ByteString) {
-        _ = append(in: max(UInt64(time), lastID.stream), text)
+    mutating func append(at time: Int64, _ text: ByteString) -> ID? {
+        append(in: max(UInt64(time), lastID.stream), text)
     }
 
-    /// Appends an entry with this ID, which is greater than all others (`XADD key ID`).
-    mutating func append(at id: ID, _ text: ByteString) {
+    /// Appends an entry with this ID (`XADD key ID`).
+    ///
+    /// - Returns: The ID; nil if it is not greater than all others.
+    mutating func append(at id: ID, _ text: ByteString) -> ID? {
+        guard id > lastID else { return nil }
         lastID = id
         entries.append(Entry(id: id, text: text))
+        return id
     }
 
     /// Sets the newest ID (`XSETID`), which is not less than that of any entry.
@@ -85,13 +87,10 @@ package struct EntryStream: Sendable {
 
     /// The entries from one ID to another, both included.
     package func entries(from first: ID, to last: ID) -> ArraySlice<Entry> {
-        entries[firstIndex(from: first)...].prefix { $0.id <= last }
-    }
-
-    /// The entries behind an ID.
-    func entries(after id: ID) -> ArraySlice<Entry> {
-        let slice = entries[firstIndex(from: id)...]
-        return slice.first?.id == id ? slice.dropFirst() : slice
+        guard first <= last else { return [] }
+        var end = firstIndex(from: last)
+        if end < entries.count, entries[end].id == last { end += 1 }
+        return entries[firstIndex(from: first)..<end]
     }
 
     private func firstIndex(from id: ID) -> Int {

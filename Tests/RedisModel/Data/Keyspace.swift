@@ -96,11 +96,9 @@ package struct Keyspace: Sendable {
         return existed
     }
 
-    /// Adds to a counter; nil if it is no number.
-    package mutating func increment(_ key: ByteString, by amount: Int64) -> Int64? {
-        guard let number = (strings[key] ?? "0").integer else { return nil }
-        strings[key] = ByteString(number + amount)
-        return number + amount
+    /// Sets a counter, whose expiry stays.
+    mutating func setCounter(_ key: ByteString, to number: Int64) {
+        strings[key] = ByteString(number)
     }
 
     // MARK: Expiry
@@ -108,9 +106,12 @@ package struct Keyspace: Sendable {
     /// When a key expires; nil if it stays.
     package func expiry(of key: ByteString) -> Expiry? { expiries[key] }
 
-    /// Has a key expire after a time in milliseconds.
+    /// Has an existing key expire after a time in milliseconds.
     package mutating func expire(_ key: ByteString, after lifetime: Int64) {
-        guard type(of: key) != nil else { return }
+        guard lifetime > 0 else {
+            remove(key)
+            return
+        }
         expiries[key] = Expiry(time: time + lifetime, lifetime: lifetime)
         nextExpiry = min(nextExpiry, time + lifetime)
     }

@@ -45,13 +45,6 @@ package struct SortedSet: Sendable {
         entries.prefix { $0.score <= score }.prefix(limit).map(\.member)
     }
 
-    /// Removes and returns the first member.
-    mutating func popFirst() -> ByteString? {
-        guard let member = entries.first?.member else { return nil }
-        self[member] = nil
-        return member
-    }
-
     /// The first index whose entry is not less.
     private func index(of entry: Entry) -> Int {
         var (low, high) = (0, entries.count)

@@ -142,7 +142,7 @@ package struct ModelSentinel: Sendable {
 
     private func address(_ arguments: [ByteString]) -> RESPValue {
         guard arguments.count == 2 else {
-            return ModelServer.wrongNumber(of: "sentinel|get-master-addr-by-name")
+            return .wrongNumber(of: "sentinel|get-master-addr-by-name")
         }
         guard let server = primary(arguments[1].description) else { return .null }
         return .array([.bulk(ByteString(server.host)), .bulk(ByteString(server.port))])
@@ -150,7 +150,7 @@ package struct ModelSentinel: Sendable {
 
     /// The first fields, and the configuration epoch.
     private func details(_ arguments: [ByteString]) -> RESPValue {
-        guard arguments.count == 2 else { return ModelServer.wrongNumber(of: "sentinel|master") }
+        guard arguments.count == 2 else { return .wrongNumber(of: "sentinel|master") }
         guard let monitored = primaries[arguments[1].description] else {
             return .error("ERR No such master with that name")
         }

@@ -54,10 +54,7 @@ extension ModelServer {
         case ("PING", _): return .bulk(arguments[0])
         case ("HELLO", _): return hello(arguments, of: connection)
         case ("INFO", _): return .verbatim(info)
-        case ("TIME", _):
-            return .array([
-                .bulk(ByteString(time / 1_000)), .bulk(ByteString(time % 1_000 * 1_000)),
-            ])
+        case ("TIME", _): return timeReply
         case ("ROLE", _):
             return .array([.bulk(identity.isPrimary ? "master" : "slave"), .integer(log.end)])
         case ("CONFIG", "GET"):
@@ -79,9 +76,7 @@ extension ModelServer {
             killed.append(other)
             return .integer(1)
         case ("SCRIPT", "LOAD"): return load(arguments.count > 1 ? arguments[1] : "")
-        case ("SCRIPT", "FLUSH"):
-            loaded = []
-            return .ok
+        case ("SCRIPT", "FLUSH"): return flushScripts()
         default: return nil
         }
     }
@@ -98,11 +93,16 @@ extension ModelServer {
             [
                 .bulk("server"), .bulk("redis"), .bulk("version"), .bulk("7.0.15"),
                 .bulk("proto"), .integer(3), .bulk("id"), .integer(connection),
-                .bulk("mode"), .bulk(scripts.isSharded ? "cluster" : "standalone"),
+                .bulk("mode"), .bulk("standalone"),
                 .bulk("role"), .bulk(identity.isPrimary ? "master" : "replica"),
                 .bulk("modules"), .array([]),
             ]
         )
+    }
+
+    /// Seconds, and microseconds.
+    var timeReply: RESPValue {
+        .strings([ByteString(time / 1_000), ByteString(time % 1_000 * 1_000)])
     }
 
     /// All sections, whichever are asked for.

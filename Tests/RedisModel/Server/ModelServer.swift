@@ -2,8 +2,7 @@
 ///
 /// A value without I/O: a decoded command of a connection goes in, and replies and pushes to all connections come out in
 /// the order in which Redis sends them. It knows the commands that the module `Redis` and its owners send; others are
-/// answered by an error, as Redis does. The scripts are functions in Swift, found by the digest of the source that
-/// `SCRIPT LOAD` brings.
+/// answered by an error, as Redis does. Scripts are run by Lua, with the model's commands.
 package struct ModelServer: Sendable {
     /// The number of a connection.
     package typealias Connection = Int
@@ -12,20 +11,6 @@ package struct ModelServer: Sendable {
     package struct Output: Equatable, Sendable {
         package let connection: Connection
         package let value: RESPValue
-    }
-
-    /// What a script is called by, and how scripts were made.
-    package struct Scripts: Sendable {
-        /// The names of the Lua files, by the digest of the source.
-        package var names: [String: String]
-        /// The most webhooks that wait in a partition.
-        package var webhooksMax: Int
-        /// Whether scripts publish by `SPUBLISH`.
-        package var isSharded: Bool
-
-        package init(names: [String: String], webhooksMax: Int, isSharded: Bool = false) {
-            (self.names, self.webhooksMax, self.isSharded) = (names, webhooksMax, isSharded)
-        }
     }
 
     /// A server that refuses writes.
@@ -50,9 +35,14 @@ package struct ModelServer: Sendable {
         "save": "", "stream-node-max-bytes": "4096", "stream-node-max-entries": "100",
     ]
 
-    let scripts: Scripts
-    /// The digests of the scripts that are loaded.
-    var loaded: Set<String> = []
+    /// What runs in the place of the scripts with these digests, for those that are loaded from now on.
+    package var editedScripts: [String: ByteString] = [:]
+    /// The scripts that are loaded, by the digests of their sources.
+    var loaded: [String: Script] = [:]
+    /// What runs the scripts; nil before the first one.
+    var interpreter: ScriptInterpreter?
+    /// What the script that runs has changed.
+    var effects: [[ByteString]] = []
     var connections: [Connection: ModelConnection] = [:]
     private var connectionCount = 0
     var subscriptions = ModelSubscriptions()
@@ -63,8 +53,7 @@ package struct ModelServer: Sendable {
     var killed: [Connection] = []
 
     /// Makes a server without data.
-    package init(scripts: Scripts, identity: Identity, time: Int64 = 1_700_000_000_000) {
-        self.scripts = scripts
+    package init(identity: Identity, time: Int64 = 1_700_000_000_000) {
         self.identity = identity
         data.advance(to: time)
     }
@@ -158,19 +147,30 @@ package struct ModelServer: Sendable {
             changeSubscriptions(name.lowercased(), arguments, of: connection)
             return nil
         case "PUBLISH", "SPUBLISH":
-            guard arguments.count == 2 else { return Self.wrongNumber(of: name) }
+            guard arguments.count == 2 else { return .wrongNumber(of: name) }
             let isSharded = name == "SPUBLISH"
             return .integer(publish(arguments[1], on: arguments[0], isSharded: isSharded))
         case "WAIT": return wait(arguments, of: connection)
         default: break
         }
         if let reply = administer(name, arguments, of: connection) { return reply }
-        if let reply = read(name, arguments) { return reply }
-        return write(name, arguments)
+        return access(name, arguments)
     }
 
-    static func wrongNumber(of command: String) -> RESPValue {
-        .error("ERR wrong number of arguments for '\(command.lowercased())' command")
+    /// Executes a command that reads or changes data.
+    private mutating func access(_ name: String, _ arguments: [ByteString]) -> RESPValue {
+        guard let command = DataCommand.all[name] else {
+            return .error("ERR unknown command '\(name)'")
+        }
+        guard arguments.count >= command.argumentCountMin else { return .wrongNumber(of: name) }
+        if command.kind != .reads,
+            let error = refusal(allowsOutOfMemory: command.kind == .frees)
+        {
+            return error
+        }
+        let reply = command.body(&data, arguments)
+        if command.isReplicated, !reply.isError { append([[ByteString(name)] + arguments]) }
+        return reply
     }
 }
 

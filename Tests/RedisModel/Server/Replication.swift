@@ -1,9 +1,10 @@
 // Replicas: they execute the primary's log, as far and as late as the owner has it.
 extension ModelServer {
-    /// A write, and when it was executed.
+    /// What a command or a script has changed, and when it was executed.
     package struct Write: Sendable {
         let time: Int64
-        let command: [ByteString]
+        /// The commands that change it, of which a replica executes all or none.
+        let effects: [[ByteString]]
     }
 
     /// The number of writes that were executed.
@@ -19,14 +20,10 @@ extension ModelServer {
     package mutating func replicate(_ write: Write) {
         precondition(!identity.isPrimary, "a primary has writes of its own")
         data.advance(to: write.time)
-        identity.isPrimary = true
-        let replication = refusal
-        refusal = nil
-        let connection = connect()
-        _ = execute(write.command, of: connection)
-        disconnect(connection)
-        refusal = replication
-        identity.isPrimary = false
+        for effect in write.effects {
+            _ = DataCommand.all["\(effect[0])"]?.body(&data, Array(effect.dropFirst()))
+        }
+        log.append(write)
     }
 
     /// Makes a replica with the data of now.
@@ -36,7 +33,7 @@ extension ModelServer {
     package func makeReplica(run: String) -> ModelServer {
         var identity = identity
         (identity.run, identity.startedAt, identity.isPrimary) = (run, time, false)
-        var replica = ModelServer(scripts: scripts, identity: identity, time: time)
+        var replica = ModelServer(identity: identity, time: time)
         (replica.data, replica.loaded) = (data, loaded)
         replica.configuration = configuration
         replica.log = ReplicationLog(start: log.end)
@@ -65,16 +62,16 @@ extension ModelServer {
 
     // MARK: WAIT
 
-    /// Appends an executed write to the log.
-    mutating func append(_ command: [ByteString]) {
-        log.append(Write(time: time, command: command))
+    /// Appends what was executed to the log.
+    mutating func append(_ effects: [[ByteString]]) {
+        log.append(Write(time: time, effects: effects))
     }
 
     /// Waits until replicas have all writes before the connection's last command.
     mutating func wait(_ arguments: [ByteString], of connection: Connection) -> RESPValue? {
         guard arguments.count == 2, let count = arguments[0].integer,
             let timeout = arguments[1].integer
-        else { return Self.wrongNumber(of: "WAIT") }
+        else { return .wrongNumber(of: "WAIT") }
         guard identity.isPrimary else {
             return .error("ERR WAIT cannot be used with replica instances.")
         }

@@ -7,14 +7,10 @@ import Testing
 
 @Suite("Model of Redis") struct ModelServerTests {
     private static let scripts = ClusterScripts(isSharded: false)
-    private static let names = Dictionary(
-        uniqueKeysWithValues: scripts.all.map { ($0.digest, $0.name) }
-    )
     private let calls = PartitionCalls(node: "a", keys: ClusterStore.keys, scripts: scripts)
 
     private static func server() -> ModelServer {
         ModelServer(
-            scripts: .init(names: names, webhooksMax: 100),
             identity: .init(
                 run: ClusterStore.runID("1"),
                 replication: ClusterStore.runID("2"),

@@ -61,6 +61,31 @@ package enum ClusterVariant: String, CaseIterable, Sendable {
         }
     }
 
+    /// The bug that a script has.
+    var scriptEdit: ScriptEdit? {
+        switch self {
+        case .doubleReap:
+            let line =
+                "    if endMembership(keys, flags, channel, user, time, delay) then gone = gone + 1 end"
+            return ScriptEdit(
+                scripts: ["reap"],
+                line: line,
+                replacement: """
+                        local nodes = tonumber(redis.call('HGET', keys.members, user))
+                        if nodes > 1 then redis.call('HINCRBY', keys.members, user, -1) end
+                    \(line)
+                    """
+            )
+        case .departureKept:
+            return ScriptEdit(
+                scripts: ["attach", "join"],
+                line: "    if redis.call('ZREM', due, departure) == 0 then",
+                replacement: "    if not redis.call('ZSCORE', due, departure) then"
+            )
+        default: return nil
+        }
+    }
+
     /// Whether it is a bug only if the nodes find the primary by Sentinels.
     var needsSentinels: Bool {
         switch self {

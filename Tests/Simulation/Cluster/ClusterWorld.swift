@@ -62,7 +62,8 @@ final class ClusterWorld {
         redis = SimulatedRedis(
             topics: topics,
             time: ClusterScenario.epoch + Int64(environment.milliseconds),
-            pushesFollowReply: random.happens(50)
+            pushesFollowReply: random.happens(50),
+            edit: variant?.scriptEdit
         )
         // Of its own random numbers, so that the runs without Sentinels do not depend on those with.
         var choices = SeededRandom(seed: ~seed)
@@ -79,8 +80,6 @@ final class ClusterWorld {
             ) : nil
         hotChannel =
             random.happens(60) ? random.number(ClusterScenario.channels.count) : nil
-        redis.reapsTwice = variant == .doubleReap
-        redis.keepsDepartures = variant == .departureKept
         redis.published = { [unowned self] text, process, link in
             try executed(text, by: process, for: link)
         }

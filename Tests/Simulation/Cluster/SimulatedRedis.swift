@@ -46,11 +46,8 @@ final class SimulatedRedis {
     var isReplicaHeld = false
     /// Whether what a connection publishes reaches itself only behind the reply, as since Redis 7.2.
     private let pushesFollowReply: Bool
-    /// Injected fault: whether each member of a dead node is removed twice.
-    var reapsTwice = false
-    /// Injected fault: whether a departure is told though its channel or member has come back.
-    var keepsDepartures = false
-    private let scripts = ClusterScripts(isSharded: false).all
+    /// What servers run in the place of the nodes' scripts, by these' digests.
+    private let scripts: [String: ByteString]
     private let topics: [String]
     private var processCount = 1
     private var linkCount = 0
@@ -63,9 +60,11 @@ final class SimulatedRedis {
     ///   - topics: The pub/sub channels whose messages are reported.
     ///   - time: The time in milliseconds since 1970.
     ///   - pushesFollowReply: Whether what a connection publishes reaches itself only behind the reply.
-    init(topics: [String], time: Int64, pushesFollowReply: Bool) {
+    ///   - edit: A bug in the scripts.
+    init(topics: [String], time: Int64, pushesFollowReply: Bool, edit: ScriptEdit? = nil) {
         self.topics = topics
         self.pushesFollowReply = pushesFollowReply
+        scripts = SimulatedScripts.edited(by: edit)
         primary = Self.start(1, on: 1, scripts, topics, time)
         processes = [primary]
         primary.model.pushesFollowReply = pushesFollowReply
@@ -82,19 +81,18 @@ final class SimulatedRedis {
     private static func start(
         _ number: Int,
         on server: Int,
-        _ scripts: [RedisScript],
+        _ scripts: [String: ByteString],
         _ topics: [String],
         _ time: Int64
     ) -> Process {
-        let names = Dictionary(uniqueKeysWithValues: scripts.map { ($0.digest, $0.name) })
-        let model = ModelServer(
-            scripts: .init(names: names, webhooksMax: 100),
+        var model = ModelServer(
             identity: .init(run: runID(number), replication: runID(-number), startedAt: time),
             time: time
         )
+        model.editedScripts = scripts
         let process = Process(number, on: server, model, topics: topics)
         // The replica has to know them too.
-        for script in scripts {
+        for script in SimulatedScripts.ofNodes {
             let command: [ByteString] = ["SCRIPT", "LOAD", ByteString(script.source)]
             _ = process.model.execute(command, of: process.witness)
         }
@@ -273,12 +271,7 @@ final class SimulatedRedis {
 
     /// Executes a command of a connection.
     func execute(_ command: [ByteString], at process: Process, of link: RedisLink) throws {
-        if reapsTwice { reapFirst(command, of: process) }
-        let kept = keepsDepartures ? departures(at: process, before: command) : nil
         let outputs = process.model.execute(command, of: link.connection)
-        for (due, departure, time) in kept ?? [] {
-            process.model.data[sorted: due][departure] = time
-        }
         for killed in process.model.takeKilled() { process.links[killed]?.close() }
         try route(outputs, of: process, for: link)
     }
@@ -296,41 +289,6 @@ final class SimulatedRedis {
             } else {
                 process.links[output.connection]?.enqueue(output.value)
             }
-        }
-    }
-
-    private func isCall(_ command: [ByteString], of name: String) -> Bool {
-        guard command.count > 3, command[0] == "EVALSHA" else { return false }
-        return scripts.contains { $0.name == name && command[1] == ByteString($0.digest) }
-    }
-
-    /// Injected fault: the departures that an arrival would end.
-    private func departures(
-        at process: Process,
-        before command: [ByteString]
-    ) -> [(due: ByteString, departure: ByteString, time: Int64)] {
-        let due: ByteString
-        if isCall(command, of: "join") {
-            due = command[3 + 4]
-        } else if isCall(command, of: "attach") {
-            due = command[3 + 2]
-        } else {
-            return []
-        }
-        return process.model.data[sorted: due].entries
-            .filter { ["v", "m"].contains($0.member.parts(2, by: ":")[0]) }
-            .map { (due, $0.member, $0.score) }
-    }
-
-    /// Injected fault: takes a node from the members of a dead node, which its removal takes again.
-    private func reapFirst(_ command: [ByteString], of process: Process) {
-        guard isCall(command, of: "reap") else { return }
-        let (users, members) = (command[3 + 8], command[3 + 11])
-        for user in process.model.data[set: users] {
-            guard let count = process.model.data[hash: members][user]?.integer, count > 1 else {
-                continue
-            }
-            process.model.data[hash: members][user] = ByteString(count - 1)
         }
     }
 }
