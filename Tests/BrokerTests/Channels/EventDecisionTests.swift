@@ -16,12 +16,18 @@ private final class Home {
         clientEvents: Bool = true
     ) throws {
         address = ChannelAddress(app: AppID("1"), name: try ChannelName(channel))
-        let rule = RecoveryRule(keep: keep, keepsClientEvents: clientEvents)
+        let rule = RecoveryRule {
+            $0.keep = keep
+            $0.keepsClientEvents = clientEvents
+        }
         app = App(
             id: AppID("1"),
             key: "key",
             secret: AppSecret("secret"),
-            recovery: RecoverySettings(isEnabled: true, rules: [rule])
+            recovery: RecoverySettings {
+                $0.isEnabled = true
+                $0.rules = [rule]
+            }
         )
     }
 
