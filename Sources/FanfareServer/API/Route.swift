@@ -67,10 +67,10 @@ final class Route: Sendable {
     }
 
     private static func parts(of pattern: String) -> [Part] {
-        pattern.split(separator: "/")
+        pattern.utf8.split(separator: UInt8(ascii: "/"))
             .map { part in
-                guard part.hasPrefix("{") else { return .literal(String(part)) }
-                return part == "{app}" ? .app : .argument
+                guard part.first == UInt8(ascii: "{") else { return .literal("\(Substring(part))") }
+                return part.elementsEqual("{app}".utf8) ? .app : .argument
             }
     }
 
