@@ -1,3 +1,4 @@
+public import Broker
 public import HTTP1
 public import HTTPServer
 public import Logging
@@ -203,4 +204,15 @@ extension Configuration {
         /// Creates the default: `info` and above, as text on a terminal and as JSON otherwise.
         public init() {}
     }
+}
+
+/// The configuration of the connection records, which answer why a client did not get a message.
+public struct ConnectionRecordsConfiguration: Sendable, Hashable {
+    /// Which connections are recorded.
+    public var scope = ConnectionRecords.Scope.tracked
+    /// The maximum number of closed connections that are recorded; one more forgets the oldest.
+    public var closedMax = 10_000
+
+    /// Creates the default: connections that track their positions, the last 10,000 behind their end.
+    public init() {}
 }

@@ -347,6 +347,28 @@ extension ConfigurationKey<CertificateFiles> {
     ]
 }
 
+extension ConfigurationKey<Configuration> {
+    /// The keys of the connection records.
+    static let connectionRecords: [Self] = [
+        Self(
+            "recovery.connection_records",
+            \.connectionRecords.scope,
+            .choice,
+            help: """
+                The connections for which the broker records the serials that they got, for \
+                "fanfare why". tracked: those that track their position on a channel. all: those \
+                with a subscription.
+                """
+        ),
+        Self(
+            "recovery.connection_records_max",
+            \.connectionRecords.closedMax,
+            .count("a number of connections", in: 0...10_000_000),
+            help: "Closed connections that are recorded; one more replaces the oldest."
+        ),
+    ]
+}
+
 extension Configuration {
     /// Returns the changed keys that take effect at the next start.
     package func restartKeys(comparedWith other: Configuration) -> [String] {
