@@ -4,6 +4,7 @@
 #     make sanitize                       both
 #     make sanitize SANITIZER=thread      one: thread or address
 #     make sanitize MODULES='NetTests'      only these test modules
+#     make sanitize SEEDS=300               seeds of the simulations; 20 unless given
 #
 # No race is suppressed; config/sanitizers/leaks.txt lists the suppressed leaks with reasons: globals, Foundation's own,
 # programs that exit without freeing. Each sanitizer has its own build (.build/sanitize-…), slow the first time. Reports
@@ -17,6 +18,8 @@ read -ra sanitizers <<<"${SANITIZER:-thread address}"
 mapfile -t modules < <(grep -oE 'name: "[A-Za-z0-9]+Tests"' Package.swift | cut -d'"' -f2 | sort -u)
 if [ -n "${MODULES:-}" ]; then read -ra modules <<<"$MODULES"; fi
 
+# A simulation is one thread, ten to thirty times slower here: fewer seeds, and every injected bug.
+export SEEDS=${SEEDS:-20}
 # Swift's backtrace takes a minute and adds nothing to the sanitizer's report.
 export SWIFT_BACKTRACE=enable=no
 
