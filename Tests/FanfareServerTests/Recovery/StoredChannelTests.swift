@@ -96,8 +96,8 @@ extension TestBroker {
     func cacheChannels() async throws {
         var stored = try StoredBroker()
         stored.change = {
-            $0.apps[0].recovery.rules[0].channelPrefix = "cache-"
-            $0.apps[0].recovery.rules[0].opening = .replay(count: nil, seconds: nil)
+            $0.apps[0].recoveryRules[0].settings.channelPrefix = "cache-"
+            $0.apps[0].recoveryRules[0].settings.opening = .replay(count: nil, seconds: nil)
         }
         try await stored.run { broker in
             let events = (1...3).map { #"{"name":"e","channel":"cache-a","data":"\#($0)"}"# }
