@@ -7,7 +7,9 @@ import Testing
 @Suite("The simulation of several nodes", .serialized) struct ClusterSimulationTests {
     @Test("Its runs violate no invariant, and reach all situations")
     func runsMeetEverything() async throws {
-        let count = ProcessInfo.processInfo.environment["SEEDS"].flatMap(UInt64.init) ?? 60
+        let standardCount: UInt64 = 60
+        let count =
+            ProcessInfo.processInfo.environment["SEEDS"].flatMap(UInt64.init) ?? standardCount
         let outcomes = try await onOwnThread {
             try (1...count).map { seed in (seed, try ClusterSimulation.play(seed: seed)) }
         }
@@ -19,6 +21,8 @@ import Testing
             )
             situations.merge(outcome.situations, uniquingKeysWith: +)
         }
+        // A few seeds, as under a sanitizer, do not reach all of them.
+        guard count >= standardCount else { return }
         let faults = [
             "cut", "half-cut", "stall", "cut off", "kill", "pause", "failover", "demotion",
             "two primaries", "empty restart",
