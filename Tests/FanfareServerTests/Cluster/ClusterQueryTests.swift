@@ -68,6 +68,7 @@ import Testing
     )
     func longHistories() async throws {
         try await TestCluster.run(nodes: 1) {
+            $0.cluster.redis.patience = 90
             $0.apps[0].recovery.isEnabled = true
             $0.apps[0].recovery.standard.bytesMax = 64 << 20
             var rule = RecoveryRuleConfiguration()
