@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("The app's test in the documentation passes", .timeLimit(.minutes(1)))
+    @Test("The app's test in the documentation passes", .timeLimit(.minutes(3)))
     func includesATestThatPasses() async throws { try await fanfareTestingArticle() }
 
     @Test func areReadOutOfTheirFunctions() {
