@@ -1,6 +1,7 @@
 import Broker
 import BrokerConfiguration
 import Foundation
+import HTTPServer
 import PusherProtocol
 import Testing
 
@@ -68,7 +69,7 @@ import Testing
     )
     func longHistories() async throws {
         try await TestCluster.run(nodes: 1) {
-            $0.cluster.redis.patience = 90
+            $0.httpTimeouts.answer = .seconds(90)
             $0.apps[0].recovery.isEnabled = true
             $0.apps[0].recovery.standard.bytesMax = 64 << 20
             var rule = RecoveryRuleConfiguration()
