@@ -6,7 +6,7 @@ import Redis
 
 // Publishing: from the home shard to its store.
 extension ClusterHome {
-    /// Sends an event to Redis, and returns the outcome if it is refused at once; otherwise `publisher` is told later.
+    /// Sends an event to Redis, and returns the outcome if it is refused at once; otherwise `publisher` gets it later.
     func publish(
         _ event: ProposedEvent,
         on address: ChannelAddress,

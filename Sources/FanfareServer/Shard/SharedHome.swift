@@ -7,7 +7,7 @@ package import Webhooks
 /// The shard keeps its connections and the fan-out to them. The order of the messages, the members and the counts are
 /// those of all nodes. Confined to the shard's thread.
 package protocol SharedHome: AnyObject {
-    /// Publishes an event, and returns the outcome if it is refused at once; otherwise `publisher` is told later.
+    /// Publishes an event, and returns the outcome if it is refused at once; otherwise `publisher` gets it later.
     func publish(
         _ event: ProposedEvent,
         on address: ChannelAddress,

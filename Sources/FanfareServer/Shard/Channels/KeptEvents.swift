@@ -7,10 +7,7 @@ extension ChannelService {
     /// recovery.
     func openStream(at address: ChannelAddress) -> Int? {
         let (app, now) = (context.registry.apps[address.app], context.milliseconds)
-        defer {
-            reportInsertionLimit(of: address.app)
-            startTimers()
-        }
+        defer { streamMayHaveBegun(at: address) }
         guard let channel = table[address], !channel.home.isVacant else {
             return state.openStream(address, app, isVacant: true, at: now)
         }
@@ -18,22 +15,20 @@ extension ChannelService {
         return channel.home.stream
     }
 
-    /// Counts that a stream was forgotten for a new one.
-    func reportInsertionLimit(of app: AppID) {
-        if let limit = state.takeInsertionLimit() { context.limitMet(limit, of: app) }
+    /// Counts that a stream was forgotten for a new one, and expires the new one's messages.
+    func streamMayHaveBegun(at address: ChannelAddress) {
+        if let limit = state.takeInsertionLimit() { context.limitMet(limit, of: address.app) }
+        startTimers()
     }
 
     /// At the home: keeps a numbered message, which one connection does not get.
-    ///
-    /// `time` is when the message got its serial; `nil` for now.
     func keep(
         _ frame: EventFrame,
         on address: ChannelAddress,
         except: SocketID?,
-        in stream: Int,
-        at time: Int64? = nil
+        in stream: Int
     ) {
-        let now = time ?? context.milliseconds
+        let now = context.milliseconds
         if let limit = state.keep(frame.bytes, except: except, in: stream, at: now) {
             context.limitMet(limit, of: address.app)
         }

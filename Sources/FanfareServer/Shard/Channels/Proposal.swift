@@ -1,7 +1,7 @@
 import Broker
 import PusherProtocol
 
-/// An event that waits for the decision of its channel's home, and its publisher, who is told the outcome.
+/// An event that waits for the decision of its channel's home, and its publisher, which gets the outcome.
 package struct Proposal {
     /// Who has proposed an event.
     package enum Publisher {

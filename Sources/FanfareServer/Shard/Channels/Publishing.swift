@@ -110,7 +110,7 @@ extension ChannelService {
     ///
     /// The channel is `nil` if it has no subscribers. An event is not published if its idempotency key is known, or its
     /// condition is not met. Returns `nil` if the archive has to write the event first, or in a cluster Redis has to
-    /// order it; then `publisher` is told the outcome.
+    /// order it; then `publisher` gets the outcome later.
     private func sequence(
         _ event: ProposedEvent,
         on channel: Channel?,
@@ -159,15 +159,12 @@ extension ChannelService {
         let (registry, now) = (context.registry, context.milliseconds)
         let mayBegin = event.needsPosition || registry.keepsMessagesAlways
         let app = mayBegin ? registry.apps[address.app] : nil
+        defer { if mayBegin { streamMayHaveBegun(at: address) } }
         if let channel {
             return channel.home.decide(on: event, at: address, of: app, sharing: &state, now: now)
         }
         guard !context.faults.contains(.skipsVacantStreams) else { return .publish(stream: nil) }
         var vacant = ChannelHome(on: context.shard)
-        defer {
-            reportInsertionLimit(of: address.app)
-            if mayBegin { startTimers() }
-        }
         return vacant.decide(on: event, at: address, of: app, sharing: &state, now: now)
     }
 
