@@ -6,7 +6,7 @@ import RESP
 import Redis
 
 // After a loss of the connection: what was published meanwhile is read, or its subscribers are notified.
-extension ClusterHome {
+extension SharedChannels {
     /// How many channels catch up at a time; one with many members, which are read, counts as several.
     private static var catchingUpCostMax: Int { 256 }
     /// The maximum number of channels that begin to catch up in one turn.
@@ -16,7 +16,7 @@ extension ClusterHome {
 
     /// Called when the connection is lost, so that nothing is received any more.
     func fallBehind(in store: ClusterStore) {
-        for index in store.partitions { loseChannels(of: index) }
+        for index in store.partitions { remotes.lose(partition: index) }
         store.attachmentQueue = Queue()
         (store.behind, store.unvisited, store.refused, store.catchingUpCost) = ([], [], [], 0)
     }
@@ -43,13 +43,13 @@ extension ClusterHome {
         where remote.attaching == nil && !remote.isReading
             && !(remote.isCurrent && remote.waiting.isEmpty)
         {
-            if subscriptionCount(of: remote) > 0 {
+            if remotes.subscriptionCount(of: remote) > 0 {
                 store.behind.append(remote)
             } else if !remote.isSubscribed {
                 vacant.append(remote)
             }
         }
-        for remote in vacant { forget(remote) }
+        for remote in vacant { remotes.forget(remote) }
         return true
     }
 
@@ -87,7 +87,7 @@ extension ClusterHome {
             }
             store.behind.removeLast()
             guard remotes[remote.address] === remote, remote.attaching == nil,
-                self.store(of: remote) === store,
+                remotes.store(of: remote) === store,
                 // Attached meanwhile for a subscription.
                 !remote.isCurrent || !remote.waiting.isEmpty
             else { continue }
@@ -119,14 +119,14 @@ extension ClusterHome {
 
     /// Called when a channel has caught up.
     func caughtUp(_ remote: RemoteChannel) {
-        let store = store(of: remote)
+        let store = remotes.store(of: remote)
         store.catchingUpCost -= exchange(&remote.catchingUpCost, with: 0)
         catchUpNext(in: store)
     }
 
     /// Catches up on a channel whose next message does not follow the last one.
     func lookForMissed(on remote: RemoteChannel) {
-        counts.divergences += 1
+        partitions.counts.divergences += 1
         attachAgain(remote)
     }
 
@@ -134,8 +134,25 @@ extension ClusterHome {
     func attachAgain(_ remote: RemoteChannel) {
         remote.fellBehind(at: partitions[remote.partition].counter)
         guard remote.attaching == nil else { return }
-        let store = store(of: remote)
+        let store = remotes.store(of: remote)
         store.behind.append(remote)
+        catchUpNext(in: store)
+    }
+
+    /// Called when another node has declared this one dead in a partition, which has none of its data any more.
+    func takenForDead(in index: Int) {
+        let store = partitions[index].store
+        store.registerAgain(index)
+        for remote in partitions[index].channels where remote.countedSubscriptions > 0 {
+            remotes.setCountedSubscriptions(0, of: remote)
+            guard remote.isCurrent else {
+                // Reading of missed messages continues; after it the node is attached again.
+                remote.hasJoinedAgain = false
+                continue
+            }
+            remote.fellBehind(at: partitions[index].counter)
+            store.behind.append(remote)
+        }
         catchUpNext(in: store)
     }
 
@@ -159,7 +176,7 @@ extension ClusterHome {
         case (nil, let newest?):
             // Before its stream began, the channel's messages were only counted.
             guard isComplete else { return lose(remote, at: newest) }
-            setPosition(StreamPosition(stream: newest.stream, serial: 0), of: remote)
+            remotes.setPosition(StreamPosition(stream: newest.stream, serial: 0), of: remote)
             readMissed(on: remote, upTo: newest)
         case (_?, nil): lose(remote, at: nil)
         case (let last?, let newest?):
@@ -185,15 +202,17 @@ extension ClusterHome {
 
     private func readNext(on remote: RemoteChannel, behind last: StreamPosition) {
         remote.isReading = true
-        readMessages(of: remote, from: "(\(last)", to: "+") { .catchUp(remote, countMax: $0) }
+        let countMax = rules.readCountMax(of: remote.address)
+        let call = AwaitedCall { [self] reply in readMissed(reply, remote, countMax: countMax) }
+        remotes.readMessages(of: remote, from: "(\(last)", to: "+", countMax: countMax, as: call)
     }
 
     /// Delivers the missed messages; everything published after the last of them is received.
-    func readMissed(_ reply: borrowing RESPView, _ remote: RemoteChannel, countMax: Int) {
+    private func readMissed(_ reply: borrowing RESPView, _ remote: RemoteChannel, countMax: Int) {
         guard remotes[remote.address] === remote, remote.isReading else { return }
         guard RedisError(reply) == nil, let known = remote.position else {
             // Refused for lack of resources; the next connection tries again.
-            store(of: remote).connection?.close()
+            remotes.store(of: remote).connection?.close()
             return
         }
         var continuation = StreamContinuation(behind: known)
@@ -227,7 +246,7 @@ extension ClusterHome {
         }
         guard isLastPart else { return readNext(on: remote, behind: last) }
         continueLive(remote)
-        if remote.countedSubscriptions == 0, subscriptionCount(of: remote) > 0 {
+        if remote.countedSubscriptions == 0, remotes.subscriptionCount(of: remote) > 0 {
             // Meanwhile another node has declared this one dead.
             return attachAgain(remote)
         }
@@ -243,20 +262,20 @@ extension ClusterHome {
     ) -> Bool {
         switch step {
         case .gap:
-            if StreamPosition(entry[0]) == nil { refusedEntry(on: remote) }
+            if StreamPosition(entry[0]) == nil { remotes.refusedEntry(on: remote) }
             return false
         case .stream:
-            setPosition(position, of: remote)
-            restart(remote, .recovered(replay: 0))
+            remotes.setPosition(position, of: remote)
+            delivery.restart(remote, .recovered(replay: 0))
         case .message:
-            guard let announcement = announcement(entry, at: position),
+            guard let announcement = ChannelAnnouncement(entry, at: position),
                 let envelope = announcement.content.envelope
             else {
-                refusedEntry(on: remote)
+                remotes.refusedEntry(on: remote)
                 return false
             }
-            counts.caughtUp += 1
-            deliver(envelope, announcement, on: remote)
+            partitions.counts.caughtUp += 1
+            delivery.deliver(envelope, announcement, on: remote)
         }
         return true
     }
@@ -269,25 +288,10 @@ extension ClusterHome {
         at newest: StreamPosition?,
         _ reason: RecoveryGap.Reason = .unknownStream
     ) {
-        counts.gaps += 1
-        setPosition(newest, of: remote)
-        let start = start(of: remote, .gap(RecoveryGap(reason)))
-        endSubscriptions(to: remote, start)
+        partitions.counts.gaps += 1
+        remotes.setPosition(newest, of: remote)
+        let start = delivery.start(of: remote, .gap(RecoveryGap(reason)))
+        delivery.endSubscriptions(to: remote, start)
         continueLive(remote)
-    }
-
-    /// Notifies the subscribers of a channel that messages are missing.
-    ///
-    /// - Parameters:
-    ///   - remote: The channel.
-    ///   - start: Where those that track it continue; `nil` to close all.
-    func endSubscriptions(to remote: RemoteChannel, _ start: SubscriptionStart?) {
-        let address = remote.address
-        guard let channel = channels.table[address] else { return }
-        for shard in channel.home.subscribers.otherShards {
-            let members = remote.members.members
-            context.links.send(.lost(address, start, members: members), to: shard)
-        }
-        channels.lose(address, start, members: remote.members.members)
     }
 }

@@ -21,7 +21,7 @@ extension ClusterStore {
         // A busy store gets few large calls, which cost it and the node less than many small ones.
         guard unansweredBatchCount == 0 || outbox.byteCount >= Self.fullLength else { return false }
         while unansweredByteCount < settings.queuedBytesMax / 2,
-            let batch = outbox.nextBatch(ofOnePartition: home.slots != nil)
+            let batch = outbox.nextBatch(ofOnePartition: home.partitions.slots != nil)
         {
             let isSent = batch[0].isPlain ? sendPlainly(batch) : sendScript(batch)
             guard isSent else {
@@ -34,7 +34,7 @@ extension ClusterStore {
 
     private func sendScript(_ batch: [OutgoingMessage]) -> Bool {
         let parts = batch.parts
-        let call = home.partitions[parts[0].partition].calls.scripts.publishing(
+        let script = home.partitions[parts[0].partition].calls.scripts.publishing(
             parts.map { part in
                 PartitionMessages(
                     home.partitions[part.partition].calls.keys,
@@ -43,7 +43,11 @@ extension ClusterStore {
             },
             opens: batch[0].opens
         )
-        return send(call, to: parts.count == 1 ? parts[0].partition : nil, as: .publish(batch))
+        return send(
+            script,
+            to: parts.count == 1 ? parts[0].partition : nil,
+            as: PublishCall(publisher: home.publisher, messages: batch)
+        )
     }
 
     /// Publishes messages that are not kept, without a script, which costs Redis three times as much.
@@ -53,12 +57,15 @@ extension ClusterStore {
     /// still publishes, but refuses to change a counter, so the last call proves that it is the primary.
     private func sendPlainly(_ messages: [OutgoingMessage]) -> Bool {
         let batch = PlainBatch(messages)
+        func call(isLast: Bool) -> PlainCall {
+            PlainCall(publisher: home.publisher, batch: batch, endsBatch: isLast)
+        }
         let partitions = messages.parts.map(\.partition)
-        let command: StaticString = home.slots == nil ? "PUBLISH" : "SPUBLISH"
-        guard changeCounters(of: partitions, as: .plainPart(batch)) else { return false }
+        let command: StaticString = home.partitions.slots == nil ? "PUBLISH" : "SPUBLISH"
+        guard changeCounters(of: partitions, as: call(isLast: false)) else { return false }
         for message in messages {
             let keys = home.partitions[message.partition].calls.keys
-            let isSent = send(to: message.partition, as: .plainPart(batch)) {
+            let isSent = send(to: message.partition, as: call(isLast: false)) {
                 connection throws(RedisCallError) in
                 try connection.call(argumentCount: 3) { writer in
                     writer.argument(literal: command)
@@ -71,18 +78,18 @@ extension ClusterStore {
             }
             guard isSent else { return giveUp(messages) }
         }
-        if context.faults.contains(.trustsPublish) { return ping(.plainEnd(batch)) }
-        return changeCounters(of: partitions, as: .plainEnd(batch)) || giveUp(messages)
+        if context.faults.contains(.trustsPublish) { return ping(call(isLast: true)) }
+        return changeCounters(of: partitions, as: call(isLast: true)) || giveUp(messages)
     }
 
     /// Sets the counters of partitions to a number that they have not had.
     ///
     /// One command sets all of them; incrementing would take a command for each.
-    private func changeCounters(of partitions: [Int], as purpose: ClusterCall) -> Bool {
+    private func changeCounters(of partitions: [Int], as call: any StoreCall) -> Bool {
         // Scripts increment it, and their numbers are exact up to 2⁵³.
         let number = Int(random() >> 12)
         let partition = partitions.count == 1 ? partitions[0] : nil
-        return send(to: partition, as: purpose) { connection throws(RedisCallError) in
+        return send(to: partition, as: call) { connection throws(RedisCallError) in
             try connection.call(argumentCount: 1 + 2 * partitions.count) { writer in
                 writer.argument(literal: "MSET")
                 for partition in partitions {
@@ -94,13 +101,13 @@ extension ClusterStore {
     }
 
     /// Injected fault: a call that any server answers.
-    private func ping(_ purpose: ClusterCall) -> Bool {
-        send(["PING"], to: nil, as: purpose)
+    private func ping(_ call: any StoreCall) -> Bool {
+        send(["PING"], to: nil, as: call)
     }
 
     /// Called when the connection ends between the parts of a batch, some of which may have been sent.
     private func giveUp(_ messages: [OutgoingMessage]) -> Bool {
-        for message in messages { home.refuse(message, .unanswered) }
+        for message in messages { home.publisher.refuse(message, .unanswered) }
         return true
     }
 
@@ -113,30 +120,8 @@ extension ClusterStore {
 
     /// Whether a message of a channel is unanswered.
     func isUnanswered(_ address: ChannelAddress) -> Bool {
-        calls.values.contains { call in
-            guard case .publish(let messages) = call.purpose else { return false }
-            return messages.contains { $0.address == address }
-        }
-    }
-}
-
-extension ClusterHome {
-    /// Sends the messages of a turn, and returns whether there were any.
-    @discardableResult
-    func sendMessages() -> Bool {
-        var wereAny = false
-        for store in stores {
-            if store.sendMessages() { wereAny = true }
-            if store.replicas?.request() == true { wereAny = true }
-        }
-        return wereAny
-    }
-
-    /// The number of messages that wait for Redis, or for its replicas.
-    var waitingMessageCount: Int {
-        stores.reduce(0) { count, store in
-            count + store.outbox.count + (store.replicas?.count ?? 0)
-                + (store.transit?.returned.count ?? 0)
+        calls.values.contains { unanswered in
+            unanswered.call.messages.contains { $0.address == address && !$0.isPlain }
         }
     }
 }

@@ -36,8 +36,8 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
     }
 
     func opened(_ connection: RedisConnection, server: RedisServer) {
-        if home.slots == nil, server.mode == .cluster, settings.mode.joins(address) {
-            return home.joinRedisCluster()
+        if home.partitions.slots == nil, server.mode == .cluster, settings.mode.joins(address) {
+            return home.moves.joinRedisCluster()
         }
         if let fault = fault(of: server) {
             status.failed("\(address.url): \(fault)")
@@ -56,9 +56,11 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
 
     /// The reason why the node cannot start with a server; `nil` if it can, or has started.
     private func fault(of server: RedisServer) -> String? {
-        if home.slots == nil, let fault = settings.mode.fault(of: server) { return fault }
+        if home.partitions.slots == nil, let fault = settings.mode.fault(of: server) {
+            return fault
+        }
         guard server.isPrimary else { return "\(RedisFault.replica)" }
-        guard let count = settings.replicaCount, !home.isReady else { return nil }
+        guard let count = settings.replicaCount, !home.registration.isReady else { return nil }
         if server.runID == nil {
             return "the server hides its run ID (INFO), which cluster.redis.acknowledge: replica "
                 + "needs"
@@ -71,7 +73,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
     func closed(_ connection: RedisConnection, _ fault: RedisFault, unanswered: Range<CallID>) {
         guard connection === self.connection, !context.reactor.hasShutDown else { return }
         if fault != .closedByOwner { status.failed("\(address.url): \(fault)") }
-        home.counts.faults[fault.reason, default: 0] += 1
+        home.partitions.counts.faults[fault.reason, default: 0] += 1
         self.connection = nil
         let wasOpen = isOpen
         isOpen = false
@@ -81,7 +83,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         var unanswered = takeUnanswered()
         endings = [:]
         if let messages = replicas?.end(), !messages.isEmpty {
-            unanswered.insert(.publish(messages), at: 0)
+            unanswered.insert(PublishCall(publisher: home.publisher, messages: messages), at: 0)
         }
         home.lost(self, unanswered)
         if wasOpen, !isLost { beginIsolation() }
@@ -89,20 +91,20 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
     }
 
     func received(_ reply: borrowing RESPView, to call: CallID, on connection: RedisConnection) {
-        guard let call = takeAnswered(call) else {
-            if let error = RedisError(reply) { home.subscriptionRefused(error, by: self) }
+        guard let answered = takeAnswered(call) else {
+            if let error = RedisError(reply) { home.moves.subscriptionRefused(error, by: self) }
             return
         }
         if reply.isError, let error = RedisError(reply), error.code == .outOfMemory {
             lacksMemory(error)
         }
-        readAnswered(call, reply)
-        if home.slots == nil {
-            home.received(reply, to: call.purpose, on: self)
+        readAnswered(answered, reply)
+        if home.partitions.slots == nil {
+            answered.call.received(reply, from: self)
         } else {
-            home.received(reply, to: call, inRedisCluster: self)
+            home.moves.received(reply, to: answered, from: self)
         }
-        home.changeNextAttachments(in: self)
+        home.channels.changeNextAttachments(in: self)
     }
 
     func received(push: borrowing RESPView, on connection: RedisConnection) {
@@ -111,7 +113,7 @@ extension ClusterStore: RedisConnectionDelegate, SentinelWatchDelegate {
         } else if push[0].equals("subscribe") || push[0].equals("ssubscribe") {
             wasSubscribed()
         } else if push[0].equals("sunsubscribe") {
-            home.subscriptionEnded(to: push[1].text, at: self)
+            home.moves.subscriptionEnded(to: push[1].text, at: self)
         }
     }
 

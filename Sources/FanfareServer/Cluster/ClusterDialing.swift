@@ -6,11 +6,13 @@ extension ClusterStore {
     /// Connects to the server; its answer follows later.
     func dial(_ url: RedisURL) -> RedisConnection {
         var connectionSettings = settings.connection
-        connectionSettings.scripts = home.scripts.all
+        connectionSettings.scripts = home.partitions.scripts.all
         // Any server of a Redis Cluster lists the others, so the first one may be a replica.
-        let isSeed = !home.isReady && home.slots == nil && settings.mode.joins(address)
+        let isSeed =
+            !home.registration.isReady && home.partitions.slots == nil
+            && settings.mode.joins(address)
         connectionSettings.requiresPrimary = !isSeed
-        guard let dialer = home.dialer else {
+        guard let dialer = home.partitions.dialer else {
             return RedisConnection.connect(
                 to: url,
                 tls: settings.tls,
@@ -36,7 +38,7 @@ extension ClusterStore {
         of server: RedisServer,
         for delegate: any ReplicaAcknowledgementsDelegate
     ) -> ReplicaAcknowledgements {
-        guard let dialer = home.dialer else {
+        guard let dialer = home.partitions.dialer else {
             return ReplicaAcknowledgements.connect(
                 to: url,
                 tls: settings.tls,
@@ -59,7 +61,7 @@ extension ClusterStore {
 
     /// Follows the primary that the Sentinels name.
     func follow(_ sentinels: SentinelWatch.Settings) -> SentinelWatch {
-        guard let dialer = home.dialer else {
+        guard let dialer = home.partitions.dialer else {
             return SentinelWatch(
                 sentinels,
                 tls: settings.tls,
@@ -103,7 +105,7 @@ extension ClusterStore {
     func randomNumber() -> Int { 1 + Int(random() % ClusterSettings.nodeNumberMax) }
 
     /// A random number for pauses.
-    func random() -> UInt64 { home.dialer?.random() ?? .random(in: .min ... .max) }
+    func random() -> UInt64 { home.partitions.dialer?.random() ?? .random(in: .min ... .max) }
 }
 
 extension ClusterSettings {

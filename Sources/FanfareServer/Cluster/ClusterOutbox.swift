@@ -1,7 +1,6 @@
 import Broker
 import Primitives
 import PusherProtocol
-import RESP
 import Redis
 
 /// A message on its way to Redis.
@@ -60,8 +59,6 @@ final class PlainBatch {
     private(set) var isRedirected = true
 
     init(_ messages: [OutgoingMessage]) { self.messages = messages }
-
-    func check(_ reply: borrowing RESPView) { check(RedisError(reply)) }
 
     func check(_ error: RedisError?) {
         self.error = self.error ?? error
@@ -193,25 +190,18 @@ struct ClusterOutbox {
     /// Continues after the end of a connection: repeatable messages are sent again, before those that were not sent.
     ///
     /// - Parameters:
-    ///   - calls: The unanswered calls, in their order.
+    ///   - unanswered: The messages of the unanswered calls, in their order.
     ///   - refuse: Called with the messages that may or may not have been published.
-    mutating func lost(_ calls: [ClusterCall], refuse: (OutgoingMessage) -> Void) {
+    mutating func lost(_ unanswered: [OutgoingMessage], refuse: (OutgoingMessage) -> Void) {
         var ahead = reopening.values.flatMap(\.stale)
-        for call in calls {
-            switch call {
-            case .publish(let messages):
-                for var message in messages {
-                    guard message.isRepeatable else {
-                        refuse(message)
-                        continue
-                    }
-                    message.isUncertain = true
-                    byteCount += message.length
-                    ahead.append(message)
-                }
-            case .plainEnd(let batch): batch.messages.forEach(refuse)
-            default: break
+        for var message in unanswered {
+            guard message.isRepeatable else {
+                refuse(message)
+                continue
             }
+            message.isUncertain = true
+            byteCount += message.length
+            ahead.append(message)
         }
         let behind = reopening.values.flatMap(\.waiting)
         reopening = [:]

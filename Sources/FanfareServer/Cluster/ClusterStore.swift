@@ -21,7 +21,7 @@ final class ClusterStore {
     var partitions: [Int] = []
     /// A call that is not answered.
     struct Unanswered {
-        let purpose: ClusterCall
+        let call: any StoreCall
         /// The index of its partition; `nil` if it concerns several.
         let partition: Int?
         /// Whether it is a ``ClusterRead``.
@@ -62,10 +62,10 @@ final class ClusterStore {
     var unvisited: [Int] = []
     /// The partitions in which Redis has refused the node on a channel, or a subscription.
     var refused: Set<Int> = []
-    /// The total cost of the channels that are catching up; see ``ClusterHome/catchingUpCostMax``.
+    /// The total cost of the channels that are catching up; see ``SharedChannels/catchingUpCostMax``.
     var catchingUpCost = 0
     /// The number of channels that may still begin to catch up in this turn.
-    var catchUpsLeft = ClusterHome.catchUpsPerTurn
+    var catchUpsLeft = SharedChannels.catchUpsPerTurn
     /// The channels that are compared with Redis next.
     var comparison = PositionComparison()
     var connection: RedisConnection?
@@ -116,7 +116,7 @@ final class ClusterStore {
         self.transit = transit
         self.home = home
         self.address = address
-        (context, settings) = (home.context, home.settings)
+        (context, settings) = (home.partitions.context, home.partitions.settings)
         status = settings.status.store("\(address.url)")
         replicas = settings.replicaCount.map { ReplicaConfirmations(of: self, replicaCount: $0) }
     }
@@ -128,31 +128,30 @@ final class ClusterStore {
     /// - Returns: Whether it was sent. If not, the connection has ended, and its end is about to be reported; then
     ///   everything starts again.
     @discardableResult
-    func send(_ call: ScriptCall, to partition: Int?, as purpose: ClusterCall) -> Bool {
-        send(to: partition, as: purpose) { connection throws(RedisCallError) in
-            try connection.send(call)
+    func send(_ script: ScriptCall, to partition: Int?, as call: any StoreCall) -> Bool {
+        send(to: partition, as: call) { connection throws(RedisCallError) in
+            try connection.send(script)
         }
     }
 
     /// Sends a call, and returns whether it was sent.
     ///
-    /// The partition is `nil` if the call concerns several. The purpose is `nil` for `SUBSCRIBE` and `UNSUBSCRIBE`,
-    /// which are answered by pushes unless refused. `isRead` is whether the call is a ``ClusterRead``.
+    /// The partition is `nil` if the call concerns several. The call is `nil` for `SUBSCRIBE` and `UNSUBSCRIBE`, which
+    /// are answered by pushes unless refused. `isRead` is whether it is a ``ClusterRead``.
     @discardableResult
     func send(
         to partition: Int?,
-        as purpose: ClusterCall?,
+        as call: (any StoreCall)?,
         isRead: Bool = false,
         _ send: (RedisConnection) throws(RedisCallError) -> CallID
     ) -> Bool {
         guard isOpen, let connection else { return false }
         do throws(RedisCallError) {
             let id = try send(connection)
-            if let purpose {
-                calls[id] = Unanswered(purpose: purpose, partition: partition, isRead: isRead)
-            }
-            if purpose?.endsBatch == true { unansweredBatchCount += 1 }
-            if purpose?.isPaced == true {
+            guard let call else { return true }
+            calls[id] = Unanswered(call: call, partition: partition, isRead: isRead)
+            if call.endsBatch { unansweredBatchCount += 1 }
+            if call.isPaced {
                 unansweredPacedCount += 1
                 attachmentsLeft -= 1
             }
@@ -166,25 +165,25 @@ final class ClusterStore {
 
     /// Sends a command that is rarely sent; frequent ones are written without strings.
     @discardableResult
-    func send(_ command: [String], to partition: Int?, as purpose: ClusterCall) -> Bool {
-        send(to: partition, as: purpose) { connection throws(RedisCallError) in
+    func send(_ command: [String], to partition: Int?, as call: any StoreCall) -> Bool {
+        send(to: partition, as: call) { connection throws(RedisCallError) in
             try connection.call(command)
         }
     }
 
     /// Removes and returns the answered call; `nil` if only an error answers it.
     func takeAnswered(_ id: CallID) -> Unanswered? {
-        let call = calls.removeValue(forKey: id)
-        if call?.purpose.endsBatch == true { unansweredBatchCount -= 1 }
-        if call?.purpose.isPaced == true { unansweredPacedCount -= 1 }
-        return call
+        guard let answered = calls.removeValue(forKey: id) else { return nil }
+        if answered.call.endsBatch { unansweredBatchCount -= 1 }
+        if answered.call.isPaced { unansweredPacedCount -= 1 }
+        return answered
     }
 
     /// Removes and returns the calls that will not be answered, in order, followed by the reads that were not sent.
     @discardableResult
-    func takeUnanswered() -> [ClusterCall] {
+    func takeUnanswered() -> [any StoreCall] {
         (unansweredBatchCount, unansweredPacedCount) = (0, 0)
-        return exchange(&calls, with: [:]).sorted { $0.key < $1.key }.map(\.value.purpose)
+        return exchange(&calls, with: [:]).sorted { $0.key < $1.key }.map(\.value.call)
             + reads.removeAll()
     }
 
@@ -199,7 +198,7 @@ final class ClusterStore {
     /// Permits the calls of one more turn.
     func beginTurn() {
         attachmentsLeft = Self.attachmentsPerTurn
-        catchUpsLeft = ClusterHome.catchUpsPerTurn
+        catchUpsLeft = SharedChannels.catchUpsPerTurn
     }
 
     /// Whether a call on a partition is unanswered.
@@ -211,7 +210,7 @@ final class ClusterStore {
     func retire() {
         guard !isRetired else { return }
         isRetired = true
-        for message in replicas?.end() ?? [] { home.refuse(message, .unanswered) }
+        for message in replicas?.end() ?? [] { home.publisher.refuse(message, .unanswered) }
         endIsolation()
         shutDown()
         settings.status.leave(status)
@@ -238,7 +237,7 @@ extension ClusterStore: TimerTarget {
         case .patience: refuseWaiting()
         case .isolation: becomeIsolated()
         case .closing: closeClients()
-        case .comparison: if isOpen { home.compareDue(in: self) }
+        case .comparison: if isOpen { home.channels.comparison.compareDue(in: self) }
         }
     }
 }

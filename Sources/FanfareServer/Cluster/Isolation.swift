@@ -1,6 +1,7 @@
 import Broker
 import Net
 import PusherProtocol
+import RESP
 import Redis
 
 // Without a store the node does not serve the store's partitions: events wait, and then they are refused. Later the
@@ -58,7 +59,10 @@ extension ClusterStore {
         guard let index = partitions.first else { return }
         // Refused like any other write without memory; changes nothing, and makes no key.
         let key = home.partitions[index].calls.keys.counter
-        send(["SETRANGE", "\(key)", "0", ""], to: index, as: .memory)
+        let call = AwaitedCall { [self] reply in
+            if !reply.isError { hasMemory() }
+        }
+        send(["SETRANGE", "\(key)", "0", ""], to: index, as: call)
     }
 
     private func change(to present: Isolation) {
@@ -86,10 +90,13 @@ extension ClusterStore {
     func refuseWaiting() {
         guard let rest = rest(of: settings.patience) else { return }
         guard rest == .zero else { return startTimer(.patience, after: rest) }
-        home.refuseWaitingQueries()
+        home.queries.refuseWaiting()
+        home.lists.refuseWaiting()
         let returned = transit?.returned ?? []
         transit?.returned = []
-        for message in returned + outbox.removeAll() { home.refuse(message, .disconnected) }
+        for message in returned + outbox.removeAll() {
+            home.publisher.refuse(message, .disconnected)
+        }
     }
 
     func becomeIsolated() {
@@ -104,33 +111,11 @@ extension ClusterStore {
         guard rest == .zero else { return startTimer(.closing, after: rest) }
         if isolation != .closed {
             change(to: .closed)
-            home.closeClaimants(of: self)
+            home.sessions.closeClaimants(of: self)
             unclosed = partitions
         }
         guard let index = unclosed.popLast() else { return }
-        home.closeClients(in: index)
+        home.channels.closeClients(in: index)
         if !unclosed.isEmpty { startTimer(.closing, after: ClusterHome.nextTurn) }
-    }
-}
-
-extension ClusterHome {
-    /// The time until the next portion of work that takes several turns, because events have precedence.
-    static var nextTurn: Duration { .milliseconds(1) }
-
-    /// Closes the clients with channels in a partition.
-    fileprivate func closeClients(in index: Int) {
-        for remote in partitions[index].channels {
-            endSubscriptions(to: remote, nil)
-            // They wait until their connections have ended; each connection withdraws its own.
-            for request in remote.waiting.requests { close(request) }
-        }
-    }
-
-    /// Closes the client of a subscription that cannot be granted.
-    func close(_ request: SubscriptionRequest) {
-        guard request.shard != context.shard else {
-            return channels.reconnects.append(request.socketID)
-        }
-        context.links.send(.reconnect(request.socketID), to: request.shard)
     }
 }

@@ -2,39 +2,50 @@ import Broker
 import RESP
 import Redis
 
-// The limits of kept data in Redis. Stores that share no memory have equal shares, which all of a store's partitions
-// use together. In a Redis Cluster a script reaches only one slot, so each partition has its own share, which depends
-// on what is kept. Each node reads that with its heartbeats. A limit can be exceeded by what is published in two
-// seconds.
-extension ClusterHome {
+/// The shares that this shard's partitions have in the limits of kept data.
+///
+/// Stores that share no memory have equal shares, which all of a store's partitions use together. In a Redis Cluster a
+/// script reaches only one slot, so each partition has its own share, which depends on what is kept. Each node reads
+/// that with its heartbeats. A limit can be exceeded by what is published in two seconds.
+final class KeptShares {
+    private let partitions: Partitions
+    /// What each partition keeps in a Redis Cluster, as last read; for the app `nil`, what it keeps of all apps.
+    private lazy var uses = [[AppID?: KeptUse]](repeating: [:], count: partitions.count)
+    /// The next app whose use is read in each partition.
+    private var places: [Int: Int] = [:]
+    /// What all partitions of a Redis Cluster keep, as last read.
+    private var totals: [AppID?: KeptUse] = [:]
+
+    init(_ partitions: Partitions) { self.partitions = partitions }
+
     /// The divisor of the free part that a partition may take until the next reading, and of the use that it may lose.
     private static var part: Int { 4 }
 
     /// Reads what a partition keeps; called with each of its heartbeats.
-    func readUses(of index: Int) {
-        guard slots != nil else { return }
-        let ids = context.registry.ids.sorted { $0.text < $1.text }
+    func read(of index: Int) {
+        guard partitions.slots != nil else { return }
+        let ids = partitions.context.registry.ids.sorted { $0.text < $1.text }
         // The next ones, of more apps than one call reads.
         let countMax = ClusterScripts.messageCountMax
-        let start = ids.count > countMax ? partitions[index].usesPlace % ids.count : 0
+        let start = ids.count > countMax ? places[index, default: 0] % ids.count : 0
         let apps = Array((ids[start...] + ids[..<start]).prefix(countMax))
-        partitions[index].usesPlace = start + apps.count
+        places[index] = start + apps.count
         let call = partitions[index].calls.uses(of: apps.map(\.text))
-        send(call, to: index, as: .uses(partition: index, apps))
+        partitions.send(call, to: index) { [self] reply in receive(reply, of: index, apps) }
     }
 
-    func receiveUses(_ reply: borrowing RESPView, of index: Int, _ apps: [AppID]) {
-        guard let uses = KeptUses(reply), uses.apps.count == apps.count else { return }
-        var present: [AppID?: KeptUse] = [nil: uses.all]
-        for (app, use) in zip(apps, uses.apps) { present[app] = use }
+    private func receive(_ reply: borrowing RESPView, of index: Int, _ apps: [AppID]) {
+        guard let read = KeptUses(reply), read.apps.count == apps.count else { return }
+        var present: [AppID?: KeptUse] = [nil: read.all]
+        for (app, use) in zip(apps, read.apps) { present[app] = use }
         // What was removed from the configuration has no share.
-        let registry = context.registry
-        for app in partitions[index].uses.keys where app.map({ registry.apps[$0] == nil }) ?? false
-        {
+        let registry = partitions.context.registry
+        let former = uses[index]
+        for app in former.keys where app.map({ registry.apps[$0] == nil }) ?? false {
             present[app] = KeptUse()
         }
-        keptTotals = settings.keptTotals.replace(partitions[index].uses, by: present)
-        partitions[index].uses.merge(present) { $1 }
+        totals = partitions.settings.keptTotals.replace(former, by: present)
+        uses[index].merge(present) { $1 }
     }
 
     /// A partition's share of a limit of this use, at least 1; `app` is `nil` for a limit of all apps.
@@ -44,16 +55,16 @@ extension ClusterHome {
         of app: AppID?,
         in partition: Int
     ) -> Int {
-        guard slots != nil else { return max(1, limit / settings.stores.count) }
-        // Unknown for two seconds after the start, in which kept data must not be dropped because of that.
-        guard let used = partitions[partition].uses[app]?[keyPath: use] else {
-            return max(1, limit)
+        guard partitions.slots != nil else {
+            return max(1, limit / partitions.settings.stores.count)
         }
+        // Unknown for two seconds after the start, in which kept data must not be dropped because of that.
+        guard let used = uses[partition][app]?[keyPath: use] else { return max(1, limit) }
         return Self.share(
             of: limit,
             used: used,
-            total: keptTotals[app]?[keyPath: use] ?? used,
-            partitionCount: settings.partitionCount
+            total: totals[app]?[keyPath: use] ?? used,
+            partitionCount: partitions.settings.partitionCount
         )
     }
 

@@ -15,7 +15,7 @@ struct PendingSubscription {
     var missed: (messages: [StoredMessage], byteCount: Int, last: StreamPosition)?
     /// The messages read so far of streams that were sealed.
     var former: FormerReading?
-    /// The number of the read that it waits for; see ``ClusterHome/replays``.
+    /// The number of the read that it waits for; see ``ChannelReplays``.
     var replay: UInt64?
 }
 

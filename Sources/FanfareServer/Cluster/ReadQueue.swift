@@ -7,8 +7,8 @@ struct ClusterRead {
     /// The index of the partition among those of the shard.
     let partition: Int
     let command: [String]
-    /// The purpose of the reply.
-    let purpose: ClusterCall
+    /// Who gets the reply.
+    let call: any StoreCall
 }
 
 /// The reads over one connection: unanswered ones, and those that wait for their turn.
@@ -53,17 +53,17 @@ struct ReadQueue {
         permittedCount = min(permittedCount + 1, fitting, Self.countMax)
     }
 
-    /// Forgets everything when the connection ends, and returns the purposes of the reads that were not sent.
-    mutating func removeAll() -> [ClusterCall] {
+    /// Forgets everything when the connection ends, and returns the reads that were not sent.
+    mutating func removeAll() -> [any StoreCall] {
         defer { self = ReadQueue() }
-        return waiting.elements.map(\.purpose)
+        return waiting.elements.map(\.call)
     }
 }
 
 extension ClusterStore {
     /// Sends a read as soon as the connection can take the answer.
     ///
-    /// - Returns: Whether there is a connection. When it ends before the reply, the purpose is abandoned.
+    /// - Returns: Whether there is a connection. When it ends before the reply, the call is abandoned.
     func read(_ read: ClusterRead) -> Bool {
         guard isOpen else { return false }
         reads.append(read)
@@ -80,7 +80,7 @@ extension ClusterStore {
 
     private func sendReads() {
         while let read = reads.next {
-            let isSent = send(to: read.partition, as: read.purpose, isRead: true) {
+            let isSent = send(to: read.partition, as: read.call, isRead: true) {
                 connection throws(RedisCallError) in
                 try connection.call(read.command)
             }

@@ -81,7 +81,7 @@ final class ReplicaConfirmations {
     /// Adds a message that the primary has executed.
     func append(_ message: OutgoingMessage, _ outcome: PublishOutcome) {
         guard !store.context.faults.contains(.trustsPrimary) else {
-            return store.home.finish(message, outcome)
+            return store.home.publisher.finish(message, outcome)
         }
         executed.append(Executed(message: message, outcome: outcome))
     }
@@ -122,14 +122,12 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
             acknowledgement = .replica
             store.sendHeartbeats()
             // Calls that were sent before are answered first.
-            announcementCount = store.calls.values.count {
-                if case .heartbeat = $0.purpose { true } else { false }
-            }
+            announcementCount = store.calls.values.count { $0.call is HeartbeatCall }
             executed = takeMessages(upTo: round) + executed
             return
         }
         for executed in takeMessages(upTo: round) {
-            store.home.finish(executed.message, executed.outcome)
+            store.home.publisher.finish(executed.message, executed.outcome)
         }
     }
 
@@ -149,7 +147,7 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
         }
         let refusal = ClusterRefusal.unconfirmed(replicaCount, of: self.replicaCount)
         for executed in takeMessages(upTo: round) {
-            store.home.refuse(executed.message, refusal)
+            store.home.publisher.refuse(executed.message, refusal)
         }
     }
 
@@ -166,7 +164,7 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
             return
         }
         for executed in exchange(&rounds, with: Queue()).elements.flatMap(\.messages) {
-            store.home.refuse(executed.message, .unanswered)
+            store.home.publisher.refuse(executed.message, .unanswered)
         }
         connectLater()
     }
@@ -186,7 +184,7 @@ extension ReplicaConfirmations: TimerTarget {
         if store.partitions.isEmpty {
             // All have moved, and the replicas cannot be asked.
             for executed in exchange(&executed, with: []) {
-                store.home.refuse(executed.message, .unanswered)
+                store.home.publisher.refuse(executed.message, .unanswered)
             }
         }
         connect()

@@ -10,7 +10,7 @@ import Redis
 // The node of a connected owner is asked through its inbox to yield, and parks the cursors, which Redis passes on. If
 // an owner does not answer, its session continues from the last checkpoint: then more is redelivered, and nothing is
 // skipped.
-extension ClusterHome {
+extension SharedSessions {
     /// The time within which the node of an owner has to answer.
     private static var yieldTimeout: Duration { .seconds(2) }
     /// The time between two checks of waiting claims.
@@ -24,22 +24,23 @@ extension ClusterHome {
 
     /// Makes a connection the owner of its session.
     func claim(_ claim: SessionClaim) {
-        let store = partitions[partition(of: claim.address)].store
-        guard store.isolation != .closed else { return close(claim.socketID) }
-        sessions.claims[claim.socketID] = ClusterSessions.Claim(claim: claim)
+        guard partition(of: claim.address).store.isolation != .closed else {
+            return close(claim.socketID)
+        }
+        claims[claim.socketID] = Claim(claim: claim)
         sendClaim(of: claim.socketID)
     }
 
     func sendClaim(of id: SocketID, takes: Bool = false) {
-        guard let claim = sessions.claims[id]?.claim,
+        guard let claim = claims[id]?.claim,
             let app = context.registry.apps[claim.address.app]
         else { return }
-        let index = partition(of: claim.address)
+        let index = partitions.index(of: claim.address)
         guard partitions[index].store.isOpen else { return }
-        sessions.claims[id]?.awaitedSince = nil
-        sessions.claims[id]?.refusedAt = nil
+        claims[id]?.awaitedSince = nil
+        claims[id]?.refusedAt = nil
         followInbox(of: index)
-        let count = settings.partitionCount
+        let count = partitions.settings.partitionCount
         let openFor = context.reactor.now.nanoseconds - claim.openedAt
         let call = partitions[index].calls.claim(
             claim.address.clusterSession,
@@ -49,17 +50,21 @@ extension ClusterHome {
             openFor: Int(max(0, openFor / 1_000_000)),
             takes: takes
         )
-        send(call, to: index, as: .session(.claim(id)))
+        partitions.send(
+            call,
+            to: index,
+            as: SessionCall(sessions: self, partition: index, purpose: .claim(id))
+        )
     }
 
     func claimed(_ reply: borrowing RESPView, by id: SocketID) {
         // Another message has already answered it, or the client was closed.
-        guard let pending = sessions.claims[id] else { return }
+        guard let pending = claims[id] else { return }
         let claim = pending.claim
         guard let answer = ClaimedSession(reply), let app = context.registry.apps[claim.address.app]
         else {
-            sessions.claims[id]?.refusedAt = context.reactor.now
-            return startTimer(.claims, after: Self.retryInterval)
+            claims[id]?.refusedAt = context.reactor.now
+            return retrying.schedule(after: Self.retryInterval)
         }
         for _ in 0..<min(answer.forgottenCount, Self.reportedSessionsMax) {
             context.limitMet(.recoverySessions, of: app.id)
@@ -78,8 +83,8 @@ extension ClusterHome {
         case .resumed: own(claim, resumption(from: answer.state, claim, pending.isUncertain))
         case .checkpoint: own(claim, resumption(from: answer.state, claim, true))
         case .awaited:
-            sessions.claims[id]?.awaitedSince = context.reactor.now
-            startTimer(.claims, after: Self.retryInterval)
+            claims[id]?.awaitedSince = context.reactor.now
+            retrying.schedule(after: Self.retryInterval)
         case .superseded: self.answer(claim, .superseded)
         case .shared: self.answer(claim, .shared)
         }
@@ -88,7 +93,7 @@ extension ClusterHome {
     /// Whether the token of a session that Redis does not know was certainly never used.
     private func isNew(_ claim: SessionClaim, _ answer: ClaimedSession, _ app: App) -> Bool {
         // Sessions from before an epoch that was not clean may be lost.
-        let base = Int64(clamping: partitions[partition(of: claim.address)].base)
+        let base = Int64(clamping: partition(of: claim.address).base)
         return claim.isNew(
             behind: max(base, answer.lastForgottenAt ?? 0),
             sessionAge: app.recovery.sessionAge,
@@ -107,7 +112,7 @@ extension ClusterHome {
         guard let state = SessionState(bytes, of: claim.address) else {
             return SessionResumption(mayLackCursors: true)
         }
-        let base = partitions[partition(of: claim.address)].base
+        let base = partition(of: claim.address).base
         return SessionResumption(
             state.session.cursors,
             formerSocketIDs: state.session.socketIDs,
@@ -117,26 +122,26 @@ extension ClusterHome {
     }
 
     private func own(_ claim: SessionClaim, _ resumption: SessionResumption) {
-        if let former = sessions.owned[claim.address]?.claim.socketID, former != claim.socketID {
+        if let former = owned[claim.address]?.claim.socketID, former != claim.socketID {
             // It has not answered; what it hands over now is out of date.
-            sessions.send(.yield(claim.address, from: former, openedAt: 0), former)
+            send(.yield(claim.address, from: former, openedAt: 0), former)
         }
-        if sessions.owned[claim.address]?.claim.socketID != claim.socketID {
-            sessions.renewals.append((claim.address, claim.socketID))
+        if owned[claim.address]?.claim.socketID != claim.socketID {
+            renewals.append((claim.address, claim.socketID))
         }
-        sessions.owned[claim.address] = ClusterSessions.Ownership(
+        owned[claim.address] = Ownership(
             claim: claim,
             formerSocketIDs: resumption.formerSocketIDs,
             renewedAt: context.reactor.now,
             since: since(of: claim.address)
         )
-        startTimer(.sessions, after: Self.renewalInterval)
+        renewing.schedule(after: Self.renewalInterval)
         answer(claim, .owned(resumption))
     }
 
     private func answer(_ claim: SessionClaim, _ answer: SessionAnswer) {
-        sessions.claims[claim.socketID] = nil
-        sessions.send(.answer(answer, claim.address, to: claim.socketID), claim.socketID)
+        claims[claim.socketID] = nil
+        send(.answer(answer, claim.address, to: claim.socketID), claim.socketID)
     }
 
     // MARK: - The inbox
@@ -145,11 +150,12 @@ extension ClusterHome {
     func followInbox(of index: Int) {
         let calls = partitions[index].calls
         let topic = "\(calls.keys.inbox(of: calls.node))"
-        guard partitions[index].store.isOpen, sessions.inboxes[topic] == nil else { return }
-        sessions.inboxes[topic] = index
-        subscribe(to: [topic], in: index)
+        guard partitions[index].store.isOpen, inboxes[topic] == nil else { return }
+        inboxes[topic] = index
+        partitions.subscribe(to: [topic], in: index)
     }
 
+    /// Receives what another node, or a script, has sent to this node.
     func receive(_ message: InboxMessage) {
         guard let address = SessionAddress(message.session),
             let id = SocketID(message.socketID)
@@ -157,31 +163,31 @@ extension ClusterHome {
         switch message.content {
         case .yield(let openFor): yield(address, id, to: openFor)
         case .yielded(let state):
-            guard let claim = sessions.claims[id]?.claim else { return }
+            guard let claim = claims[id]?.claim else { return }
             own(claim, resumption(from: state, claim, false))
         case .superseded:
-            guard let claim = sessions.claims[id]?.claim else { return }
+            guard let claim = claims[id]?.claim else { return }
             answer(claim, .superseded)
         case .shared:
-            if let claim = sessions.claims[id]?.claim {
+            if let claim = claims[id]?.claim {
                 answer(claim, .shared)
-            } else if sessions.owned[address]?.claim.socketID == id {
-                sessions.owned[address] = nil
-                sessions.send(.share(address, id), id)
+            } else if owned[address]?.claim.socketID == id {
+                owned[address] = nil
+                send(.share(address, id), id)
             }
         }
     }
 
     /// Asks the owner of a session for its cursors; the claiming connection has been open for `openFor` milliseconds.
     private func yield(_ address: SessionAddress, _ id: SocketID, to openFor: Int64) {
-        guard sessions.owned[address]?.claim.socketID == id else { return }
+        guard owned[address]?.claim.socketID == id else { return }
         // Confirmations count as they were when that connection was opened, by this node's clock.
-        let own = sessions.claims.values.filter { $0.claim.address == address }
+        let own = claims.values.filter { $0.claim.address == address }
         let openedAt =
             own.map(\.claim.openedAt).max()
             ?? context.reactor.now.nanoseconds - min(openFor, Self.openForMax) * 1_000_000
             - Self.yieldDelayMax
-        sessions.send(.yield(address, from: id, openedAt: openedAt), id)
+        send(.yield(address, from: id, openedAt: openedAt), id)
     }
 
     // MARK: - Waiting claims
@@ -192,28 +198,24 @@ extension ClusterHome {
         func isOver(_ time: MonotonicTime?) -> Bool {
             time.map { $0.duration(to: now) >= Self.yieldTimeout } ?? false
         }
-        for (id, claim) in sessions.claims {
+        for (id, claim) in claims {
             if isOver(claim.awaitedSince) {
                 sendClaim(of: id, takes: true)
             } else if isOver(claim.refusedAt) {
                 sendClaim(of: id)
             }
         }
-        let waits = sessions.claims.values.contains {
+        let waits = claims.values.contains {
             $0.awaitedSince != nil || $0.refusedAt != nil
         }
-        if waits { startTimer(.claims, after: Self.retryInterval) }
+        if waits { retrying.schedule(after: Self.retryInterval) }
     }
 
     /// Closes the clients whose claims cannot be decided, so that they reconnect to another node.
     func closeClaimants(of store: ClusterStore) {
-        for (id, claim) in sessions.claims where self.store(of: claim.claim.address) === store {
-            sessions.claims[id] = nil
+        for (id, claim) in claims where partition(of: claim.claim.address).store === store {
+            claims[id] = nil
             close(id)
         }
-    }
-
-    private func close(_ id: SocketID) {
-        close(SubscriptionRequest(shard: context.shard(of: id), socketID: id, number: 0))
     }
 }

@@ -41,7 +41,7 @@ import Testing
         )
         core = ShardCore(context, makeSharedHome: { settings.makeHome(of: $0, $1, $2) })
         cluster = try #require(core.cluster as? ClusterHome)
-        store = cluster.stores[0]
+        store = cluster.partitions.stores[0]
     }
 
     deinit { core.shutDown() }
@@ -62,13 +62,13 @@ import Testing
         let id = SocketID(UInt64(client), 1)
         let request = SubscriptionRequest(shard: 0, socketID: id, number: 0)
         core.channels.addSubscriber(request, to: try address(channel), as: nil)
-        return try #require(cluster.remotes[try address(channel)])
+        return try #require(cluster.channels.remotes[try address(channel)])
     }
 
     /// Leaves out the reply of `attach` that would precede it.
     private func becomeCurrent(_ remote: RemoteChannel) {
         remote.becameCurrent(since: 1)
-        cluster.setCountedSubscriptions(1, of: remote)
+        cluster.channels.remotes.setCountedSubscriptions(1, of: remote)
     }
 
     @Test("An answer grants a portion of the subscriptions, and each turn another, in order")
@@ -76,9 +76,9 @@ import Testing
         let remote = try subscribe(0, to: 1)
         for client in 1..<1_000 { try subscribe(client, to: 1) }
         becomeCurrent(remote)
-        let portion = ClusterHome.grantedMax
+        let portion = SharedChannels.grantedMax
         let channel = { [self] in core.channels.table[remote.address]?.home.subscribers.total }
-        cluster.grantWaiting(on: remote, [])
+        cluster.channels.grantWaiting(on: remote, [])
         #expect(channel() == portion && remote.waiting.count == 1_000 - portion)
         #expect(remote.waiting.first(1)[0].request.socketID == SocketID(UInt64(portion), 1))
         // One that comes meanwhile is behind them.
@@ -90,7 +90,7 @@ import Testing
             #expect(total > granted && total <= granted + portion)
             (turns, granted) = (turns + 1, total)
         }
-        #expect(granted == 1_001 && !remote.isInGrants && cluster.granting.isEmpty)
+        #expect(granted == 1_001 && !remote.isInGrants && cluster.channels.granting.isEmpty)
     }
 
     @Test("After a loss the next turn grants nothing")
@@ -98,11 +98,11 @@ import Testing
         let remote = try subscribe(0, to: 1)
         for client in 1..<100 { try subscribe(client, to: 1) }
         becomeCurrent(remote)
-        cluster.grantWaiting(on: remote, [])
+        cluster.channels.grantWaiting(on: remote, [])
         #expect(cluster.hasWork)
-        cluster.fallBehind(in: store)
+        cluster.channels.fallBehind(in: store)
         pass(.milliseconds(1))
-        #expect(remote.waiting.count == 100 - ClusterHome.grantedMax)
+        #expect(remote.waiting.count == 100 - SharedChannels.grantedMax)
         #expect(!remote.isInGrants && !cluster.hasWork)
     }
 
@@ -116,15 +116,15 @@ import Testing
         try subscribe(2, to: 7)
         #expect(cluster.reading.attachedChannels == 0)
         pass(.seconds(9))
-        #expect(cluster.remotes.count == 1_000)
+        #expect(cluster.channels.remotes.count == 1_000)
         pass(.seconds(2))
-        #expect(cluster.remotes.count >= 1_000 - ClusterHome.departuresMax)
+        #expect(cluster.channels.remotes.count >= 1_000 - SharedChannels.departuresMax)
         for _ in 0..<150 { pass(.milliseconds(10)) }
-        #expect(cluster.remotes.count == 1 && cluster.topics.count == 1)
+        #expect(cluster.channels.remotes.count == 1 && cluster.channels.remotes.topics.count == 1)
         #expect(cluster.partitions.reduce(0) { $0 + $1.channels.count } == 1)
         #expect(cluster.withdraw(SocketID(2, 1), from: try address(7)))
         for _ in 0..<3 { pass(.seconds(11)) }
-        #expect(cluster.remotes.isEmpty)
+        #expect(cluster.channels.remotes.count == 0)
     }
 
     @Test("A channel that is forgotten is released at once, not with thousands of others")
@@ -133,11 +133,11 @@ import Testing
         for number in 0..<100 {
             #expect(cluster.withdraw(SocketID(1, 1), from: try address(number)))
         }
-        weak let first = cluster.remotes[try address(0)]
+        weak let first = cluster.channels.remotes[try address(0)]
         pass(.seconds(11))
         pass(.milliseconds(2))
-        #expect(cluster.remotes.count > 50)
-        #expect(cluster.remotes[try address(0)] == nil && first == nil)
+        #expect(cluster.channels.remotes.count > 50)
+        #expect(cluster.channels.remotes[try address(0)] == nil && first == nil)
     }
 
     @Test("What Redis has of the node is compared in portions")
@@ -146,7 +146,7 @@ import Testing
         cluster.reconciliation.items = (0..<1_000).map { "ignored \($0)" }
         #expect(cluster.hasWork)
         pass(.milliseconds(1))
-        #expect(cluster.reconciliation.items.count == 1_000 - ClusterHome.reconciledMax)
+        #expect(cluster.reconciliation.items.count == 1_000 - Reconciliation.reconciledMax)
         for _ in 0..<50 { pass(.milliseconds(1)) }
         #expect(cluster.reconciliation.items.isEmpty && !cluster.hasWork)
     }
@@ -167,17 +167,17 @@ import Testing
         }
         #expect(cluster.hasWork)
         pass(.milliseconds(1))
-        #expect(cluster.lists[0].unansweredCount == ClusterHome.listedPerTurn)
+        #expect(cluster.lists.lists[0].unansweredCount == SharedLists.listedPerTurn)
         for _ in 0..<20 { pass(.milliseconds(1)) }
-        #expect(cluster.lists[0].unansweredCount == ClusterHome.listedMax)
-        #expect(cluster.lists[1].unansweredCount == 0 && !cluster.hasWork && finished == 0)
+        #expect(cluster.lists.lists[0].unansweredCount == SharedLists.listedMax)
+        #expect(cluster.lists.lists[1].unansweredCount == 0 && !cluster.hasWork && finished == 0)
         // Redis is lost, and for too long: none is left waiting.
         store.isOpen = false
-        cluster.giveUp(.list(cluster.lists[0], attempt: cluster.lists[0].attempt))
+        for call in store.takeUnanswered() { call.abandon() }
         store.downSince = clock.now
         pass(.seconds(30))
-        cluster.refuseWaitingQueries()
-        #expect(cluster.lists.isEmpty && finished == 2)
+        cluster.lists.refuseWaiting()
+        #expect(cluster.lists.lists.isEmpty && finished == 2)
     }
 
     @Test("The channels that the node is attached to are counted as they change")
@@ -186,9 +186,9 @@ import Testing
         #expect(cluster.reading.attachedChannels == 20)
         _ = cluster.withdraw(SocketID(1, 1), from: try address(3))
         #expect(cluster.reading.attachedChannels == 19)
-        cluster.forget(try #require(cluster.remotes[try address(4)]))
+        cluster.channels.remotes.forget(try #require(cluster.channels.remotes[try address(4)]))
         #expect(cluster.reading.attachedChannels == 18)
-        cluster.fallBehind(in: store)
+        cluster.channels.fallBehind(in: store)
         #expect(cluster.reading.attachedChannels == 0)
     }
 
@@ -197,9 +197,9 @@ import Testing
     )
     func catchingUp() throws {
         for number in 0..<2_000 { becomeCurrent(try subscribe(1, to: number)) }
-        cluster.fallBehind(in: store)
+        cluster.channels.fallBehind(in: store)
         store.isOpen = true
-        cluster.catchUpAll(in: store)
+        cluster.channels.catchUpAll(in: store)
         let all = cluster.partitions.flatMap(\.channels)
         let begun = all.count { $0.catchingUpCost > 0 }
         #expect(begun <= 256 && begun > 0)
@@ -271,7 +271,7 @@ import Testing
         store.attachmentQueue.append(first)
         store.isOpen = true
         for number in 1..<100 { try subscribe(1, to: number) }
-        let remotes = try (1..<100).map { try #require(cluster.remotes[try address($0)]) }
+        let remotes = try (1..<100).map { try #require(cluster.channels.remotes[try address($0)]) }
         #expect(store.attachmentQueue.count == 100)
         #expect(remotes.allSatisfy { $0.isQueued && $0.attaching == nil })
         try subscribe(2, to: 5)
@@ -279,7 +279,7 @@ import Testing
         _ = cluster.withdraw(SocketID(1, 1), from: try address(7))
         #expect(store.attachmentQueue.count == 100)
         // The connection is lost: after the next one they are attached by another way.
-        cluster.fallBehind(in: store)
+        cluster.channels.fallBehind(in: store)
         #expect(store.attachmentQueue.isEmpty && remotes.allSatisfy { !$0.isQueued })
     }
 }

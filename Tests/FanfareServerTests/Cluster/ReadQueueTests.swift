@@ -2,6 +2,7 @@ import Broker
 import BrokerConfiguration
 import Net
 import PusherProtocol
+import RESP
 import Redis
 import TestRedis
 import Testing
@@ -9,6 +10,12 @@ import Testing
 @testable import FanfareServer
 
 @Suite("Cluster: reads in their turn") struct ReadQueueTests {
+    private struct NumberedCall: StoreCall {
+        let number: Int
+
+        func received(_ reply: borrowing RESPView, from store: ClusterStore) {}
+    }
+
     /// Reads in a partition.
     private func reads(_ count: Int, in partition: Int = 0) -> ReadQueue {
         var reads = ReadQueue()
@@ -17,7 +24,7 @@ import Testing
                 ClusterRead(
                     partition: partition,
                     command: ["XRANGE", "s", "\(number)", "+"],
-                    purpose: .replay(number: UInt64(number), countMax: 256)
+                    call: NumberedCall(number: number)
                 )
             )
         }
@@ -71,9 +78,7 @@ import Testing
         var reads = reads(3, in: 7)
         #expect(send(&reads) == 1)
         #expect(reads.areWaiting(in: 7) && !reads.areWaiting(in: 0))
-        let given: [UInt64] = reads.removeAll().map { call in
-            if case .replay(let number, _) = call { number } else { .max }
-        }
+        let given = reads.removeAll().map { ($0 as? NumberedCall)?.number }
         #expect(given == [1, 2] && reads.next == nil && !reads.areWaiting(in: 7))
     }
 

@@ -76,7 +76,7 @@ import Testing
         ]
     )
     func shareOfAPartition(used: Int, total: Int, share: Int) {
-        let found = ClusterHome.share(of: 10_000, used: used, total: total, partitionCount: 100)
+        let found = KeptShares.share(of: 10_000, used: used, total: total, partitionCount: 100)
         #expect(found == share)
     }
 

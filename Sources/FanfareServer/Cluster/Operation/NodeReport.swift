@@ -63,38 +63,3 @@ extension NodeReport {
         )
     }
 }
-
-extension ClusterHome {
-    /// Renews the node's report.
-    ///
-    /// A script is used only while the server is out of memory, for the flag `allow-oom`.
-    func sendReport() {
-        let status = settings.status
-        let isIsolated = status.isIsolated
-        let report = NodeReport(
-            name: settings.displayName,
-            state: status.isDraining.load(ordering: .relaxed)
-                ? .draining : isIsolated ? .isolated : .serving,
-            clientCount: context.settings.admissionControl.clientCount,
-            roundTripMicroseconds: reading.roundTripMicroseconds,
-            apps: context.registry.fingerprint,
-            version: BrokerVersion.current,
-            time: partitions[0].lastTime,
-            reason: isIsolated ? status.lastFault ?? "" : ""
-        )
-        let fields = report.fields.flatMap { [$0, $1] }
-        let isFull = partitions[0].store.fullSince != nil
-        let command = isFull ? ["EVAL", Self.reportScript, "1", reportKey] : ["HSET", reportKey]
-        send(command + fields, to: 0, as: .unawaited)
-        send(["PEXPIRE", reportKey, "\(NodeReport.lifetime)"], to: 0, as: .unawaited)
-    }
-
-    private static var reportScript: String {
-        "#!lua flags=allow-oom\nreturn redis.call('HSET', KEYS[1], unpack(ARGV))"
-    }
-
-    /// Removes the report of a node that stops.
-    func removeReport() { send(["DEL", reportKey], to: 0, as: .unawaited) }
-
-    private var reportKey: String { "\(partitions[0].calls.keys.report(of: settings.node))" }
-}

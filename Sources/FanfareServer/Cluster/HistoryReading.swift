@@ -6,13 +6,13 @@ import RESP
 import Redis
 
 // Queries for kept messages: any node answers for all, from the channel's stream in Redis.
-extension ClusterHome {
+extension SharedQueries {
     /// Reads messages of a stream whose newest message has this position.
     ///
     /// `known` is the progress, in the order of the query: the last serial, and the number of messages of the last
     /// call; `nil` before the first.
     func readMessages(
-        _ query: ClusterQuery,
+        _ query: PendingQuery,
         in newest: StreamPosition,
         behind known: (serial: UInt64, count: Int)? = nil
     ) {
@@ -21,7 +21,7 @@ extension ClusterHome {
         var last: UInt64
         var isReversed = false
         // A page is short, so long messages are read in small portions, which grow while the page is not full.
-        let portionMax = countMax(of: address)
+        let portionMax = rules.readCountMax(of: address)
         var countMax = min(portionMax, known.map { $0.count * 2 } ?? max(1, portionMax / 16))
         switch query.query {
         case .history(_, let page, _):
@@ -62,46 +62,41 @@ extension ClusterHome {
 
     func readHistory(
         _ reply: borrowing RESPView,
-        for query: ClusterQuery,
+        for query: PendingQuery,
         countMax: Int
     ) {
         guard let address = query.query.address else { return }
-        let store = partitions[partition(of: address)].store
-        let (messages, lastSerial, isDamaged) = storedMessages(reply, from: store)
-        if isDamaged { query.isDamaged = true }
-        guard case .history(_, let page, _) = query.query else { return query.messages = messages }
-        let first = max(page.since ?? .min, keptSince(at: address))
-        for message in messages where message.time >= first && message.time <= page.until ?? .max {
+        let store = partitions[partitions.index(of: address)].store
+        let entries = StoredEntries(reply, from: store, of: partitions)
+        if entries.damagedCount > 0 { query.isDamaged = true }
+        guard case .history(_, let page, _) = query.query else {
+            return query.messages = entries.messages
+        }
+        let first = max(page.since ?? .min, rules.keptSince(at: address))
+        for message in entries.messages
+        where message.time >= first && message.time <= page.until ?? .max {
             query.length += message.frame.count
             let fits = query.messages.isEmpty || query.length <= HistoryQuery.lengthMax
             guard fits, query.messages.count < page.limit else { return query.hasMore = true }
             query.messages.append(message)
         }
-        if reply.count == countMax, let lastSerial,
+        if reply.count == countMax, let lastSerial = entries.lastSerial,
             let newest = query.counts[0].position.flatMap({ StreamPosition($0) })
         {
             readMessages(query, in: newest, behind: (lastSerial, countMax))
         }
     }
 
-    /// The time of the oldest messages of a channel that have not expired, in milliseconds since 1970.
-    ///
-    /// Redis removes expired messages later.
-    func keptSince(at address: ChannelAddress) -> Int64 {
-        let rule = rule(of: address, context.registry.apps[address.app])
-        return rule.map { context.reactor.unixMilliseconds - Int64($0.ageMax) * 1_000 } ?? .min
-    }
-
     /// Reads the oldest entry of a stream, or of the half that contains the oldest entry that has not expired.
-    func readOldest(_ reply: borrowing RESPView, for query: ClusterQuery) {
+    func readOldest(_ reply: borrowing RESPView, for query: PendingQuery) {
         guard let address = query.query.address else { return }
         let entry = reply.count > 0 ? StreamPosition(reply[0][0]) : nil
         if entry == nil, reply.count > 0 {
             query.isDamaged = true
             refused("the ID of an entry", for: query)
         }
-        let time = entry.flatMap { announcement(reply[0], at: $0)?.time }
-        let isTooOld = time.map { $0 < keptSince(at: address) } ?? false
+        let time = entry.flatMap { ChannelAnnouncement(reply[0], at: $0)?.time }
+        let isTooOld = time.map { $0 < rules.keptSince(at: address) } ?? false
         guard let range = query.oldestRange else {
             query.oldest = entry
             if isTooOld { query.oldestRange = 0..<UInt64.max }
@@ -119,7 +114,7 @@ extension ClusterHome {
     /// Searches for the oldest message that has not expired, if Redis has not removed all others yet.
     ///
     /// Times grow with serials, so this is a binary search.
-    func searchOldest(_ query: ClusterQuery) {
+    func searchOldest(_ query: PendingQuery) {
         guard let address = query.query.address, var range = query.oldestRange,
             let newest = query.counts.first?.position.flatMap({ StreamPosition($0) })
         else { return }
@@ -151,7 +146,7 @@ extension ClusterHome {
         "\(oldest.stream)" == position.stream.text ? max(1, oldest.serial) : 1
     }
 
-    func finishHistory(_ query: ClusterQuery, upTo position: ChannelPosition) {
+    func finishHistory(_ query: PendingQuery, upTo position: ChannelPosition) {
         query.counts[0].history = HistoryPage(
             position,
             oldest: query.oldest.map { oldestSerial($0, at: position) } ?? position.serial + 1,
@@ -165,7 +160,7 @@ extension ClusterHome {
     }
 
     func finishTrace(
-        _ query: ClusterQuery,
+        _ query: PendingQuery,
         of serial: UInt64,
         upTo position: ChannelPosition
     ) {
@@ -173,7 +168,7 @@ extension ClusterHome {
         query.counts[0].trace = TracedMessage(
             ChannelPosition(stream: position.stream, serial: serial),
             last: position.serial,
-            time: message.map { $0.time - context.calendarOffset },
+            time: message.map { $0.time - partitions.context.calendarOffset },
             published: message?.time,
             except: message?.except
         )

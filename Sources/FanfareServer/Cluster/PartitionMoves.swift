@@ -22,11 +22,22 @@ struct PartitionTransit {
     /// The messages that the former store has not published, in their order; all others follow them.
     var returned: [OutgoingMessage] = []
     /// The calls of sessions that the former store has not executed, or whose replies are not used, in their order.
-    var sessionCalls: [ClusterCall] = []
+    var sessionCalls: [SessionCall] = []
 }
 
-// Partitions between two stores.
-extension ClusterHome {
+/// Moves partitions between the servers of a Redis Cluster, as their slots move.
+final class PartitionMoves {
+    let partitions: Partitions
+    // The home owns this object.
+    unowned let home: ClusterHome
+    private lazy var continuing = DelayedWork(on: partitions.context.reactor) { [unowned self] in
+        continueMoves()
+    }
+
+    init(_ home: ClusterHome) { (self.home, partitions) = (home, home.partitions) }
+
+    private var context: ShardContext { partitions.context }
+
     /// The known facts about a partition that its store does not have any more, or not at present.
     struct Interruption {
         /// The server that has the partition; `nil` if that is not known.
@@ -59,19 +70,19 @@ extension ClusterHome {
         for remote in partitions[index].channels {
             origin.catchingUpCost -= exchange(&remote.catchingUpCost, with: 0)
         }
-        let messages = origin.outbox.removeAll(of: index) { partition(of: $0) == index }
+        let messages = origin.outbox.removeAll(of: index) { partitions.index(of: $0) == index }
         transit.returned = messages.refused
-        let store = ClusterStore(origin.address, of: self, transit)
+        let store = ClusterStore(origin.address, of: home, transit)
         for message in messages.unsent { store.outbox.append(message) }
         origin.partitions.removeAll { $0 == index }
         store.partitions = [index]
         let downSince = partitions[index].downSince ?? origin.downSince ?? context.reactor.now
         (partitions[index].store, partitions[index].downSince) = (store, downSince)
-        stores.append(store)
+        partitions.stores.append(store)
         store.downSince = downSince
         store.watchIsolation()
-        cutOff(store)
-        startTimer(.moves, after: .zero)
+        home.cutOff(store)
+        continuing.schedule(after: .zero)
     }
 
     /// Called with further facts about a partition between two stores.
@@ -90,58 +101,24 @@ extension ClusterHome {
         return origin.lastRun?.description
     }
 
-    /// Takes back messages that a store has certainly not published, for the store that has their partition now.
-    func comeBack(_ messages: [OutgoingMessage]) {
-        for message in messages {
-            let store = store(of: message)
-            guard store.transit == nil else {
-                store.transit?.returned.append(message)
-                continue
-            }
-            store.outbox.append(message)
-        }
-    }
-
-    /// The store that has a message's partition.
-    func store(of message: OutgoingMessage) -> ClusterStore { partitions[message.partition].store }
-
-    /// A call of a lost store, without the messages whose partition it no longer has.
-    func own(_ call: ClusterCall, of store: ClusterStore) -> ClusterCall {
-        guard slots != nil, case .publish(let messages) = call else { return call }
-        var own: [OutgoingMessage] = []
-        for var message in messages {
-            guard self.store(of: message) !== store else {
-                own.append(message)
-                continue
-            }
-            guard message.isRepeatable else {
-                refuse(message, .unanswered)
-                continue
-            }
-            message.isUncertain = true
-            comeBack([message])
-        }
-        return .publish(own)
-    }
-
     /// Called when the connection to a store has ended.
     func connectionEnded(of store: ClusterStore) {
-        guard slots != nil else { return }
-        for other in stores where other.transit != nil {
+        guard partitions.slots != nil else { return }
+        for other in partitions.stores where other.transit != nil {
             if other.transit?.probed === store { other.transit?.probed = nil }
             // What it has published since then is not known to have moved.
             if other.transit?.origin === store, other.transit?.hasMoved == false {
                 other.transit?.vouchedRun = nil
             }
         }
-        slots?.refresh()
-        startTimer(.moves, after: Self.moveIntervals.0)
+        partitions.slots?.refresh()
+        continuing.schedule(after: Self.moveIntervals.0)
     }
 
     /// Registers the node at the new stores of partitions, as soon as they are known and can be called.
     func continueMoves() {
-        guard let slots else { return }
-        for store in stores {
+        guard let slots = partitions.slots else { return }
+        for store in partitions.stores {
             guard let transit = store.transit, let index = store.partitions.first else { continue }
             let keys = partitions[index].calls.keys
             if transit.target == nil { store.transit?.target = slots.map?.server(of: keys) }
@@ -154,14 +131,15 @@ extension ClusterHome {
             }
             continueMove(index)
         }
-        for store in stores where store.isVacant { store.retire() }
-        stores.removeAll(where: \.isRetired)
-        guard stores.contains(where: { $0.transit != nil || $0.partitions.isEmpty }) else { return }
-        let isRecent = stores.contains { store in
+        for store in partitions.stores where store.isVacant { store.retire() }
+        partitions.stores.removeAll(where: \.isRetired)
+        guard partitions.stores.contains(where: { $0.transit != nil || $0.partitions.isEmpty })
+        else { return }
+        let isRecent = partitions.stores.contains { store in
             store.transit.map { $0.since.duration(to: context.reactor.now) < .seconds(2) } ?? false
         }
         let (first, later) = Self.moveIntervals
-        startTimer(.moves, after: isRecent ? first : later)
+        continuing.schedule(after: isRecent ? first : later)
     }
 
     private func continueMove(_ index: Int) {
@@ -174,7 +152,7 @@ extension ClusterHome {
         guard target.isOpen else { return }
         let isSent = target.register(
             index,
-            known: newestStream(in: index),
+            known: partitions[index].newestKnown,
             movedFrom: target.hasFollowedNone(before: transit.since) ? transit.vouchedRun : nil
         )
         if isSent { store.transit?.probed = target }
@@ -182,12 +160,14 @@ extension ClusterHome {
 
     /// The store of a server of the Redis Cluster.
     private func store(at location: RedisURL.Location) -> ClusterStore {
-        let known = stores.first { $0.transit == nil && $0.address.url.location == location }
+        let known = partitions.stores.first {
+            $0.transit == nil && $0.address.url.location == location
+        }
         if let known { return known }
-        var url = settings.stores[0].url
+        var url = partitions.settings.stores[0].url
         url.location = location
-        let store = ClusterStore(StoreAddress(url: url, sentinels: nil), of: self)
-        stores.append(store)
+        let store = ClusterStore(StoreAddress(url: url, sentinels: nil), of: home)
+        partitions.stores.append(store)
         store.connect()
         return store
     }
@@ -197,7 +177,7 @@ extension ClusterHome {
         let store = partitions[index].store
         guard let transit = store.transit, transit.probed === target else { return }
         let hasMoved = transit.origin.address.url.location != target.address.url.location
-        if hasMoved, partitions[index].epoch != nil { counts.movedPartitions += 1 }
+        if hasMoved, partitions[index].epoch != nil { partitions.counts.movedPartitions += 1 }
         (partitions[index].store, partitions[index].downSince) = (target, nil)
         store.partitions = []
         store.status.failed(nil)
@@ -208,14 +188,14 @@ extension ClusterHome {
         for message in transit.returned + waiting.refused + waiting.unsent {
             target.outbox.append(message)
         }
-        loseSessions(transit.sessionCalls)
+        home.sessions.lost(transit.sessionCalls)
     }
 
     /// Called after ``arrived(_:at:)``, when the registration is known.
     func goOn(behindMoveOf index: Int, to target: ClusterStore) {
-        if index == 0, claimsNumber(at: target) { target.claimNumber() }
-        goOn(in: target, partition: index)
-        startTimer(.moves, after: .zero)
+        if index == 0, home.registration.claimsNumber(at: target) { target.claimNumber() }
+        home.goOn(in: target, partition: index)
+        continuing.schedule(after: .zero)
     }
 }
 
@@ -234,6 +214,6 @@ extension ClusterStore {
         guard partitions.isEmpty else { return false }
         guard transit == nil else { return true }
         return calls.isEmpty && replicas?.count ?? 0 == 0
-            && !home.stores.contains { $0.transit?.target == address.url.location }
+            && !home.partitions.stores.contains { $0.transit?.target == address.url.location }
     }
 }

@@ -4,14 +4,27 @@ import PusherProtocol
 import RESP
 import Redis
 
-// The limits of an app on all nodes together. Each node reports its use to the others every two seconds, and takes its
-// share of the rest. So `connections_max` can be exceeded by the connections that arrive within two seconds.
-extension ClusterHome {
+/// What the nodes use of the limits of an app on all nodes together, as they report it to each other.
+///
+/// Each node reports its use every two seconds, and takes its share of the rest. So `connections_max` can be exceeded by
+/// the connections that arrive within two seconds. Done by the first shard of a node.
+final class UsageReports {
+    private let partitions: Partitions
+    /// What this node uses of the apps' limits, as last reported.
+    private var usage: [AppID: AppUsage] = [:]
+    /// Its requests of the last seconds.
+    private var demands: [AppID: [DemandWindow]] = [:]
+
+    init(_ partitions: Partitions) { self.partitions = partitions }
+
+    private var context: ShardContext { partitions.context }
+    private var settings: ClusterSettings { partitions.settings }
+
     /// The time after which a node's report is removed, in heartbeat leases.
     private static var leasesKept: Int64 { 10 }
 
     /// Reports this node's use to the others, and reads theirs; called with each heartbeat of the first shard.
-    func exchangeUsage() {
+    func report() {
         let registry = context.registry
         guard context.shard == 0, partitions[0].lastTime > 0, registry.hasSharedLimits else {
             return
@@ -22,8 +35,10 @@ extension ClusterHome {
         demands = demands.filter { own[$0.key] != nil }
         let told = NodeUsage(time: partitions[0].lastTime, apps: own.filter { !$0.value.isEmpty })
         let (key, node) = ("\(partitions[0].calls.keys.usage)", settings.node)
-        guard send(["HSET", key, node, told.text], to: 0, as: .unawaited) else { return }
-        send(["HGETALL", key], to: 0, as: .usage)
+        let isSent = partitions.send(["HSET", key, node, told.text], to: 0, as: UnawaitedCall())
+        guard isSent else { return }
+        let call = AwaitedCall { [self] reply in receive(reply) }
+        partitions.send(["HGETALL", key], to: 0, as: call)
     }
 
     private func usage(of app: AppID, in registry: AppRegistry) -> AppUsage {
@@ -36,7 +51,7 @@ extension ClusterHome {
     }
 
     /// Divides the limits among the nodes.
-    func receiveUsage(_ reply: borrowing RESPView) {
+    private func receive(_ reply: borrowing RESPView) {
         guard RedisError(reply) == nil else { return }
         let now = partitions[0].lastTime
         var others: [AppID: AppUsage] = [:]
@@ -58,7 +73,7 @@ extension ClusterHome {
             }
         }
         for app in context.registry.ids { share(app, others[app], among: nodeCount) }
-        forgetUsage(of: forgotten)
+        forget(forgotten)
     }
 
     private func share(_ id: AppID, _ others: AppUsage?, among nodeCount: Int) {
@@ -78,9 +93,9 @@ extension ClusterHome {
     }
 
     /// Removes the reports of nodes that have ended, or of this one when it stops.
-    func forgetUsage(of nodes: [String]) {
+    func forget(_ nodes: [String]) {
         guard context.shard == 0, context.registry.hasSharedLimits, !nodes.isEmpty else { return }
         let key = "\(partitions[0].calls.keys.usage)"
-        send(["HDEL", key] + nodes, to: 0, as: .unawaited)
+        partitions.send(["HDEL", key] + nodes, to: 0, as: UnawaitedCall())
     }
 }

@@ -3,9 +3,30 @@ import Net
 import Primitives
 import PusherProtocol
 import Redis
+import Webhooks
 
-// Publishing: from the home shard to its store.
-extension ClusterHome {
+/// Publishes the events of a shard: from their channel's home to its store, and their outcomes to their publishers.
+final class ClusterPublisher {
+    let partitions: Partitions
+    private let rules: SharedRules
+    private let shares: KeptShares
+    private let remotes: RemoteChannels
+    // The service owns this object.
+    unowned let channels: ChannelService
+
+    init(
+        _ partitions: Partitions,
+        _ rules: SharedRules,
+        _ shares: KeptShares,
+        _ remotes: RemoteChannels,
+        _ channels: ChannelService
+    ) {
+        (self.partitions, self.rules, self.shares) = (partitions, rules, shares)
+        (self.remotes, self.channels) = (remotes, channels)
+    }
+
+    var context: ShardContext { partitions.context }
+
     /// Sends an event to Redis, and returns the outcome if it is refused at once; otherwise `publisher` gets it later.
     func publish(
         _ event: ProposedEvent,
@@ -13,11 +34,11 @@ extension ClusterHome {
         by publisher: () -> Proposal.Publisher
     ) -> PendingTrigger.Outcome? {
         let length = event.envelopeLength(for: address.name)
-        let partition = partition(of: address)
+        let partition = partitions.index(of: address)
         let store = partitions[partition].store
         if let refusal = refusal(of: length, by: store) { return .unavailable(refusal) }
         let app = context.registry.apps[address.app]
-        let rule = rule(of: address, app)
+        let rule = rules.recovery(of: address, app)
         let stream = event.isNumbered(by: rule) ? self.stream(of: address, rule) : .none
         // An event without a position is after none.
         if event.ifPosition != nil, stream == .none { return .outdated(nil) }
@@ -50,20 +71,14 @@ extension ClusterHome {
     /// The reason why a message cannot even wait, if any.
     private func refusal(of length: Int, by store: ClusterStore) -> ClusterRefusal? {
         if let downSince = store.downSince,
-            downSince.duration(to: context.reactor.now) >= settings.patience
+            downSince.duration(to: context.reactor.now) >= partitions.settings.patience
         {
             return .disconnected
         }
-        let byteCount = stores.reduce(0) { $0 + $1.waitingByteCount }
-        guard byteCount + length > settings.queuedBytesMax else { return nil }
+        let byteCount = partitions.stores.reduce(0) { $0 + $1.waitingByteCount }
+        guard byteCount + length > partitions.settings.queuedBytesMax else { return nil }
         context.limitMet(.clusterQueuedBytes)
         return .full
-    }
-
-    /// The recovery rule of the channel; `nil` if it has no positions.
-    func rule(of address: ChannelAddress, _ app: App?) -> RecoveryRule? {
-        guard let recovery = app?.recovery, recovery.isEnabled else { return nil }
-        return recovery.rule(of: address.name)
     }
 
     private func stream(of address: ChannelAddress, _ rule: RecoveryRule?) -> ClusterMessage.Stream
@@ -90,16 +105,15 @@ extension ClusterHome {
     private func budgets(of app: App?, in partition: Int) -> ClusterMessage.Budgets {
         ClusterMessage.Budgets(
             appBytesMax: app?.recovery.retainedBytesMax
-                .map { share(of: $0, \.bytes, of: app?.id, in: partition) },
-            bytesMax: share(of: context.settings.retainedBytesMax, \.bytes, of: nil, in: partition),
-            positionsMax: positionsMax(of: app, in: partition)
+                .map { shares.share(of: $0, \.bytes, of: app?.id, in: partition) },
+            bytesMax: shares.share(
+                of: context.settings.retainedBytesMax,
+                \.bytes,
+                of: nil,
+                in: partition
+            ),
+            positionsMax: rules.positionsMax(of: app, in: partition)
         )
-    }
-
-    /// The maximum number of streams of an app's channels without subscriptions, in the pool of a partition.
-    func positionsMax(of app: App?, in partition: Int) -> Int {
-        guard let app else { return 1 }
-        return share(of: app.recovery.positionsMax, \.streams, of: app.id, in: partition)
     }
 
     private func idempotency(
@@ -113,18 +127,18 @@ extension ClusterHome {
             key: "\(address.name.text):\(key.text)",
             digest: String(event.digest, radix: 16),
             age: max(1, app.features.idempotencyAge),
-            keysMax: share(
+            keysMax: shares.share(
                 of: app.limits.idempotencyKeysMax,
                 \.keys,
                 of: app.id,
-                in: partition(of: address)
+                in: partitions.index(of: address)
             )
         )
     }
 
     private func caching(on address: ChannelAddress, _ app: App?) -> ClusterMessage.Caching? {
         guard address.name.kind.isCache, let app, app.limits.cachedEventsMax > 0 else { return nil }
-        let count = settings.partitionCount
+        let count = partitions.settings.partitionCount
         return ClusterMessage.Caching(
             lifetime: max(1, app.features.cacheLifetime),
             eventsMax: (app.limits.cachedEventsMax + count - 1) / count
@@ -153,5 +167,36 @@ extension ClusterHome {
         bytes.append(UInt8(ascii: " "))
         event.appendEnvelope(for: channel, to: &bytes)
         return bytes
+    }
+
+    /// The webhook body of a client event; `nil` if no endpoint requests it.
+    private func webhook(of event: ProposedEvent, on address: ChannelAddress) -> [UInt8]? {
+        guard case .clientEvent = event else { return nil }
+        let endpoints = context.registry.webhookEndpoints[address.app] ?? []
+        guard endpoints.contains(where: { $0.accepts(.clientEvent, on: address.name) }) else {
+            return nil
+        }
+        return WebhookBody.object(event.published, on: address.name)
+    }
+
+    // MARK: - The turn
+
+    /// Sends the messages of a turn, and returns whether there were any.
+    @discardableResult
+    func sendMessages() -> Bool {
+        var wereAny = false
+        for store in partitions.stores {
+            if store.sendMessages() { wereAny = true }
+            if store.replicas?.request() == true { wereAny = true }
+        }
+        return wereAny
+    }
+
+    /// The number of messages that wait for Redis, or for its replicas.
+    var waitingCount: Int {
+        partitions.stores.reduce(0) { count, store in
+            count + store.outbox.count + (store.replicas?.count ?? 0)
+                + (store.transit?.returned.count ?? 0)
+        }
     }
 }

@@ -5,8 +5,8 @@ import RESP
 import Redis
 
 // The outcomes of messages: from Redis to their publishers.
-extension ClusterHome {
-    func published(
+extension ClusterPublisher {
+    fileprivate func published(
         _ reply: borrowing RESPView,
         _ messages: [OutgoingMessage],
         on store: ClusterStore
@@ -20,7 +20,7 @@ extension ClusterHome {
                 if let outcome = PublishOutcome(element) {
                     settle(messages[index], outcome, on: store)
                 } else {
-                    refused("the reply to a publication", by: store)
+                    partitions.refused("the reply to a publication", by: store)
                     refuse(messages[index], .unanswered)
                 }
                 index += 1
@@ -39,27 +39,11 @@ extension ClusterHome {
         if evictions.messagesOfAll > 0 { context.limitMet(.retainedBytesTotal) }
         if evictions.keys > 0 { context.limitMet(.idempotencyKeys) }
         if evictions.cachedEvents > 0 { context.limitMet(.cachedEvents) }
-        forgotPositions(evictions.streams)
-    }
-
-    /// Counts positions that Redis has dropped because of the limit of channels without subscribers.
-    func forgotPositions(_ count: Int) {
-        guard count > 0 else { return }
-        counts.add(count, to: \.forgottenPositions)
-        context.limitMet(.recoveryPositions)
-    }
-
-    func publishedPlainly(
-        _ reply: borrowing RESPView,
-        _ batch: PlainBatch,
-        on store: ClusterStore
-    ) {
-        batch.check(reply)
-        publishedPlainly(batch, on: store)
+        partitions.forgotPositions(evictions.streams)
     }
 
     /// Called when all calls of a batch are answered.
-    func publishedPlainly(_ batch: PlainBatch, on store: ClusterStore) {
+    fileprivate func publishedPlainly(_ batch: PlainBatch, on store: ClusterStore) {
         if batch.isRedirected { return comeBack(batch.messages) }
         let outcome = batch.error.map { PublishOutcome.refused($0) } ?? .counted
         for message in batch.messages { settle(message, outcome, on: store) }
@@ -72,7 +56,8 @@ extension ClusterHome {
         on store: ClusterStore
     ) {
         switch outcome {
-        case .stale where self.store(of: message) !== store: comeBack([message.reopened])
+        case .stale where partitions[message.partition].store !== store:
+            comeBack([message.reopened])
         case .stale: store.outbox.reopen(message)
         case .refused(let error) where error.code == .conflict: report(.conflicting, of: message)
         case .refused(let error):
@@ -127,5 +112,87 @@ extension ClusterHome {
 
     private func report(_ outcome: PendingTrigger.Outcome, of message: OutgoingMessage) {
         channels.settle(message.proposal, outcome, at: message.address)
+    }
+
+    // MARK: - Connections and partitions that are lost
+
+    /// Called with the calls that a lost store has not answered, in their order.
+    func lost(_ unanswered: [any StoreCall], by store: ClusterStore) {
+        let messages = unanswered.flatMap(\.messages)
+        store.outbox.lost(own(messages, of: store)) { refuse($0, .unanswered) }
+    }
+
+    /// The messages of a lost store whose partition it still has.
+    private func own(_ messages: [OutgoingMessage], of store: ClusterStore) -> [OutgoingMessage] {
+        guard partitions.slots != nil else { return messages }
+        var own: [OutgoingMessage] = []
+        for var message in messages {
+            guard partitions[message.partition].store !== store else {
+                own.append(message)
+                continue
+            }
+            guard message.isRepeatable else {
+                refuse(message, .unanswered)
+                continue
+            }
+            message.isUncertain = true
+            comeBack([message])
+        }
+        return own
+    }
+
+    /// Takes back messages that a store has certainly not published, for the store that has their partition now.
+    func comeBack(_ messages: [OutgoingMessage]) {
+        for message in messages {
+            let store = partitions[message.partition].store
+            guard store.transit == nil else {
+                store.transit?.returned.append(message)
+                continue
+            }
+            store.outbox.append(message)
+        }
+    }
+}
+
+/// A call that publishes messages by a script.
+struct PublishCall: StoreCall {
+    unowned let publisher: ClusterPublisher
+    let messages: [OutgoingMessage]
+
+    var endsBatch: Bool { true }
+
+    func received(_ reply: borrowing RESPView, from store: ClusterStore) {
+        publisher.published(reply, messages, on: store)
+    }
+
+    func received(_ reply: borrowing RESPView, fromOther store: ClusterStore) {
+        received(reply, from: store)
+    }
+
+    func redirected(by error: RedisError, from store: ClusterStore) { publisher.comeBack(messages) }
+}
+
+/// One of the calls that publish messages without a script.
+struct PlainCall: StoreCall {
+    unowned let publisher: ClusterPublisher
+    let batch: PlainBatch
+    /// Whether it is the last one.
+    let endsBatch: Bool
+
+    var messages: [OutgoingMessage] { endsBatch ? batch.messages : [] }
+
+    func received(_ reply: borrowing RESPView, from store: ClusterStore) {
+        checked(RedisError(reply), store)
+    }
+
+    func received(_ reply: borrowing RESPView, fromOther store: ClusterStore) {
+        received(reply, from: store)
+    }
+
+    func redirected(by error: RedisError, from store: ClusterStore) { checked(error, store) }
+
+    private func checked(_ error: RedisError?, _ store: ClusterStore) {
+        batch.check(error)
+        if endsBatch { publisher.publishedPlainly(batch, on: store) }
     }
 }

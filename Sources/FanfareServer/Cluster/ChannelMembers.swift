@@ -4,12 +4,20 @@ import PusherProtocol
 import RESP
 import Redis
 
-// Presence channels: Redis has the members of all nodes, and announces arrivals and departures.
-//
-// The node reports a user's first connection to a channel, and the end of the last one, to Redis. The subscription of a
-// new member is granted when its own arrival has been announced. So its list of members is the one at that place in the
-// order.
-extension ClusterHome {
+/// The members of presence channels: Redis has those of all nodes, and announces arrivals and departures.
+///
+/// The node reports a user's first connection to a channel, and the end of the last one, to Redis. The subscription of a
+/// new member is granted when its own arrival has been announced. So its list of members is the one at that place in the
+/// order.
+final class ChannelMembers {
+    // The channels own this object.
+    private unowned let shared: SharedChannels
+
+    init(_ shared: SharedChannels) { self.shared = shared }
+
+    private var remotes: RemoteChannels { shared.remotes }
+    private var context: ShardContext { shared.context }
+
     // MARK: - Arrivals
 
     /// Whether a subscription waits for its user to become a member.
@@ -19,7 +27,9 @@ extension ClusterHome {
         }
         if remote.join(subscription, as: member.id) {
             let call = arrival(of: member, on: remote, membersMax: membersMax(of: remote))
-            send(call, to: remote.partition, as: .join(remote, member))
+            shared.partitions.send(call, to: remote.partition) { [self] reply in
+                joined(reply, remote, member)
+            }
         }
         return true
     }
@@ -33,34 +43,34 @@ extension ClusterHome {
         on remote: RemoteChannel,
         membersMax: Int
     ) -> ScriptCall {
-        calls(of: remote).join(
+        remotes.calls(of: remote).join(
             remote.channel,
             as: member.id.text,
             info: member.info ?? [],
             membersMax: membersMax,
-            rules(of: remote)
+            shared.rules[remote.address]
         )
     }
 
-    func joined(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ member: Member) {
+    private func joined(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ member: Member) {
         guard remotes[remote.address] === remote else { return }
         guard let arrival = MemberArrival(reply) else {
             // Redis has declared the node dead, or has no memory: it is attached again first.
             remote.waiting.append(contentsOf: remote.takeJoining(member.id) ?? [])
-            attachLater(remote)
+            shared.attachLater(remote)
             guard [.fenced, .detached].contains(RedisError(reply)?.code) else { return }
-            return lookForMissed(on: remote)
+            return shared.lookForMissed(on: remote)
         }
         switch arrival {
         case .refused:
             for subscription in remote.takeJoining(member.id) ?? [] {
-                channels.sendRefusal(
+                shared.channels.sendRefusal(
                     of: subscription.request,
                     at: remote.address,
                     .full(remote.address.name, membersMax: membersMax(of: remote))
                 )
             }
-            countChanged(at: remote.address)
+            shared.countChanged(at: remote.address)
         case .newMember:
             context.notify(.members, on: remote.address, .memberAdded(member.id))
             remote.announced.insert(member.id)
@@ -82,13 +92,13 @@ extension ClusterHome {
             remote.waiting.append(contentsOf: subscriptions)
             return
         }
-        grant(Array(subscriptions.prefix(Self.grantedMax)), on: remote)
-        if subscriptions.count > Self.grantedMax {
-            remote.waiting.append(contentsOf: Array(subscriptions[Self.grantedMax...]))
-            attach(remote)
+        shared.grant(Array(subscriptions.prefix(SharedChannels.grantedMax)), on: remote)
+        if subscriptions.count > SharedChannels.grantedMax {
+            remote.waiting.append(contentsOf: Array(subscriptions[SharedChannels.grantedMax...]))
+            shared.attach(remote)
         }
         leaveIfAbsent(user, remote)
-        countChanged(at: remote.address)
+        shared.countChanged(at: remote.address)
     }
 
     // MARK: - Departures
@@ -98,18 +108,24 @@ extension ClusterHome {
         guard remote.joined.contains(user) else { return }
         guard !isPresent(user, on: remote) else { return }
         remote.joined.remove(user)
-        let call = calls(of: remote).leave(remote.channel, as: user.text, rules(of: remote))
-        send(call, to: remote.partition, as: .leave(remote, user))
+        let call = remotes.calls(of: remote).leave(
+            remote.channel,
+            as: user.text,
+            shared.rules[remote.address]
+        )
+        shared.partitions.send(call, to: remote.partition) { [self] reply in
+            left(reply, remote, user)
+        }
     }
 
     /// Whether a user has a connection of this node on a channel, or one that waits to be granted.
     func isPresent(_ user: UserID, on remote: RemoteChannel) -> Bool {
-        channels.table[remote.address]?.home.presence.contains(user) == true
+        shared.channels.table[remote.address]?.home.presence.contains(user) == true
             || remote.hasPending(user)
     }
 
-    func left(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ user: UserID) {
-        detachIfRefused(remote)
+    private func left(_ reply: borrowing RESPView, _ remote: RemoteChannel, _ user: UserID) {
+        shared.detachIfRefused(remote)
         guard let departure = MemberDeparture(reply), departure == .memberLeft else { return }
         context.notify(.members, on: remote.address, .memberRemoved(user))
     }
@@ -118,21 +134,29 @@ extension ClusterHome {
 
     func memberCame(_ member: Member, _ remote: RemoteChannel) {
         if remote.members.add(member) {
-            announce(.memberAdded(member, to: remote.address.name), on: remote, isOfMembers: true)
+            shared.delivery.announce(
+                .memberAdded(member, to: remote.address.name),
+                on: remote,
+                isOfMembers: true
+            )
         }
         if remote.announced.contains(member.id) { grantJoined(member.id, remote) }
     }
 
     func memberLeft(_ user: UserID, _ remote: RemoteChannel) {
         // Another node has declared this one dead, and removed its data.
-        guard !remote.joined.contains(user) else { return attachAgain(remote) }
+        guard !remote.joined.contains(user) else { return shared.attachAgain(remote) }
         guard remote.members.remove(user) else { return }
         let channel = remote.address.name.text
-        announce(.memberRemoved(channel: channel, userID: user.text), on: remote, isOfMembers: true)
+        shared.delivery.announce(
+            .memberRemoved(channel: channel, userID: user.text),
+            on: remote,
+            isOfMembers: true
+        )
     }
 
     /// The members at the beginning of a subscription; `nil` if the channel has none.
-    func members(at address: ChannelAddress) -> [Member]? {
+    func list(at address: ChannelAddress) -> [Member]? {
         address.name.kind.isPresence ? remotes[address]?.members.members : nil
     }
 
@@ -142,15 +166,15 @@ extension ClusterHome {
     func joinAgain(_ remote: RemoteChannel) {
         remote.hasJoinedAgain = true
         let membersMax = max(membersMax(of: remote), 1)
-        for member in channels.table[remote.address]?.home.presence.members ?? [] {
+        for member in shared.channels.table[remote.address]?.home.presence.members ?? [] {
             remote.joined.insert(member.id)
             let call = arrival(of: member, on: remote, membersMax: membersMax)
-            send(call, to: remote.partition, as: .unawaited)
+            shared.partitions.send(call, to: remote.partition, as: UnawaitedCall())
         }
     }
 
     /// Replaces the list of members, and notifies the subscribers of the difference.
-    func replaceMembers(_ remote: RemoteChannel, by attachment: ChannelAttachment) {
+    func replace(_ remote: RemoteChannel, by attachment: ChannelAttachment) {
         let members = attachment.members.map { member in
             Member(id: UserID(member.user), info: member.info.isEmpty ? nil : member.info)
         }
@@ -158,10 +182,14 @@ extension ClusterHome {
         let channel = remote.address.name
         for user in left {
             let notice = ServerMessage.memberRemoved(channel: channel.text, userID: user.text)
-            announce(notice, on: remote, isOfMembers: true)
+            shared.delivery.announce(notice, on: remote, isOfMembers: true)
         }
         for member in come {
-            announce(.memberAdded(member, to: channel), on: remote, isOfMembers: true)
+            shared.delivery.announce(
+                .memberAdded(member, to: channel),
+                on: remote,
+                isOfMembers: true
+            )
         }
     }
 }

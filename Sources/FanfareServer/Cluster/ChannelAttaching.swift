@@ -6,31 +6,11 @@ import RESP
 import Redis
 
 // Attaching the node to a channel, and the state of the channel in Redis at that time.
-extension ClusterHome {
-    /// The rules of a channel, for the scripts.
-    func rules(of remote: RemoteChannel) -> ChannelRules { rules(of: remote.address) }
-
-    /// The rules of a channel, for the scripts.
-    func rules(of address: ChannelAddress) -> ChannelRules {
-        let app = context.registry.apps[address.app]
-        return ChannelRules(
-            isRecoverable: rule(of: address, app) != nil,
-            announcesCount: ChannelHome.announcesCounts(of: address, app),
-            webhooks: reportedChanges(of: address),
-            positionsMax: positionsMax(of: app, in: partition(of: address))
-        )
-    }
-
-    /// The number of subscriptions of the node's connections, including the waiting ones.
-    func subscriptionCount(of remote: RemoteChannel) -> Int {
-        (channels.table[remote.address]?.home.subscribers.total ?? 0)
-            + remote.waiting.count + remote.joining.count + remote.replaying.count
-    }
-
+extension SharedChannels {
     /// Attaches the node to a channel whose subscriptions wait, unless a sent call will serve them too.
     func attach(_ remote: RemoteChannel) {
         // A channel that is behind catches up first.
-        guard store(of: remote).isOpen, !remote.isBehind, remote.attaching == nil,
+        guard remotes.store(of: remote).isOpen, !remote.isBehind, remote.attaching == nil,
             !remote.isInGrants
         else { return }
         changeAttachment(of: remote)
@@ -42,7 +22,7 @@ extension ClusterHome {
     /// A client may subscribe to thousands of channels at once, and leave them. Events of others must not wait for all
     /// of these calls.
     func changeAttachment(of remote: RemoteChannel) {
-        let store = store(of: remote)
+        let store = remotes.store(of: remote)
         guard store.attachmentQueue.isEmpty, store.mayChangeAttachment else {
             guard !remote.isQueued else { return }
             remote.isQueued = true
@@ -56,7 +36,7 @@ extension ClusterHome {
         while store.isOpen, store.mayChangeAttachment, let remote = store.attachmentQueue.first {
             store.attachmentQueue.removeFirst()
             remote.isQueued = false
-            guard remotes[remote.address] === remote, self.store(of: remote) === store,
+            guard remotes[remote.address] === remote, remotes.store(of: remote) === store,
                 !remote.isBehind, remote.attaching == nil
             else { continue }
             sendAttachmentChange(of: remote)
@@ -65,7 +45,7 @@ extension ClusterHome {
 
     /// Attaches the node to a channel, or detaches it, according to its present subscriptions.
     private func sendAttachmentChange(of remote: RemoteChannel) {
-        if subscriptionCount(of: remote) == 0 {
+        if remotes.subscriptionCount(of: remote) == 0 {
             endAttachment(to: remote)
         } else if !remote.waiting.isEmpty {
             sendAttach(remote, interestsOfWaiting(on: remote))
@@ -79,7 +59,9 @@ extension ClusterHome {
     }
 
     /// Called when Redis has refused the node on a channel, or a subscription to it.
-    func attachLater(_ remote: RemoteChannel) { store(of: remote).refused.insert(remote.partition) }
+    func attachLater(_ remote: RemoteChannel) {
+        remotes.store(of: remote).refused.insert(remote.partition)
+    }
 
     /// Attaches the node to the channels of a store for which Redis has refused it, or a subscription to them.
     func attachRefused(in store: ClusterStore) {
@@ -97,19 +79,26 @@ extension ClusterHome {
     func sendAttach(_ channels: [(remote: RemoteChannel, interests: PartitionCalls.Interests)]) {
         guard let partition = channels.first?.remote.partition else { return }
         let unsubscribed = channels.map(\.remote).filter { !$0.isSubscribed }
-        if !unsubscribed.isEmpty, subscribe(to: unsubscribed.map(\.topic), in: partition) {
+        if !unsubscribed.isEmpty, partitions.subscribe(to: unsubscribed.map(\.topic), in: partition)
+        {
             for remote in unsubscribed { remote.isSubscribed = true }
         }
         let requests = channels.map { remote, interests in
-            let count = max(1, subscriptionCount(of: remote))
+            let count = max(1, remotes.subscriptionCount(of: remote))
             return AttachRequest(remote: remote, interests: interests, count: count)
         }
         let call = partitions[partition].calls.attach(
             to: requests.map {
-                .init(to: $0.remote.channel, count: $0.count, $0.interests, rules(of: $0.remote))
+                .init(
+                    to: $0.remote.channel,
+                    count: $0.count,
+                    $0.interests,
+                    rules[$0.remote.address]
+                )
             }
         )
-        let isSent = send(call, to: partition, as: .attach(requests))
+        let attach = AttachCall(channels: self, requests: requests)
+        let isSent = partitions.send(call, to: partition, as: attach)
         for (remote, interests) in channels {
             if isSent { remote.attaching = interests }
             (remote.vacantSince, remote.isDetachRefused) = (nil, false)
@@ -124,12 +113,12 @@ extension ClusterHome {
         let attachments = ChannelAttachment.all(reply)
         guard let attachments, attachments.count == requests.count else {
             let error = RedisError(reply)
-            if error == nil { refused("the reply of attach.lua", by: store) }
+            if error == nil { partitions.refused("the reply of attach.lua", by: store) }
             return refused(requests, error, by: store)
         }
         for (request, attachment) in zip(requests, attachments) {
             // What one channel has missed may end the connection, or move the partition away from it.
-            guard store.isOpen, self.store(of: request.remote) === store else { return }
+            guard store.isOpen, remotes.store(of: request.remote) === store else { return }
             attached(attachment, request)
         }
     }
@@ -159,36 +148,36 @@ extension ClusterHome {
     private func attached(_ attachment: ChannelAttachment, _ request: AttachRequest) {
         let (remote, interests) = (request.remote, request.interests)
         remote.attaching = nil
-        setCountedSubscriptions(request.count, of: remote)
+        remotes.setCountedSubscriptions(request.count, of: remote)
         if attachment.wasVacant { context.notify(.occupancy, on: remote.address, .occupied) }
         if interests.contains(.cachedEvent) {
             remote.cached = attachment.cachedEvent.flatMap { cachedEvent($0, remote, attachment) }
         }
         if remote.isCurrent, let newest = attachment.newest, newest != remote.position,
-            interests.contains(.stream) || hasStream(remote)
+            interests.contains(.stream) || remotes.hasStream(remote)
         {
-            if newest.serial == 0, !hasStream(remote) {
+            if newest.serial == 0, !remotes.hasStream(remote) {
                 // The call has begun the stream.
-                begin(newest.stream, .epoch, on: remote)
+                delivery.begin(newest.stream, .epoch, on: remote)
             } else {
                 // Everything published before the reply was received.
-                counts.divergences += 1
+                partitions.counts.divergences += 1
                 remote.fellBehind(at: partitions[remote.partition].counter)
             }
         }
         if remote.isBehind {
             if remote.address.name.kind.isPresence {
                 guard remote.hasJoinedAgain, interests.contains(.members) else {
-                    joinAgain(remote)
+                    members.joinAgain(remote)
                     // Read after their arrival.
                     return sendAttach(remote, interests.union(.members))
                 }
-                replaceMembers(remote, by: attachment)
+                members.replace(remote, by: attachment)
             }
             catchUp(remote, attachment)
         } else if !remote.isCurrent {
-            if interests.contains(.members) { replaceMembers(remote, by: attachment) }
-            setPosition(attachment.newest, of: remote)
+            if interests.contains(.members) { members.replace(remote, by: attachment) }
+            remotes.setPosition(attachment.newest, of: remote)
             remote.becameCurrent(since: partitions[remote.partition].epoch?.since ?? 0)
         }
         remote.totalSubscriptions = Int(attachment.subscriptionCount)
@@ -205,7 +194,7 @@ extension ClusterHome {
         guard let announcement = ChannelAnnouncement(bytes),
             case .event(let envelope) = announcement.content
         else {
-            refused("a cached event", by: store(of: remote))
+            partitions.refused("a cached event", by: remotes.store(of: remote))
             return nil
         }
         // The script has cached it in the newest stream, or in one that has ended.
@@ -215,41 +204,25 @@ extension ClusterHome {
         }
         return RemoteChannel.CachedEvent(frame: EventFrame(envelope: envelope), position: position)
     }
+}
 
-    /// Follows the channel's stream again, if it was forgotten while the channel was vacant.
-    func keepStream(of remote: RemoteChannel) {
-        guard let position = remote.position,
-            channels.state.streams.index(of: remote.address) == nil
-        else { return }
-        setPosition(position, of: remote)
-    }
+/// A channel in a call of `attach`.
+struct AttachRequest {
+    let remote: RemoteChannel
+    /// What the call reads.
+    let interests: PartitionCalls.Interests
+    /// The number of subscriptions that it sets.
+    let count: Int
+}
 
-    /// Continues the channel's stream at a position.
-    func setPosition(_ position: StreamPosition?, of remote: RemoteChannel) {
-        let address = remote.address
-        if position?.stream != remote.position?.stream {
-            store(of: remote).streamChanged(of: address)
-        }
-        remote.position = position
-        if let stream = position?.stream {
-            let newest = partitions[remote.partition].newestStream
-            partitions[remote.partition].newestStream = max(newest, stream)
-        }
-        let channel = channels.table[address]
-        guard let position, let app = context.registry.apps[address.app], app.recovery.isEnabled,
-            let known = ChannelPosition(position)
-        else {
-            channel?.home.stream = nil
-            return channels.state.unfollow(address)
-        }
-        let isVacant = channel?.home.isVacant ?? true
-        let stream = channels.state.follow(
-            address,
-            at: known,
-            app.recovery,
-            isVacant: isVacant,
-            at: context.milliseconds
-        )
-        if !isVacant { channel?.home.stream = stream }
+/// A call of `attach`.
+struct AttachCall: StoreCall {
+    unowned let channels: SharedChannels
+    let requests: [AttachRequest]
+
+    var isPaced: Bool { true }
+
+    func received(_ reply: borrowing RESPView, from store: ClusterStore) {
+        channels.attached(reply, requests, on: store)
     }
 }

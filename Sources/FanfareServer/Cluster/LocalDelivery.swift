@@ -3,53 +3,15 @@ import Net
 import PusherProtocol
 import Redis
 
-// Announcements: from Redis to the subscribers of this node, in one order for all nodes.
-extension ClusterHome {
-    /// Receives what is published for a channel.
-    func receive(_ announcement: ChannelAnnouncement, on remote: RemoteChannel) {
-        if case .count(let count) = announcement.content { remote.totalSubscriptions = count }
-        // Messages published before the node knows the channel's position are part of what it will read. Messages read
-        // after the list of members do not describe members.
-        guard remote.isCurrent || remote.isReading && announcement.content.isOfMembers else {
-            if context.faults.contains(.deliversEarly) { remote.early.append(announcement) }
-            return
-        }
-        switch announcement.content {
-        case .event(let envelope), .clientEvent(let envelope):
-            receive(envelope, announcement, on: remote)
-        case .count(let count):
-            context.notify(.subscriptionCounts, on: remote.address, .subscriptionCount(count))
-            tellTotal(remote)
-        case .stream(let id, let reason): begin(id, reason, on: remote)
-        case .memberAdded(let user, let info):
-            memberCame(Member(id: UserID(user), info: info.isEmpty ? nil : info), remote)
-        case .memberRemoved(let user): memberLeft(UserID(user), remote)
-        }
-    }
+/// Delivers what Redis decides about channels to this node's subscribers, in order.
+final class LocalDelivery {
+    private let remotes: RemoteChannels
+    // The service owns this object.
+    private unowned let channels: ChannelService
+    private let context: ShardContext
 
-    /// Injected fault: delivers messages that are already part of what subscriptions have begun with.
-    func deliverEarly(on remote: RemoteChannel) {
-        for announcement in exchange(&remote.early, with: []) {
-            guard let envelope = announcement.content.envelope else { continue }
-            deliver(envelope, announcement, on: remote)
-        }
-    }
-
-    private func receive(
-        _ envelope: [UInt8],
-        _ announcement: ChannelAnnouncement,
-        on remote: RemoteChannel
-    ) {
-        let serial = announcement.serial
-        if serial != 0 {
-            let last = remote.position?.serial ?? 0
-            guard serial == last + 1, remote.position != nil else {
-                // Redis has the messages in between; earlier ones are known.
-                if serial > last || remote.position == nil { lookForMissed(on: remote) }
-                return
-            }
-        }
-        deliver(envelope, announcement, on: remote)
+    init(_ remotes: RemoteChannels, _ channels: ChannelService) {
+        (self.remotes, self.channels, context) = (remotes, channels, channels.context)
     }
 
     /// Forwards a message that follows the last one.
@@ -96,16 +58,16 @@ extension ClusterHome {
         guard former?.stream != id else { return }
         let start = StreamPosition(stream: id, serial: 0)
         switch reason {
-        case .epoch where hasStream(remote):
+        case .epoch where remotes.hasStream(remote):
             // The former stream is sealed by an epoch that this node does not know: the server has followed another one
             // in between.
-            store(of: remote).connection?.close()
+            remotes.store(of: remote).connection?.close()
         case .first, .epoch, .full:
-            setPosition(start, of: remote)
+            remotes.setPosition(start, of: remote)
             // Sealed, or full, with all of its messages received: nothing is missing between the two.
             if former != nil { restart(remote, .recovered(replay: 0)) }
         case .purge:
-            setPosition(start, of: remote)
+            remotes.setPosition(start, of: remote)
             if former != nil { restart(remote, .gap(RecoveryGap(.unknownStream))) }
         }
     }
@@ -132,5 +94,33 @@ extension ClusterHome {
         else { return nil }
         let issued = app.issuedPosition(position, on: remote.address.name)
         return SubscriptionStart(issued, continuity)
+    }
+
+    /// Notifies the subscribers of a channel that messages are missing.
+    ///
+    /// - Parameters:
+    ///   - remote: The channel.
+    ///   - start: Where those that track it continue; `nil` to close all.
+    func endSubscriptions(to remote: RemoteChannel, _ start: SubscriptionStart?) {
+        let address = remote.address
+        guard let channel = channels.table[address] else { return }
+        for shard in channel.home.subscribers.otherShards {
+            let members = remote.members.members
+            context.links.send(.lost(address, start, members: members), to: shard)
+        }
+        channels.lose(address, start, members: remote.members.members)
+    }
+
+    /// Closes the client of a subscription that cannot be granted.
+    func close(_ request: SubscriptionRequest) {
+        guard request.shard != context.shard else {
+            return channels.reconnects.append(request.socketID)
+        }
+        context.links.send(.reconnect(request.socketID), to: request.shard)
+    }
+
+    /// Closes a client, so that it reconnects to another node.
+    func close(_ id: SocketID) {
+        close(SubscriptionRequest(shard: context.shard(of: id), socketID: id, number: 0))
     }
 }

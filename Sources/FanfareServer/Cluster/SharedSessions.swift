@@ -3,13 +3,14 @@ import Broker
 import Net
 import Primitives
 import PusherProtocol
+import RESP
 import Redis
 
-/// The sessions of stock clients with a token whose home is one shard, in a cluster.
+/// The sessions of stock clients with a token whose home is this shard.
 ///
 /// Redis has the owner of each session and the data last stored; the owning connection has newer data. The data here is
 /// known from Redis's answers, or waits for them.
-struct ClusterSessions {
+final class SharedSessions {
     /// A claim that Redis has not decided.
     struct Claim {
         let claim: SessionClaim
@@ -45,13 +46,11 @@ struct ClusterSessions {
         let addressDigest: UInt32
     }
 
-    /// The purpose of a call, for its reply.
-    enum Call {
-        case claim(SocketID)
-        case checkpoint(SessionAddress, SocketID)
-        case write(Write)
-    }
-
+    let partitions: Partitions
+    /// Sends a message to a connection's shard.
+    var send: (SessionMessage, SocketID) -> Void = { _, _ in }
+    /// Closes a client, so that it reconnects to another node.
+    var close: (SocketID) -> Void = { _ in }
     /// The claims, by their connections.
     var claims: [SocketID: Claim] = [:]
     /// The sessions of this node's connections.
@@ -64,14 +63,105 @@ struct ClusterSessions {
     var unansweredWrites = 0
     /// The partitions in which this node's inbox is subscribed over the present connections, by the inboxes' names.
     var inboxes: [String: Int] = [:]
-    /// Sends a message to a connection's shard.
-    var send: (SessionMessage, SocketID) -> Void = { _, _ in }
+    lazy var retrying = DelayedWork(on: context.reactor) { [unowned self] in retryClaims() }
+    lazy var renewing = DelayedWork(on: context.reactor) { [unowned self] in renewSessions() }
+    lazy var writing = DelayedWork(on: context.reactor) { [unowned self] in writeWaiting() }
+
+    init(_ partitions: Partitions) { self.partitions = partitions }
+
+    var context: ShardContext { partitions.context }
 
     /// The number of claims and changes that wait for Redis.
     var waitingCount: Int { claims.count + writes.count }
 
     /// Forgets everything, with the shard.
-    mutating func removeAll() { self = ClusterSessions() }
+    func removeAll() {
+        (claims, owned, renewals) = ([:], [:], Queue())
+        (writes, unansweredWrites, inboxes) = ([], 0, [:])
+    }
+
+    // MARK: - Places
+
+    /// The partition of a session.
+    func partition(of address: SessionAddress) -> Partition {
+        partitions[partitions.index(of: address)]
+    }
+
+    /// The present epoch of a session's partition.
+    func since(of address: SessionAddress) -> UInt64 { partition(of: address).epoch?.since ?? 0 }
+
+    // MARK: - The connection to Redis
+
+    /// Called with calls that Redis may or may not have executed, in their order.
+    func lost(_ unanswered: [SessionCall]) {
+        var writes: [Write] = []
+        for call in unanswered {
+            switch call.purpose {
+            case .claim(let id): claims[id]?.isUncertain = true
+            case .checkpoint(let address, _): owned[address]?.isDue = true
+            case .write(let write): writes.append(write)
+            }
+        }
+        self.writes = writes + self.writes
+        unansweredWrites -= writes.count
+    }
+
+    /// Called when nothing of a store's partitions is received any more.
+    func forgetInboxes(in store: ClusterStore) {
+        inboxes = inboxes.filter { partitions[$0.value].store !== store }
+        for (id, claim) in claims where partition(of: claim.claim.address).store === store {
+            claims[id]?.awaitedSince = nil
+        }
+    }
+
+    /// Called when there is a connection again.
+    ///
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - index: The index of the partition that has moved there; `nil` for all.
+    func resume(in store: ClusterStore, partition index: Int? = nil) {
+        func isMeant(_ address: SessionAddress) -> Bool {
+            let partition = partitions.index(of: address)
+            return partitions[partition].store === store && index ?? partition == partition
+        }
+        for address in owned.keys where isMeant(address) {
+            followInbox(of: partitions.index(of: address))
+        }
+        writeWaiting()
+        // The later one of two connections of a client has to own the session.
+        let waiting = claims.values.sorted { $0.claim.openedAt < $1.claim.openedAt }
+        for claim in waiting where isMeant(claim.claim.address) {
+            sendClaim(of: claim.claim.socketID)
+        }
+        if !owned.isEmpty { renewing.schedule(after: Self.renewalInterval) }
+    }
+}
+
+/// A call about a session.
+struct SessionCall: StoreCall {
+    enum Purpose {
+        case claim(SocketID)
+        case checkpoint(SessionAddress, SocketID)
+        case write(SharedSessions.Write)
+    }
+
+    unowned let sessions: SharedSessions
+    /// The index of the session's partition.
+    let partition: Int
+    let purpose: Purpose
+
+    func received(_ reply: borrowing RESPView, from store: ClusterStore) {
+        switch purpose {
+        case .claim(let id): sessions.claimed(reply, by: id)
+        case .checkpoint(let address, let id): sessions.kept(reply, address, of: id)
+        case .write(let write): sessions.written(reply, write)
+        }
+    }
+
+    /// The partition's next store continues with it.
+    func partitionMoved(from store: ClusterStore) {
+        sessions.partitions[partition].store.transit?.sessionCalls.append(self)
+    }
 }
 
 extension SessionAddress {

@@ -15,15 +15,23 @@ struct PositionComparison {
     var (partition, channel) = (0, 0)
 }
 
-// A regular comparison of what this node has received with what Redis has. A bug of either that loses a message is
-// found within a minute, and repaired. Otherwise nothing ever differs, because replies and announcements arrive in one
-// order.
-extension ClusterHome {
+/// A regular comparison of what this node has received with what Redis has.
+///
+/// A bug of either that loses a message is found within a minute, and repaired. Otherwise nothing ever differs, because
+/// replies and announcements arrive in one order.
+final class ChannelComparison {
+    // The channels own this object.
+    private unowned let shared: SharedChannels
+
+    init(_ shared: SharedChannels) { self.shared = shared }
+
+    private var partitions: Partitions { shared.partitions }
+
     /// The number of heartbeats in which every channel is compared once.
     private static var heartbeatsPerRound: Int { 20 }
 
     /// Decides how many channels of a store are compared until the next heartbeat.
-    func beginComparison(in store: ClusterStore) {
+    func begin(in store: ClusterStore) {
         let all = store.partitions.reduce(0) { $0 + partitions[$1].channels.count }
         let count = ClusterSettings.portionCount
         store.comparison.left = (all + Self.heartbeatsPerRound - 1) / Self.heartbeatsPerRound
@@ -44,7 +52,7 @@ extension ClusterHome {
     func compareDue(in store: ClusterStore) {
         var rest = min(store.comparison.due, Self.comparedMax)
         store.comparison.due -= rest
-        if store.comparison.due > 0 { store.startTimer(.comparison, after: Self.nextTurn) }
+        if store.comparison.due > 0 { store.startTimer(.comparison, after: ClusterHome.nextTurn) }
         // Each partition at most once.
         for _ in store.partitions.indices where rest > 0 {
             if store.comparison.partition >= store.partitions.count {
@@ -66,23 +74,23 @@ extension ClusterHome {
         for start in stride(from: 0, to: remotes.count, by: ClusterScripts.messageCountMax) {
             let part = Array(remotes[start...].prefix(ClusterScripts.messageCountMax))
             let call = partitions[partition].calls.positions(of: part.map(\.channel))
-            send(call, to: partition, as: .compare(part))
+            partitions.send(call, to: partition) { [self] reply in compared(reply, part) }
         }
     }
 
     /// Whether the node has received everything of a channel that has positions.
     private func isComparable(_ remote: RemoteChannel) -> Bool {
-        remotes[remote.address] === remote && remote.isCurrent && remote.attaching == nil
-            && rule(of: remote.address, context.registry.apps[remote.address.app]) != nil
+        shared.remotes[remote.address] === remote && remote.isCurrent && remote.attaching == nil
+            && shared.rules.recovery(of: remote.address) != nil
     }
 
-    func compared(_ reply: borrowing RESPView, _ channels: [RemoteChannel]) {
+    private func compared(_ reply: borrowing RESPView, _ channels: [RemoteChannel]) {
         guard let positions = StreamPositions(reply), positions.newest.count == channels.count,
             let partition = channels.first?.partition,
             // The next heartbeat finds another epoch.
             positions.since == partitions[partition].epoch?.since
         else { return }
         for (remote, newest) in zip(channels, positions.newest)
-        where isComparable(remote) && remote.position != newest { lookForMissed(on: remote) }
+        where isComparable(remote) && remote.position != newest { shared.lookForMissed(on: remote) }
     }
 }

@@ -1,21 +1,45 @@
 import Broker
 import Net
+import Primitives
 import PusherProtocol
 import RESP
 import Redis
 
-// Signed-in users whose home is this shard. Redis counts their connections on all nodes. It announces the users that
-// come online or go offline, and those whose connections a backend closes.
-extension ClusterHome {
+/// The signed-in users whose home is this shard.
+///
+/// Redis counts their connections on all nodes. It announces the users that come online or go offline, and those whose
+/// connections a backend closes.
+final class SharedUsers {
     /// A user with connections or watchers on this node.
-    struct FollowedUser {
+    private struct FollowedUser {
         let address: UserAddress
         var connectionCount = 0
         var isWatched = false
     }
 
+    private let partitions: Partitions
+    /// Closes the connections of a user on this node.
+    var terminateHere: (UserAddress) -> Void = { _ in }
+    /// Reports the states of users to their watchers.
+    var report: ([UserHome.Report]) -> Void = { _ in }
+    /// The users with connections or watchers on this node, by the names of their pub/sub channels.
+    private var users: [String: FollowedUser] = [:]
+    /// The same pub/sub channels by partition.
+    private var topics: [Int: Set<String>] = [:]
+    /// The partitions whose users have to be registered with Redis again, each with the time of ``follow(_:behind:)``.
+    private var unfollowed: [Int: Int64] = [:]
+    /// The users with watchers on this node.
+    private var watched = WatchedUsers()
+    /// Those whose state Redis has refused to report.
+    private var unread: Set<UserAddress> = []
+    private lazy var following = DelayedWork(on: partitions.context.reactor) { [unowned self] in
+        followNext()
+    }
+
+    init(_ partitions: Partitions) { self.partitions = partitions }
+
     /// The number of users with connections or watchers on this node.
-    var followedUserCount: Int { users.count }
+    var count: Int { users.count }
 
     // MARK: - Connections
 
@@ -29,20 +53,19 @@ extension ClusterHome {
 
     /// Called when a connection of this node has signed out.
     func signedOut(_ user: UserAddress) {
-        let (topic, partition, clusterUser) = target(of: user)
+        let (topic, index, clusterUser) = target(of: user)
         guard let count = users[topic]?.connectionCount, count > 0 else { return }
         users[topic]?.connectionCount = count - 1
         guard count == 1 else { return }
         forgetIfUnused(topic)
-        let call = partitions[partition].calls.setConnections(of: clusterUser, to: 0)
-        send(call, to: partition, as: .user(topic, behind: nil))
+        setConnections(of: clusterUser, at: topic, to: 0, in: index, behind: nil)
     }
 
     /// Adds a user, and returns the user's pub/sub channel.
     private func add(_ user: UserAddress) -> String {
-        let (topic, partition, _) = target(of: user)
+        let (topic, index, _) = target(of: user)
         if users.updateValue(users[topic] ?? FollowedUser(address: user), forKey: topic) == nil {
-            partitions[partition].users.insert(topic)
+            topics[index, default: []].insert(topic)
         }
         return topic
     }
@@ -51,8 +74,9 @@ extension ClusterHome {
     private func forgetIfUnused(_ topic: String) {
         guard let user = users[topic], user.connectionCount == 0, !user.isWatched else { return }
         users[topic] = nil
-        partitions[partition(of: user.address)].users.remove(topic)
-        unsubscribe(from: [topic], in: partition(of: user.address))
+        let index = partitions.index(of: user.address)
+        topics[index]?.remove(topic)
+        partitions.unsubscribe(from: [topic], in: index)
     }
 
     /// Follows all users of a store again after a loss of the connection.
@@ -60,7 +84,7 @@ extension ClusterHome {
     /// - Parameters:
     ///   - store: The store.
     ///   - index: The index of the partition that has moved there; `nil` for all.
-    func followUsers(in store: ClusterStore, partition index: Int? = nil) {
+    func resume(in store: ClusterStore, partition index: Int? = nil) {
         func isMeant(_ partition: Int) -> Bool {
             partitions[partition].store === store && index ?? partition == partition
         }
@@ -68,26 +92,26 @@ extension ClusterHome {
             // The connection may have been lost again before the users were registered.
             unfollowed[index] = min(unfollowed[index] ?? .max, partitions[index].lastTime)
         }
-        followNextUsers()
-        readStates(of: watched.addresses.filter { isMeant(partition(of: $0)) })
+        followNext()
+        readStates(of: watched.addresses.filter { isMeant(partitions.index(of: $0)) })
     }
 
     /// Registers the users of a partition with Redis again, which may have dropped them.
-    func followUsers(in index: Int) { followUsers(in: index, behind: partitions[index].lastTime) }
+    func follow(partition index: Int) {
+        follow(partition: index, behind: partitions[index].lastTime)
+    }
 
-    private func followUsers(in index: Int, behind time: Int64) {
-        for topic in partitions[index].users where users[topic]?.connectionCount ?? 0 > 0 {
-            follow(topic, behind: time)
-        }
+    private func follow(partition index: Int, behind time: Int64) {
+        for topic in topics[index] ?? [] where isConnected(topic) { follow(topic, behind: time) }
     }
 
     /// Registers the users of the next partition with Redis; the others follow in later turns.
-    func followNextUsers() {
+    private func followNext() {
         let next = unfollowed.first { partitions[$0.key].store.isOpen }
         guard let (index, time) = next else { return }
         unfollowed[index] = nil
-        followUsers(in: index, behind: time)
-        if !unfollowed.isEmpty { startTimer(.users, after: Self.nextTurn) }
+        follow(partition: index, behind: time)
+        if !unfollowed.isEmpty { following.schedule(after: ClusterHome.nextTurn) }
     }
 
     /// Registers a user's connections with Redis.
@@ -97,25 +121,48 @@ extension ClusterHome {
     ///   - time: The time from which a termination may have been missed; `nil` if none was missed.
     private func follow(_ topic: String, behind time: Int64?) {
         guard let user = users[topic] else { return }
-        let (_, partition, clusterUser) = target(of: user.address)
-        subscribe(to: [topic], in: partition)
-        let calls = partitions[partition].calls
-        let call = calls.setConnections(of: clusterUser, to: user.connectionCount)
-        send(call, to: partition, as: .user(topic, behind: time))
+        let (_, index, clusterUser) = target(of: user.address)
+        partitions.subscribe(to: [topic], in: index)
+        setConnections(
+            of: clusterUser,
+            at: topic,
+            to: user.connectionCount,
+            in: index,
+            behind: time
+        )
     }
 
-    func receive(_ reply: borrowing RESPView, ofUserAt topic: String, behind time: Int64?) {
-        guard let time, let connections = UserConnections(reply),
-            let terminatedAt = connections.terminatedAt, terminatedAt >= time,
-            let user = users[topic]
-        else { return }
-        terminateHere(user.address)
+    private func setConnections(
+        of user: ClusterUser,
+        at topic: String,
+        to count: Int,
+        in index: Int,
+        behind time: Int64?
+    ) {
+        let call = partitions[index].calls.setConnections(of: user, to: count)
+        partitions.send(call, to: index) { [self] reply in
+            guard let time, let connections = UserConnections(reply),
+                let terminatedAt = connections.terminatedAt, terminatedAt >= time,
+                let user = users[topic]
+            else { return }
+            terminateHere(user.address)
+        }
     }
 
     /// The call that closes a user's connections on all nodes.
     func termination(of user: UserAddress) -> ScriptCall {
-        let (_, partition, clusterUser) = target(of: user)
-        return partitions[partition].calls.terminate(clusterUser)
+        let (_, index, clusterUser) = target(of: user)
+        return partitions[index].calls.terminate(clusterUser)
+    }
+
+    /// Whether a user, of this pub/sub channel, has a connection of this node.
+    private func isConnected(_ topic: String) -> Bool { users[topic]?.connectionCount ?? 0 > 0 }
+
+    /// Signs a user out of this node in Redis, unless the user has a connection.
+    func signOutIfAbsent(_ user: ClusterUser, in index: Int) {
+        let calls = partitions[index].calls
+        guard !isConnected("\(calls.keys.announcements(user))") else { return }
+        partitions.send(calls.setConnections(of: user, to: 0), to: index, as: UnawaitedCall())
     }
 
     // MARK: - Watchers
@@ -146,65 +193,66 @@ extension ClusterHome {
 
     /// Reads which users are online; later changes are announced.
     private func readStates(of users: [UserAddress]) {
-        for (index, users) in Dictionary(grouping: users, by: { partition(of: $0) }) {
+        for (index, users) in Dictionary(grouping: users, by: { partitions.index(of: $0) }) {
             for start in stride(from: 0, to: users.count, by: ClusterScripts.messageCountMax) {
                 let some = Array(users[start...].prefix(ClusterScripts.messageCountMax))
                 let targets = some.map { target(of: $0) }
-                subscribe(to: targets.map(\.topic), in: index)
+                partitions.subscribe(to: targets.map(\.topic), in: index)
                 let call = partitions[index].calls.watch(targets.map(\.user))
-                send(call, to: index, as: .watch(some))
+                partitions.send(call, to: index) { [self] reply in receive(reply, of: some) }
             }
         }
     }
 
     /// Reads the states again that Redis has refused to report.
     func readRefusedStates() {
-        let users = exchange(&unreadUsers, with: [])
+        let users = exchange(&unread, with: [])
         readStates(of: Array(users.intersection(watched.addresses)))
     }
 
     /// Called when the connection to a store is lost, so that changes are missed from now on.
     func forgetStates(in store: ClusterStore) {
         watched.forgetStates(
-            of: watched.addresses.filter { partitions[partition(of: $0)].store === store }
+            of: watched.addresses.filter { partitions[partitions.index(of: $0)].store === store }
         )
     }
 
-    func receive(_ reply: borrowing RESPView, of users: [UserAddress]) {
+    private func receive(_ reply: borrowing RESPView, of users: [UserAddress]) {
         guard RedisError(reply) == nil, reply.count == users.count else {
-            unreadUsers.formUnion(users)
+            unread.formUnion(users)
             return
         }
         var index = 0
         reply.forEach { element in
-            reportUsers(watched.update(users[index], isOnline: element.integer == 1))
+            report(watched.update(users[index], isOnline: element.integer == 1))
             index += 1
         }
     }
 
     // MARK: - Announcements
 
-    /// Receives what is published for a user.
-    func receive(_ announcement: UserAnnouncement?, at topic: String) {
-        guard let user = users[topic]?.address else { return }
-        switch announcement {
-        case .terminate: terminateHere(user)
-        case .online: reportUsers(watched.update(user, isOnline: true))
-        case .offline: reportUsers(watched.update(user, isOnline: false))
-        case nil: break
-        }
+    /// The index of the partition of a user's pub/sub channel; `nil` for one of another kind.
+    func partition(ofTopic topic: String) -> Int? {
+        users[topic].map { partitions.index(of: $0.address) }
     }
 
-    func partition(of user: UserAddress) -> Int {
-        user.home(among: settings.partitionCount) / context.shardCount
+    /// Receives what is published for a user.
+    func receive(_ message: borrowing RESPView, at topic: String) {
+        guard let user = users[topic]?.address else { return }
+        switch UserAnnouncement(message.copy()) {
+        case .terminate: terminateHere(user)
+        case .online: report(watched.update(user, isOnline: true))
+        case .offline: report(watched.update(user, isOnline: false))
+        case nil: break
+        }
     }
 
     private func target(
         of user: UserAddress
     ) -> (topic: String, partition: Int, user: ClusterUser) {
-        let partition = partition(of: user)
+        let index = partitions.index(of: user)
         let clusterUser = ClusterUser(app: user.app.text, id: user.id.text)
-        let topic = partitions[partition].calls.keys.announcements(clusterUser)
-        return ("\(topic)", partition, clusterUser)
+        let topic = partitions[index].calls.keys.announcements(clusterUser)
+        return ("\(topic)", index, clusterUser)
     }
 }

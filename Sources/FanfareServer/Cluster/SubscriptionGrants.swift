@@ -8,7 +8,7 @@ import Redis
 //
 // The grant of a subscription follows the reply to `attach`. Messages published before that reply are included in it,
 // and messages published after it are received after it. So nothing is missed, and nothing is buffered.
-extension ClusterHome {
+extension SharedChannels {
     /// Whether a subscription waits and continues later.
     ///
     /// It waits for the node to be attached to the channel, or for messages that are no longer in memory. The position
@@ -21,11 +21,11 @@ extension ClusterHome {
     ) -> Bool {
         // The console's page shows only this node.
         guard address.app != context.registry.consoleApp?.id else { return false }
-        let remote = remotes[address] ?? follow(address)
+        let remote = remotes[address] ?? remotes.follow(address)
         let subscription = PendingSubscription(request: request, member: member, position: position)
-        guard store(of: remote).isolation != .closed else {
+        guard remotes.store(of: remote).isolation != .closed else {
             remote.waiting.append(subscription)
-            close(request)
+            delivery.close(request)
             return true
         }
         guard remote.isGranting || isReady(remote, for: subscription) else {
@@ -33,8 +33,8 @@ extension ClusterHome {
             attach(remote)
             return true
         }
-        keepStream(of: remote)
-        return joins(subscription, remote) || readMissing(subscription, on: remote)
+        remotes.keepStream(of: remote)
+        return members.joins(subscription, remote) || replays.begin(subscription, on: remote)
     }
 
     /// Removes the subscription of a connection that has unsubscribed meanwhile, and returns whether it was waiting.
@@ -45,8 +45,8 @@ extension ClusterHome {
         guard let subscription = remote.waiting.remove(id) ?? remote.replaying.remove(id) else {
             return false
         }
-        if let replay = subscription.replay { replays[replay] = nil }
-        if let user = subscription.member?.id { leaveIfAbsent(user, remote) }
+        if let replay = subscription.replay { replays.cancel(replay) }
+        if let user = subscription.member?.id { members.leaveIfAbsent(user, remote) }
         countChanged(at: address)
         return true
     }
@@ -59,7 +59,7 @@ extension ClusterHome {
         if remote.address.name.kind.isCache { interests.insert(.cachedEvent) }
         // The announcements keep the list up to date.
         if remote.address.name.kind.isPresence, !remote.isCurrent { interests.insert(.members) }
-        let rule = rule(of: remote.address, context.registry.apps[remote.address.app])
+        let rule = rules.recovery(of: remote.address)
         if let rule, subscription.position != nil || rule.opening != .live || rule.keep == .always {
             interests.insert(.stream)
         }
@@ -81,7 +81,7 @@ extension ClusterHome {
         of subscription: PendingSubscription,
         on remote: RemoteChannel
     ) -> Bool {
-        guard hasStream(remote), let last = remote.position else { return false }
+        guard remotes.hasStream(remote), let last = remote.position else { return false }
         guard let app = context.registry.apps[remote.address.app],
             let issued = subscription.position?.position,
             let position = StreamPosition(app.position(issuedAs: issued, on: remote.address.name))
@@ -90,12 +90,6 @@ extension ClusterHome {
         // that it receives nothing.
         return position.stream == last.stream
             ? position.serial <= last.serial : position.stream < last.stream
-    }
-
-    /// Whether the channel has a stream that continues.
-    func hasStream(_ remote: RemoteChannel) -> Bool {
-        guard let position = remote.position else { return false }
-        return position.stream > partitions[remote.partition].epoch?.since ?? .max
     }
 
     /// The maximum number of waiting subscriptions that a turn grants, so that events wait for no more.
@@ -145,7 +139,7 @@ extension ClusterHome {
         remote.isInGrants = false
         // Those of a store that counts as lost wait for the ends of their connections.
         guard remotes[remote.address] === remote, !remote.waiting.isEmpty,
-            store(of: remote).isolation != .closed
+            remotes.store(of: remote).isolation != .closed
         else { return }
         if remote.isCurrent, remote.countedSubscriptions > 0 {
             grantWaiting(on: remote, [])

@@ -6,7 +6,7 @@ import RESP
 import Redis
 
 // The number of a channel's subscriptions, and the end of the last one.
-extension ClusterHome {
+extension SharedChannels {
     /// The time between two counts of a channel with subscribers.
     private static var countInterval: Duration { .seconds(1) }
     /// The time for which a channel without subscribers is followed.
@@ -27,7 +27,10 @@ extension ClusterHome {
             announcesTotal(of: remote)
         else { return }
         remote.toldTotal = total
-        announce(.subscriptionCount(channel: remote.address.name.text, count: total), on: remote)
+        delivery.announce(
+            .subscriptionCount(channel: remote.address.name.text, count: total),
+            on: remote
+        )
     }
 
     private func announcesTotal(of remote: RemoteChannel) -> Bool {
@@ -39,12 +42,12 @@ extension ClusterHome {
         guard let remote = remotes[address], remote.attaching == nil, !remote.isGranting else {
             return
         }
-        let count = subscriptionCount(of: remote)
+        let count = remotes.subscriptionCount(of: remote)
         let isKnown = remote.toldTotal != nil || !announcesTotal(of: remote)
         guard count != remote.countedSubscriptions || count == 0 || !isKnown else { return }
         if count == 0 { return detach(remote) }
         uncounted.insert(address)
-        startTimer(.counts, after: Self.countInterval)
+        counting.schedule(after: Self.countInterval)
     }
 
     func countSubscriptions() {
@@ -53,15 +56,15 @@ extension ClusterHome {
             guard let remote = remotes[address], remote.isCurrent, remote.attaching == nil,
                 remote.countedSubscriptions > 0
             else { continue }
-            let count = subscriptionCount(of: remote)
+            let count = remotes.subscriptionCount(of: remote)
             guard count > 0 else { continue }
             guard count != remote.countedSubscriptions else {
                 tellTotal(remote)
                 continue
             }
-            sendAttach(remote, hasStream(remote) ? .stream : [])
+            sendAttach(remote, remotes.hasStream(remote) ? .stream : [])
         }
-        if !uncounted.isEmpty { startTimer(.counts, after: Self.nextTurn) }
+        if !uncounted.isEmpty { counting.schedule(after: ClusterHome.nextTurn) }
     }
 
     private func detach(_ remote: RemoteChannel) {
@@ -70,24 +73,24 @@ extension ClusterHome {
         let now = context.reactor.now
         remote.vacantSince = now
         vacant.append((remote, now))
-        startTimer(.vacancies, after: Self.vacancyTime)
+        leaving.schedule(after: Self.vacancyTime)
     }
 
     /// Detaches the node, if it is attached.
     func endAttachment(to remote: RemoteChannel) {
         guard remote.countedSubscriptions > 0 else { return }
-        setCountedSubscriptions(0, of: remote)
+        remotes.setCountedSubscriptions(0, of: remote)
         sendDetach(remote)
     }
 
     private func sendDetach(_ remote: RemoteChannel) {
-        let call = calls(of: remote).detach(from: remote.channel, rules(of: remote))
-        send(call, to: remote.partition, as: .detach(remote))
+        let call = remotes.calls(of: remote).detach(from: remote.channel, rules[remote.address])
+        partitions.send(call, to: remote.partition, as: DetachCall(channels: self, remote: remote))
     }
 
     /// Detaches the node when the user that was still a member has left; its call to join was still unanswered.
     func detachIfRefused(_ remote: RemoteChannel) {
-        guard remote.isDetachRefused, subscriptionCount(of: remote) == 0 else { return }
+        guard remote.isDetachRefused, remotes.subscriptionCount(of: remote) == 0 else { return }
         remote.isDetachRefused = false
         sendDetach(remote)
     }
@@ -96,7 +99,7 @@ extension ClusterHome {
         remote.isDetachRefused = RedisError(reply)?.code == .members
         // A node that is not registered cannot be detached.
         guard let detachment = ChannelDetachment(reply), detachment.becameVacant else { return }
-        forgotPositions(Int(detachment.forgottenCount))
+        partitions.forgotPositions(Int(detachment.forgottenCount))
         context.notify(.occupancy, on: remote.address, .vacated)
     }
 
@@ -111,7 +114,7 @@ extension ClusterHome {
             vacant.removeFirst()
             guard remotes[remote.address] === remote, remote.vacantSince == since else { continue }
             guard remote.attaching == nil, !remote.isQueued,
-                subscriptionCount(of: remote) == 0
+                remotes.subscriptionCount(of: remote) == 0
             else {
                 // A subscription waits for Redis and may be abandoned, or Redis has to be notified of the end of the
                 // last one.
@@ -121,16 +124,28 @@ extension ClusterHome {
             }
             left.append(remote)
         }
-        for remote in left { forget(remote) }
+        for remote in left { remotes.forget(remote) }
         // One command for all partitions of a store; in a Redis Cluster each has its own slot.
         let subscribed = Dictionary(grouping: left.filter(\.isSubscribed)) { remote in
-            slots == nil ? store(of: remote).partitions[0] : remote.partition
+            partitions.slots == nil ? remotes.store(of: remote).partitions[0] : remote.partition
         }
         for (partition, remotes) in subscribed {
-            unsubscribe(from: remotes.map(\.topic), in: partition)
+            partitions.unsubscribe(from: remotes.map(\.topic), in: partition)
         }
         guard let next = vacant.first else { return }
         let rest = Self.vacancyTime - next.since.duration(to: now)
-        startTimer(.vacancies, after: rest > .zero ? max(rest, .seconds(1)) : Self.nextTurn)
+        leaving.schedule(after: rest > .zero ? max(rest, .seconds(1)) : ClusterHome.nextTurn)
+    }
+}
+
+/// A call of `detach`.
+struct DetachCall: StoreCall {
+    unowned let channels: SharedChannels
+    let remote: RemoteChannel
+
+    var isPaced: Bool { true }
+
+    func received(_ reply: borrowing RESPView, from store: ClusterStore) {
+        channels.detached(reply, remote)
     }
 }

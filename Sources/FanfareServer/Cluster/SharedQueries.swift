@@ -5,50 +5,71 @@ import PusherProtocol
 import RESP
 import Redis
 
-// Queries: any node answers for all nodes, from Redis.
-extension ClusterHome {
-    /// Answers a query when Redis has answered; without Redis it waits for ``ClusterSettings/patience``.
-    func answer(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void) {
-        let query = ClusterQuery(query, finish)
-        queries[ObjectIdentifier(query)] = query
-        ask(query)
-        if query.isWaiting, stores.contains(where: \.isOutOfPatience) { refuseWaitingQueries() }
+/// The queries of backends for channels whose home is this shard: any node answers for all nodes, from Redis.
+final class SharedQueries {
+    let partitions: Partitions
+    let rules: SharedRules
+    private let users: SharedUsers
+    // The service owns this object.
+    private unowned let channels: ChannelService
+    /// The queries that Redis has not answered.
+    private var queries: [ObjectIdentifier: PendingQuery] = [:]
+
+    init(
+        _ partitions: Partitions,
+        _ rules: SharedRules,
+        _ users: SharedUsers,
+        _ channels: ChannelService
+    ) {
+        (self.partitions, self.rules, self.users) = (partitions, rules, users)
+        self.channels = channels
     }
 
-    /// Refuses the queries and lists that wait for a store that has been unreachable for longer than messages wait.
-    func refuseWaitingQueries() {
+    /// Forgets all queries, with the shard.
+    func removeAll() { queries = [:] }
+
+    /// Answers a query when Redis has answered; without Redis it waits for ``ClusterSettings/patience``.
+    func answer(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void) {
+        let query = PendingQuery(query, finish)
+        queries[ObjectIdentifier(query)] = query
+        ask(query)
+        if query.isWaiting, partitions.stores.contains(where: \.isOutOfPatience) { refuseWaiting() }
+    }
+
+    /// Sends the queries that wait to Redis.
+    func resume() {
+        for query in queries.values where query.isWaiting { ask(query) }
+    }
+
+    /// Refuses the queries that wait for a store that has been unreachable for longer than messages wait.
+    func refuseWaiting() {
         for query in queries.values
-        where query.isWaiting && partitions(of: query).contains(where: isOutOfPatience) {
+        where query.isWaiting && indices(of: query).contains(where: isOutOfPatience) {
             guard queries.removeValue(forKey: ObjectIdentifier(query)) != nil else { continue }
             query.finish(.failure(.isUnreadable))
         }
-        // The first one waits for the store, and the others for the first.
-        guard lists.first?.isWaiting == true, partitions.indices.contains(where: isOutOfPatience)
-        else { return }
-        for listing in exchange(&lists, with: []) { listing.finish(.unreadable) }
     }
 
-    private func isOutOfPatience(_ partition: Int) -> Bool {
-        partitions[partition].store.isOutOfPatience
-    }
+    private func isOutOfPatience(_ index: Int) -> Bool { partitions[index].store.isOutOfPatience }
 
-    private func partitions(of query: ClusterQuery) -> [Int] {
+    /// The partitions of a query's channels or user.
+    private func indices(of query: PendingQuery) -> [Int] {
         switch query.query {
-        case .counts(let addresses): addresses.map { partition(of: $0) }
-        case .terminate(let user): [partition(of: user)]
-        default: query.query.address.map { [partition(of: $0)] } ?? []
+        case .counts(let addresses): addresses.map { partitions.index(of: $0) }
+        case .terminate(let user): [partitions.index(of: user)]
+        default: query.query.address.map { [partitions.index(of: $0)] } ?? []
         }
     }
 
     /// Sends the query to Redis, also again after a loss of the connection.
-    func ask(_ query: ClusterQuery) {
+    private func ask(_ query: PendingQuery) {
         let addresses: [ChannelAddress] =
             if case .counts(let addresses) = query.query {
                 addresses
             } else {
                 query.query.address.map { [$0] } ?? []
             }
-        query.isWaiting = !partitions(of: query).allSatisfy(isOpen)
+        query.isWaiting = !indices(of: query).allSatisfy { partitions[$0].store.isOpen }
         guard !query.isWaiting else { return }
         (query.counts, query.missing, query.isRefused) = ([], 0, false)
         (query.messages, query.length, query.hasMore) = ([], 0, false)
@@ -65,8 +86,8 @@ extension ClusterHome {
             }
         }
         if case .terminate(let user) = query.query {
-            let call = termination(of: user)
-            read(query, .termination, in: partition(of: user)) {
+            let call = users.termination(of: user)
+            read(query, .termination, in: partitions.index(of: user)) {
                 connection throws(RedisCallError) in
                 try connection.send(call)
             }
@@ -76,9 +97,9 @@ extension ClusterHome {
         finishIfComplete(query)
     }
 
-    private func askForDetails(_ query: ClusterQuery, of address: ChannelAddress) {
+    private func askForDetails(_ query: PendingQuery, of address: ChannelAddress) {
         let (keys, channel) = keys(of: address)
-        let calls = partitions[partition(of: address)].calls
+        let calls = partitions[partitions.index(of: address)].calls
         switch query.query {
         case .counts, .terminate: break
         case .users: read(query, .users, of: address, "HKEYS", keys.members(channel))
@@ -102,61 +123,69 @@ extension ClusterHome {
             guard channels.keepsMessages(at: address) else {
                 return query.counts[0].failure = .keepsNothing
             }
-            read(query, .lastPosition, in: partition(of: address)) {
+            read(query, .lastPosition, in: partitions.index(of: address)) {
                 connection throws(RedisCallError) in
                 try connection.send(calls.positions(of: [channel]))
             }
         case .purge:
             let begins = channels.keepsMessages(at: address)
-            read(query, .purge, in: partition(of: address)) { connection throws(RedisCallError) in
-                try connection.send(calls.purge(channel, begins: begins, rules(of: address)))
+            read(query, .purge, in: partitions.index(of: address)) {
+                connection throws(RedisCallError) in
+                try connection.send(calls.purge(channel, begins: begins, rules[address]))
             }
         }
     }
 
-    private func isOpen(_ partition: Int) -> Bool { partitions[partition].store.isOpen }
-
     func keys(of address: ChannelAddress) -> (PartitionKeys, ClusterChannel) {
         (
-            partitions[partition(of: address)].calls.keys,
+            partitions[partitions.index(of: address)].calls.keys,
             ClusterChannel(app: address.app.text, name: address.name.text)
         )
     }
 
     func read(
-        _ query: ClusterQuery,
-        _ part: ClusterQuery.Part,
+        _ query: PendingQuery,
+        _ part: PendingQuery.Part,
         of address: ChannelAddress,
         _ command: String,
         _ key: RedisKey,
         _ arguments: String...
     ) {
-        let purpose = ClusterCall.query(query, part, attempt: query.attempt)
         let command = [command, "\(key)"] + arguments
-        asked(query, read(command, in: partition(of: address), as: purpose))
+        asked(
+            query,
+            partitions.read(
+                command,
+                in: partitions.index(of: address),
+                as: call(for: query, part)
+            )
+        )
     }
 
     /// Reads the newest position of a channel, whose stream begins if there is none.
-    private func readPosition(_ query: ClusterQuery, of address: ChannelAddress) {
-        let (partition, (_, channel)) = (partition(of: address), keys(of: address))
-        read(query, .position, in: partition) { connection throws(RedisCallError) in
+    private func readPosition(_ query: PendingQuery, of address: ChannelAddress) {
+        let (index, (_, channel)) = (partitions.index(of: address), keys(of: address))
+        read(query, .position, in: index) { connection throws(RedisCallError) in
             try connection.send(
-                partitions[partition].calls.beginStream(of: channel, rules(of: address))
+                partitions[index].calls.beginStream(of: channel, rules[address])
             )
         }
     }
 
     private func read(
-        _ query: ClusterQuery,
-        _ part: ClusterQuery.Part,
-        in partition: Int,
-        _ call: (RedisConnection) throws(RedisCallError) -> CallID
+        _ query: PendingQuery,
+        _ part: PendingQuery.Part,
+        in index: Int,
+        _ send: (RedisConnection) throws(RedisCallError) -> CallID
     ) {
-        let purpose = ClusterCall.query(query, part, attempt: query.attempt)
-        asked(query, send(to: partition, as: purpose, call))
+        asked(query, partitions.send(to: index, as: call(for: query, part), send))
     }
 
-    private func asked(_ query: ClusterQuery, _ isSent: Bool) {
+    private func call(for query: PendingQuery, _ part: PendingQuery.Part) -> QueryCall {
+        QueryCall(queries: self, query: query, part: part, attempt: query.attempt)
+    }
+
+    private func asked(_ query: PendingQuery, _ isSent: Bool) {
         if isSent { query.missing += 1 } else { query.isWaiting = true }
     }
 
@@ -164,8 +193,8 @@ extension ClusterHome {
 
     func receive(
         _ reply: borrowing RESPView,
-        for query: ClusterQuery,
-        _ part: ClusterQuery.Part,
+        for query: PendingQuery,
+        _ part: PendingQuery.Part,
         attempt: Int
     ) {
         guard attempt == query.attempt else { return }
@@ -180,8 +209,8 @@ extension ClusterHome {
 
     private func read(
         _ reply: borrowing RESPView,
-        for query: ClusterQuery,
-        _ part: ClusterQuery.Part
+        for query: PendingQuery,
+        _ part: PendingQuery.Part
     ) {
         switch part {
         case .subscriptions(let index):
@@ -201,7 +230,7 @@ extension ClusterHome {
             query.cachedData = ChannelAnnouncement(reply.copy())?.content.envelope?.dataToken
             if query.cachedData == nil, !reply.isNull { refused("a cached event", for: query) }
         case .cachedExpiry:
-            let rest = (reply.double ?? 0) - Double(context.reactor.unixMilliseconds)
+            let rest = (reply.double ?? 0) - Double(partitions.context.reactor.unixMilliseconds)
             guard let data = query.cachedData, rest > 0 else { return }
             let seconds = Int(min(rest / 1_000, Double(SafeInteger.max)).rounded(.up))
             query.counts[0].cache = .event(dataToken: data, secondsLeft: seconds)
@@ -234,12 +263,12 @@ extension ClusterHome {
     }
 
     /// Counts a damaged part of the answer.
-    func refused(_ what: String, for query: ClusterQuery) {
-        guard let partition = partitions(of: query).first else { return }
-        refused(what, by: partitions[partition].store)
+    func refused(_ what: String, for query: PendingQuery) {
+        guard let index = indices(of: query).first else { return }
+        partitions.refused(what, by: partitions[index].store)
     }
 
-    private func finishIfComplete(_ query: ClusterQuery) {
+    private func finishIfComplete(_ query: PendingQuery) {
         if query.missing == 0, !query.isWaiting, !query.isRefused { searchOldest(query) }
         guard query.missing == 0, !query.isWaiting,
             queries.removeValue(forKey: ObjectIdentifier(query)) != nil

@@ -6,7 +6,7 @@ import Redis
 
 // Positions in streams that a failover of Redis has sealed: if nothing was lost, the present stream follows the rest of
 // them.
-extension ClusterHome {
+extension ChannelReplays {
     /// Reads the messages of sealed streams that a subscription has missed.
     ///
     /// - Returns: Whether its position is in another stream than the present one, so that the subscription continues
@@ -41,13 +41,12 @@ extension ClusterHome {
     ) {
         var subscription = subscription
         subscription.former = reading
-        lastReplay += 1
-        let isSent = readMessages(
-            of: remote,
+        read(
+            subscription,
+            on: remote,
             from: "(\(reading.continuation.position)",
-            to: reading.end.description
-        ) { .replay(number: lastReplay, countMax: $0) }
-        wait(subscription, on: remote, for: isSent ? lastReplay : nil)
+            to: reading.end
+        )
     }
 
     /// Continues a subscription for which sealed streams were read.
@@ -80,7 +79,7 @@ extension ClusterHome {
             if let app, readFormer(subscription, on: remote, app) { return }
             return resume(subscription, on: remote)
         }
-        if !readMissing(subscription, on: remote) { resume(subscription, on: remote) }
+        if !begin(subscription, on: remote) { resume(subscription, on: remote) }
     }
 
     private func take(
@@ -90,15 +89,15 @@ extension ClusterHome {
     ) {
         switch reading.continuation.advance(to: entry) {
         case .gap:
-            if StreamPosition(entry[0]) == nil { refusedEntry(on: remote) }
+            if StreamPosition(entry[0]) == nil { remotes.refusedEntry(on: remote) }
             reading.hasGap = true
         case .stream:
             guard !reading.isComplete, let start = ChannelPosition(reading.continuation.position)
             else { return }
             reading.streams.streams.append(FormerStreams.Stream(behind: start))
         case .message:
-            guard let message = storedMessage(entry) else {
-                refusedEntry(on: remote)
+            guard let message = StoredMessage(entry) else {
+                remotes.refusedEntry(on: remote)
                 reading.hasGap = true
                 return
             }
@@ -106,21 +105,5 @@ extension ClusterHome {
             reading.byteCount += message.frame.count
             reading.streams.streams[reading.streams.streams.count - 1].messages.append(message)
         }
-    }
-
-    /// Grants a subscription for which everything is read.
-    func resume(
-        _ subscription: PendingSubscription,
-        on remote: RemoteChannel,
-        behind messages: [StoredMessage] = []
-    ) {
-        channels.addSubscriber(
-            subscription.request,
-            to: remote.address,
-            as: subscription.member,
-            from: subscription.position,
-            behind: ArchivedMessages(messages, behind: subscription.former?.missed)
-        )
-        countChanged(at: remote.address)
     }
 }

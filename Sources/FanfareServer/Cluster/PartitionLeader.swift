@@ -22,12 +22,53 @@ struct Leadership {
     var hasMore = false
 }
 
-// One node leads each partition: it executes the due work there, and sends the webhooks of all nodes.
-extension ClusterHome {
+/// The leaderships of this node: it executes the due work of the partitions that it leads, and sends the webhooks of
+/// all nodes from there.
+///
+/// The scripts record the events that an app's endpoints request, once for all nodes. The leader's dispatcher sends
+/// them, and Redis keeps them until then.
+final class PartitionLeader {
+    let partitions: Partitions
+    let rules: SharedRules
+    /// The state of this node's leadership of each partition; `nil` if it does not lead.
+    private var leaderships: [Leadership?] = []
+    /// Webhooks that are completed but still in the queues of partitions, and whether each was delivered.
+    var settled: [[StreamPosition: Bool]] = []
+    /// The partitions with due work that is not executed.
+    private var due = Queue<Int>()
+    /// The portion of the partitions whose due work is executed next.
+    private var portion = 0
+    /// When the leaderships are given up before the broker stops; `nil` before that.
+    private var resignation: MonotonicTime?
+    private lazy var asking = DelayedWork(on: context.reactor) { [unowned self] in executeTimers() }
+    lazy var settling = DelayedWork(on: context.reactor) { [unowned self] in sendSettled() }
+
+    init(_ partitions: Partitions, _ rules: SharedRules) {
+        (self.partitions, self.rules) = (partitions, rules)
+    }
+
+    var context: ShardContext { partitions.context }
+    private var settings: ClusterSettings { partitions.settings }
+
+    /// Called when a partition was added.
+    func addPartition() {
+        leaderships.append(nil)
+        settled.append([:])
+    }
+
+    /// Ends all work, with the shard.
+    func removeAll() { due = Queue() }
+
+    /// The number of partitions that the node leads, and that of the webhooks that wait there.
+    var counts: (leaderships: Int, waitingWebhooks: Int) {
+        let present = leaderships.compactMap(\.self)
+        return (present.count, present.reduce(0) { $0 + $1.waitingCount })
+    }
+
     /// The time between two calls of `timers`.
     private static var timerInterval: Duration { .seconds(1) }
     /// The number of items, or of webhooks, that indicates that there are more.
-    private static var portion: Int { 64 }
+    private static var fullCount: Int { 64 }
     /// The maximum number of webhooks that wait for their dispatcher.
     private static var waitingWebhooksMax: Int { 4_096 }
     /// The time between two calls for an idle stream, in milliseconds.
@@ -45,15 +86,15 @@ extension ClusterHome {
     /// Called with the leadership that a heartbeat has reported.
     func setLeads(_ leads: Bool, in index: Int) {
         guard leads, resignation == nil else { return loseLeadership(of: index) }
-        guard partitions[index].leadership == nil else { return }
-        partitions[index].leadership = Leadership()
+        guard leaderships[index] == nil else { return }
+        leaderships[index] = Leadership()
         askTimers(of: index)
-        startTimer(.timers, after: Self.timerInterval / ClusterSettings.portionCount)
+        asking.schedule(after: Self.timerInterval / ClusterSettings.portionCount)
     }
 
     private func loseLeadership(of index: Int) {
-        guard partitions[index].leadership.take() != nil else { return }
-        settings.webhooks?.withdraw(queues: [number(ofPartition: index)])
+        guard leaderships[index].take() != nil else { return }
+        settings.webhooks?.withdraw(queues: [partitions.number(of: index)])
     }
 
     /// Called when the connection to a store is lost; another node may lead before it is open again.
@@ -68,62 +109,57 @@ extension ClusterHome {
         for index in partitions.indices { loseLeadership(of: index) }
     }
 
-    /// The number of a partition among all.
-    private func number(ofPartition index: Int) -> Int {
-        index * context.shardCount + context.shard
-    }
-
     // MARK: - Due work
 
     /// Executes the due work of the next portion of the partitions that this node leads.
-    func executeTimers() {
-        guard partitions.contains(where: { $0.leadership != nil }) else { return }
+    private func executeTimers() {
+        guard leaderships.contains(where: { $0 != nil }) else { return }
         let count = ClusterSettings.portionCount
-        for index in stride(from: timerPortion, to: partitions.count, by: count) {
+        for index in stride(from: portion, to: partitions.count, by: count) {
             askTimers(of: index)
         }
-        timerPortion = (timerPortion + 1) % count
-        startTimer(.timers, after: Self.timerInterval / count)
+        portion = (portion + 1) % count
+        asking.schedule(after: Self.timerInterval / count)
     }
 
     private func askTimers(of index: Int) {
-        guard let leadership = partitions[index].leadership, !leadership.isAsking,
+        guard let leadership = leaderships[index], !leadership.isAsking,
             settings.webhooks?.queuedEventCount ?? 0 < Self.waitingWebhooksMax
         else { return }
         let call = partitions[index].calls.timers(after: leadership.lastWebhook)
-        let isSent = send(call, to: index, as: .timers(partition: index))
-        partitions[index].leadership?.isAsking = isSent
+        let isSent = partitions.send(call, to: index) { [self] reply in executed(reply, in: index) }
+        leaderships[index]?.isAsking = isSent
     }
 
-    func executed(_ reply: borrowing RESPView, in index: Int) {
-        guard var leadership = partitions[index].leadership else { return }
+    private func executed(_ reply: borrowing RESPView, in index: Int) {
+        guard var leadership = leaderships[index] else { return }
         leadership.isAsking = false
-        partitions[index].leadership = leadership
+        leaderships[index] = leadership
         guard let work = DueWork(reply) else {
             if RedisError(reply)?.code == .notLeader { loseLeadership(of: index) }
             return
         }
         if let former = leadership.droppedCount, work.droppedCount > former {
-            counts.add(Int(work.droppedCount - former), to: \.droppedWebhooks)
+            partitions.counts.add(Int(work.droppedCount - former), to: \.droppedWebhooks)
         }
         leadership.droppedCount = work.droppedCount
         leadership.waitingCount = Int(work.waitingCount)
         let isForgotten =
             leadership.lastWebhook == nil && context.faults.contains(.forgetsWebhooks)
         leadership.lastWebhook = work.webhooks.last?.id ?? leadership.lastWebhook
-        partitions[index].leadership = leadership
+        leaderships[index] = leadership
         if !isForgotten { send(work.webhooks, of: index) }
-        let hasMore = work.items.count == Self.portion || work.webhooks.count == Self.portion
+        let hasMore = work.items.count == Self.fullCount || work.webhooks.count == Self.fullCount
         guard !work.items.isEmpty else {
             if hasMore { askTimers(of: index) }
             return
         }
         // Trimming old messages can wait for the other work.
         let items = work.items.filter { !$0.isTrim } + work.items.filter(\.isTrim)
-        partitions[index].leadership?.due = Queue(items)
-        partitions[index].leadership?.hasMore = hasMore
-        partitions[index].leadership?.isAsking = true
-        duePartitions.append(index)
+        leaderships[index]?.due = Queue(items)
+        leaderships[index]?.hasMore = hasMore
+        leaderships[index]?.isAsking = true
+        due.append(index)
     }
 
     /// The maximum number of due items that a turn executes.
@@ -131,29 +167,29 @@ extension ClusterHome {
 
     /// Whether the next turn can execute due work.
     var hasDue: Bool {
-        duePartitions.elements.contains { partitions[$0].store.takesPacedCalls }
+        due.elements.contains { partitions[$0].store.takesPacedCalls }
     }
 
     /// Executes some of the due work; the partitions take turns.
     func executeDue() {
         var rest = Self.executedMax
-        for _ in 0..<duePartitions.count where rest > 0 {
-            let index = duePartitions.removeFirst()
+        for _ in 0..<due.count where rest > 0 {
+            let index = due.removeFirst()
             // Without a connection another node may lead it by now, and executes the same work.
-            guard let item = partitions[index].leadership?.due.first else { continue }
+            guard let item = leaderships[index]?.due.first else { continue }
             guard partitions[index].store.takesPacedCalls else {
-                duePartitions.append(index)
+                due.append(index)
                 continue
             }
             rest -= 1
-            partitions[index].leadership?.due.removeFirst()
+            leaderships[index]?.due.removeFirst()
             execute(item, in: index)
-            guard let leadership = partitions[index].leadership else { continue }
+            guard let leadership = leaderships[index] else { continue }
             guard leadership.due.isEmpty else {
-                duePartitions.append(index)
+                due.append(index)
                 continue
             }
-            partitions[index].leadership?.isAsking = false
+            leaderships[index]?.isAsking = false
             if leadership.hasMore { askTimers(of: index) }
         }
     }
@@ -162,31 +198,32 @@ extension ClusterHome {
         let calls = partitions[index].calls
         let call =
             switch item {
-            case .count(let channel): calls.announceCount(of: channel, rules(of: channel))
+            case .count(let channel): calls.announceCount(of: channel, rules[channel])
             case .offline(let user): calls.announceOffline(user)
             case .trim(let channel):
                 calls.trim(
                     channel,
                     age: age(of: channel),
                     interval: Self.trimInterval,
-                    rules(of: channel)
+                    rules[channel]
                 )
             }
-        send(call, to: index, as: .due)
+        partitions.send(call, to: index, as: UnawaitedCall(isPaced: true))
     }
 
     private func age(of channel: ClusterChannel) -> Int {
-        guard let address = address(of: channel),
-            let rule = rule(of: address, context.registry.apps[address.app])
-        else { return Self.defaultAge }
+        guard let address = rules.address(of: channel), let rule = rules.recovery(of: address)
+        else {
+            return Self.defaultAge
+        }
         return rule.ageMax * 1_000
     }
 
     /// Forwards webhooks of a partition, in their order.
     private func send(_ records: [WebhookRecord], of index: Int) {
-        let queue = number(ofPartition: index)
+        let queue = partitions.number(of: index)
         var events: [QueuedEvent] = []
-        for record in records where partitions[index].settled[record.id] == nil {
+        for record in records where settled[index][record.id] == nil {
             if settings.webhooks != nil, let event = queuedEvent(record, in: queue) {
                 events.append(event)
             } else {

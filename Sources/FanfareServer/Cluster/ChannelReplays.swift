@@ -1,0 +1,187 @@
+import Broker
+import Net
+import Primitives
+import PusherProtocol
+import RESP
+import Redis
+
+/// Replays of messages that clients have missed and that are not in this node's memory.
+final class ChannelReplays {
+    // The channels own this object.
+    unowned let shared: SharedChannels
+    /// The channel and the connection of each read of messages that are no longer in memory, by its number.
+    private var replays: [UInt64: (RemoteChannel, SocketID)] = [:]
+    private var lastReplay: UInt64 = 0
+
+    init(_ shared: SharedChannels) { self.shared = shared }
+
+    var remotes: RemoteChannels { shared.remotes }
+    var channels: ChannelService { shared.channels }
+    var context: ShardContext { shared.context }
+
+    /// The maximum number of attempts to read what a client has missed; after these it is notified of a gap.
+    private static var replayAttemptsMax: Int { 5 }
+
+    /// Requests from Redis what a subscription has missed, if that is no longer in memory.
+    ///
+    /// - Returns: Whether the subscription continues later.
+    func begin(_ subscription: PendingSubscription, on remote: RemoteChannel) -> Bool {
+        let address = remote.address
+        guard let position = remote.position, subscription.attempts < Self.replayAttemptsMax,
+            let app = context.registry.apps[address.app], app.recovery.isEnabled,
+            let index = channels.state.streams.index(of: address)
+        else { return false }
+        if readFormer(subscription, on: remote, app) { return true }
+        var request = subscription.position
+        if let start = subscription.former?.missed?.start {
+            request?.position = start
+        } else if let position = request?.position {
+            request?.position = app.position(issuedAs: position, on: address.name)
+        }
+        let missing = channels.state.streams[index].missingMessages(for: request, app.recovery)
+        guard let missing else { return false }
+        var subscription = subscription
+        subscription.attempts += 1
+        let last = StreamPosition(stream: position.stream, serial: missing.serials.upperBound)
+        subscription.missed = ([], 0, last)
+        read(subscription, on: remote, from: missing.serials.lowerBound, to: last)
+        return true
+    }
+
+    private func read(
+        _ subscription: PendingSubscription,
+        on remote: RemoteChannel,
+        from serial: UInt64,
+        to last: StreamPosition
+    ) {
+        read(subscription, on: remote, from: "\(last.stream)-\(serial)", to: last)
+    }
+
+    /// Reads messages of a channel for a subscription, from an ID in the syntax of `XRANGE`.
+    func read(
+        _ subscription: PendingSubscription,
+        on remote: RemoteChannel,
+        from first: String,
+        to last: StreamPosition
+    ) {
+        lastReplay += 1
+        let countMax = shared.rules.readCountMax(of: remote.address)
+        let isSent = remotes.readMessages(
+            of: remote,
+            from: first,
+            to: last.description,
+            countMax: countMax,
+            as: ReplayCall(replays: self, number: lastReplay, countMax: countMax)
+        )
+        wait(subscription, on: remote, for: isSent ? lastReplay : nil)
+    }
+
+    /// Makes a subscription wait for a read; without one, it waits like those for which Redis has not answered.
+    private func wait(
+        _ subscription: PendingSubscription,
+        on remote: RemoteChannel,
+        for replay: UInt64?
+    ) {
+        var subscription = subscription
+        subscription.replay = replay
+        guard let replay else { return remote.waiting.append(subscription) }
+        replays[replay] = (remote, subscription.request.socketID)
+        remote.replaying.append(subscription)
+    }
+
+    /// Ends the wait for a read; `nil` if the client has left meanwhile.
+    private func takeReplay(_ number: UInt64) -> (RemoteChannel, PendingSubscription)? {
+        guard let (remote, id) = replays.removeValue(forKey: number),
+            let subscription = remote.replaying.remove(id)
+        else { return nil }
+        return (remote, subscription)
+    }
+
+    /// Forgets a read whose client has left.
+    func cancel(_ number: UInt64) { replays[number] = nil }
+
+    /// Called when a read has no answer: its subscription waits like those for which Redis has not answered.
+    fileprivate func abandon(_ number: UInt64) {
+        guard let (remote, subscription) = takeReplay(number) else { return }
+        wait(subscription, on: remote, for: nil)
+    }
+
+    /// Continues a subscription with what it has missed.
+    fileprivate func receive(_ reply: borrowing RESPView, _ number: UInt64, countMax: Int) {
+        guard let (remote, pending) = takeReplay(number) else { return }
+        guard var missed = pending.missed else {
+            if let former = pending.former {
+                readFormer(reply, former, pending, on: remote, countMax: countMax)
+            }
+            return
+        }
+        var subscription = pending
+        let app = context.registry.apps[remote.address.app]
+        let store = remotes.store(of: remote)
+        let page = StoredEntries(reply, from: store, of: shared.partitions)
+        missed.messages += page.messages
+        missed.byteCount += page.messages.reduce(0) { $0 + $1.frame.count }
+        subscription.missed = missed
+        let isTooMuch = missed.byteCount > app?.recovery.replayBytesMax ?? 0
+        if !isTooMuch, reply.count == countMax, let serial = page.lastSerial,
+            serial < missed.last.serial
+        {
+            return read(subscription, on: remote, from: serial + 1, to: missed.last)
+        }
+        // A stream that has ended meanwhile cannot be replayed, nor a part of what was missed.
+        let isUsable = !isTooMuch && remote.position?.stream == missed.last.stream
+        var messages = isUsable ? missed.messages.withoutHole : []
+        if let app, let index = channels.state.streams.index(of: remote.address) {
+            let stream = channels.state.streams[index]
+            var oldest = shared.rules.keptSince(at: remote.address)
+            if let ageMax = stream.missingMessages(for: subscription.position, app.recovery)?.ageMax
+            {
+                oldest = max(oldest, context.reactor.unixMilliseconds - Int64(ageMax) * 1_000)
+            }
+            messages.removeAll(olderThan: oldest)
+            if !stream.isContinuous(behind: ArchivedMessages(messages)) {
+                if begin(subscription, on: remote) { return }
+                // The client is notified of a gap.
+                messages = []
+            }
+        }
+        resume(subscription, on: remote, behind: messages)
+    }
+
+    /// Grants a subscription for which everything is read.
+    func resume(
+        _ subscription: PendingSubscription,
+        on remote: RemoteChannel,
+        behind messages: [StoredMessage] = []
+    ) {
+        channels.addSubscriber(
+            subscription.request,
+            to: remote.address,
+            as: subscription.member,
+            from: subscription.position,
+            behind: ArchivedMessages(messages, behind: subscription.former?.missed)
+        )
+        shared.countChanged(at: remote.address)
+    }
+}
+
+/// A read of messages that a subscription has missed; fewer than `countMax` are the last ones.
+struct ReplayCall: StoreCall {
+    unowned let replays: ChannelReplays
+    let number: UInt64
+    let countMax: Int
+
+    func received(_ reply: borrowing RESPView, from store: ClusterStore) {
+        replays.receive(reply, number, countMax: countMax)
+    }
+
+    func abandon() { replays.abandon(number) }
+}
+
+extension [StoredMessage] {
+    /// The messages after the last one that is missing between two others.
+    fileprivate var withoutHole: [StoredMessage] {
+        let hole = indices.dropFirst().last { self[$0].serial != self[$0 - 1].serial + 1 }
+        return hole.map { Array(self[$0...]) } ?? self
+    }
+}
