@@ -40,7 +40,7 @@ extension SharedChannels {
         guard partitions[index].store === store else { return true }
         var vacant: [RemoteChannel] = []
         for remote in partitions[index].channels
-        where remote.attaching == nil && !remote.isReading
+        where remote.attaching == nil && !remote.isCatchingUp
             && !(remote.isCurrent && remote.waiting.isEmpty)
         {
             if remotes.subscriptionCount(of: remote) > 0 {
@@ -147,7 +147,7 @@ extension SharedChannels {
             remotes.setCountedSubscriptions(0, of: remote)
             guard remote.isCurrent else {
                 // Reading of missed messages continues; after it the node is attached again.
-                remote.hasJoinedAgain = false
+                remote.setHasJoinedAgain(false)
                 continue
             }
             remote.fellBehind(at: partitions[index].counter)
@@ -161,7 +161,7 @@ extension SharedChannels {
         let partition = partitions[remote.partition]
         let since = partition.epoch?.since ?? 0
         guard remote.since >= partition.base else { return lose(remote, at: attachment.newest) }
-        if remote.hasGap {
+        if remote.missing?.hasGap == true {
             let isSame = remote.position?.stream == attachment.newest?.stream
             return lose(remote, at: attachment.newest, isSame ? .truncated : .unknownStream)
         }
@@ -196,12 +196,11 @@ extension SharedChannels {
 
     private func readMissed(on remote: RemoteChannel, upTo newest: StreamPosition) {
         guard let last = remote.position, last != newest else { return continueLive(remote) }
-        remote.newest = newest
+        remote.beginCatchingUp(upTo: newest)
         readNext(on: remote, behind: last)
     }
 
     private func readNext(on remote: RemoteChannel, behind last: StreamPosition) {
-        remote.isReading = true
         let countMax = rules.readCountMax(of: remote.address)
         let call = AwaitedCall { [self] reply in readMissed(reply, remote, countMax: countMax) }
         remotes.readMessages(of: remote, from: "(\(last)", to: "+", countMax: countMax, as: call)
@@ -209,7 +208,7 @@ extension SharedChannels {
 
     /// Delivers the missed messages; everything published after the last of them is received.
     private func readMissed(_ reply: borrowing RESPView, _ remote: RemoteChannel, countMax: Int) {
-        guard remotes[remote.address] === remote, remote.isReading else { return }
+        guard remotes[remote.address] === remote, remote.isCatchingUp else { return }
         guard RedisError(reply) == nil, let known = remote.position else {
             // Refused for lack of resources; the next connection tries again.
             remotes.store(of: remote).connection?.close()
@@ -238,7 +237,7 @@ extension SharedChannels {
         }
         if hasGap {
             // More may have been published after this reply.
-            (remote.hasGap, remote.isReading) = (true, false)
+            remote.foundGap()
             return sendAttach(
                 remote,
                 remote.address.name.kind.isPresence ? [.stream, .members] : .stream

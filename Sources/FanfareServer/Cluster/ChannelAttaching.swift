@@ -139,7 +139,7 @@ extension SharedChannels {
         }
         for request in requests { caughtUp(request.remote) }
         // Redis has refused the node's users, too.
-        for request in requests { request.remote.hasJoinedAgain = false }
+        for request in requests { request.remote.setHasJoinedAgain(false) }
         takenForDead(in: partition)
         let again = requests.filter { $0.remote.attaching == nil }
         sendAttach(again.map { ($0.remote, $0.interests) })
@@ -165,9 +165,9 @@ extension SharedChannels {
                 remote.fellBehind(at: partitions[remote.partition].counter)
             }
         }
-        if remote.isBehind {
+        if let missing = remote.missing {
             if remote.address.name.kind.isPresence {
-                guard remote.hasJoinedAgain, interests.contains(.members) else {
+                guard missing.hasJoinedAgain, interests.contains(.members) else {
                     members.joinAgain(remote)
                     // Read after their arrival.
                     return sendAttach(remote, interests.union(.members))

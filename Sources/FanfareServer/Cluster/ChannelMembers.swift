@@ -164,7 +164,7 @@ final class ChannelMembers {
 
     /// Makes the users of this node members again, because Redis may have removed them.
     func joinAgain(_ remote: RemoteChannel) {
-        remote.hasJoinedAgain = true
+        remote.setHasJoinedAgain(true)
         let membersMax = max(membersMax(of: remote), 1)
         for member in shared.channels.table[remote.address]?.home.presence.members ?? [] {
             remote.joined.insert(member.id)

@@ -8,18 +8,10 @@ import Redis
 final class RemoteChannel {
     // The properties that change for all channels when the connection is lost come first, within 64 bytes, because most
     // channels are in no CPU cache.
-    /// Whether everything published is received.
-    ///
-    /// If not, pushed messages are part of what is read afterwards.
-    private(set) var isCurrent = false
-    /// Whether it was current before, so that it has to catch up.
-    var isBehind = false
-    /// Whether it is reading the messages that it has missed.
-    var isReading = false
+    /// How much of what is published is received.
+    private(set) var reception = Reception.detached
     /// Whether `SUBSCRIBE` was sent over the present connection.
     var isSubscribed = false
-    /// Whether the node's users were made members again after a loss of the connection.
-    var hasJoinedAgain = false
     /// Whether it waits in its store's queue to be attached or detached.
     var isQueued = false
     private let isPresence: Bool
@@ -45,10 +37,8 @@ final class RemoteChannel {
     var position: StreamPosition?
     /// The partition's epoch in which that was the position.
     var since: UInt64 = 0
-    /// The newest position when it began to read the missed messages.
-    var newest: StreamPosition?
-    /// Whether the first message that it has missed is gone.
-    var hasGap = false
+    /// The newest position when it began to catch up.
+    private(set) var newest: StreamPosition?
     /// The number of subscriptions on all nodes, as last reported by Redis; `nil` before that.
     var totalSubscriptions: Int?
     /// The number last sent to all subscribers of this node; `nil` if one of them was sent none.
@@ -82,6 +72,26 @@ final class RemoteChannel {
     /// When the node has lost its last subscriber; messages are received for a while, because many subscribers return.
     var vacantSince: MonotonicTime?
 
+    /// How much a channel has received of what is published.
+    enum Reception {
+        /// Nothing: pushed messages are part of what the first `attach` reads.
+        case detached
+        /// Everything.
+        case current
+        /// Some messages may be missing; pushed messages are part of what is read afterwards.
+        case behind(Missing)
+        /// The missing messages are being read.
+        case catchingUp(Missing)
+    }
+
+    /// What is known of the messages that a channel may have missed.
+    struct Missing {
+        /// Whether the node's users were made members again since then.
+        var hasJoinedAgain = false
+        /// Whether the first of the messages is gone.
+        var hasGap = false
+    }
+
     /// The last event of a cache channel.
     struct CachedEvent {
         let frame: EventFrame
@@ -97,10 +107,44 @@ final class RemoteChannel {
         topic = "\(keys.announcements(channel))"
     }
 
+    /// Whether everything published is received.
+    var isCurrent: Bool { if case .current = reception { true } else { false } }
+
+    /// Whether it was current before, so that it has to catch up or does.
+    var isBehind: Bool { missing != nil }
+
+    /// What it may have missed; `nil` if it is current, or was never.
+    var missing: Missing? {
+        switch reception {
+        case .behind(let missing), .catchingUp(let missing): missing
+        case .detached, .current: nil
+        }
+    }
+
+    /// Whether it is reading what it has missed.
+    var isCatchingUp: Bool { if case .catchingUp = reception { true } else { false } }
+
     /// Called when everything up to ``position`` is received, and nothing more was published.
-    func becameCurrent(since epoch: UInt64) {
-        (isCurrent, isBehind, since) = (true, false, epoch)
-        (isReading, hasGap, hasJoinedAgain) = (false, false, false)
+    func becameCurrent(since epoch: UInt64) { (reception, since) = (.current, epoch) }
+
+    /// Called when it begins to read the messages up to the newest one.
+    func beginCatchingUp(upTo newest: StreamPosition) {
+        guard let missing else { return }
+        (reception, self.newest) = (.catchingUp(missing), newest)
+    }
+
+    /// Called when a message that it has missed is gone.
+    func foundGap() {
+        guard var missing else { return }
+        missing.hasGap = true
+        reception = .behind(missing)
+    }
+
+    /// Called when the node's users are made members again, or have to be.
+    func setHasJoinedAgain(_ hasJoinedAgain: Bool) {
+        guard var missing else { return }
+        missing.hasJoinedAgain = hasJoinedAgain
+        reception = isCatchingUp ? .catchingUp(missing) : .behind(missing)
     }
 
     /// Adds a subscription that waits for its user to become a member, and returns whether to report the user to Redis.
@@ -124,8 +168,12 @@ final class RemoteChannel {
     /// Called when the connection is lost, or when a message was not received, with the partition's counter as of the
     /// last heartbeat.
     func fellBehind(at counter: Int64) {
-        if isCurrent { (isBehind, self.counter) = (true, counter) }
-        (isCurrent, isReading, hasJoinedAgain) = (false, false, false)
+        switch reception {
+        case .detached: break
+        case .current: (reception, self.counter) = (.behind(Missing()), counter)
+        case .behind(let missing), .catchingUp(let missing):
+            reception = .behind(Missing(hasGap: missing.hasGap))
+        }
         guard isPresence else { return }
         waiting.append(contentsOf: joining.removeAll())
         (arriving, announced) = ([], [])

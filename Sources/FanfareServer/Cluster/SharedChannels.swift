@@ -58,7 +58,7 @@ final class SharedChannels {
         if case .count(let count) = announcement.content { remote.totalSubscriptions = count }
         // Messages published before the node knows the channel's position are part of what it will read. Messages read
         // after the list of members do not describe members.
-        guard remote.isCurrent || remote.isReading && announcement.content.isOfMembers else {
+        guard remote.isCurrent || remote.isCatchingUp && announcement.content.isOfMembers else {
             if context.faults.contains(.deliversEarly) { remote.early.append(announcement) }
             return
         }
