@@ -1,6 +1,4 @@
 import Broker
-import Net
-import Primitives
 import PusherProtocol
 import RESP
 import Redis
@@ -9,16 +7,13 @@ import Redis
 extension SharedChannels {
     /// How many channels catch up at a time; one with many members, which are read, counts as several.
     private static var catchingUpCostMax: Int { 256 }
-    /// The maximum number of channels that begin to catch up in one turn.
-    static var catchUpsPerTurn: Int { 6 }
     /// The number of members that count as one more channel.
     private static var membersPerCost: Int { 64 }
 
     /// Called when the connection is lost, so that nothing is received any more.
     func fallBehind(in store: ClusterStore) {
         for index in store.partitions { remotes.lose(partition: index) }
-        store.attachmentQueue = Queue()
-        (store.behind, store.unvisited, store.refused, store.catchingUpCost) = ([], [], [], 0)
+        store.channels.removeAll()
     }
 
     /// Attaches the node again to all its channels of a store.
@@ -27,7 +22,7 @@ extension SharedChannels {
     ///   - store: The store.
     ///   - partition: The index of the partition that has moved there; `nil` for all.
     func catchUpAll(in store: ClusterStore, partition: Int? = nil) {
-        store.unvisited += partition.map { [$0] } ?? store.partitions
+        store.channels.unvisited += partition.map { [$0] } ?? store.partitions
         catchUpNext(in: store)
     }
 
@@ -36,7 +31,7 @@ extension SharedChannels {
     ///
     /// - Returns: Whether there was a partition left.
     private func visitNextPartition(in store: ClusterStore) -> Bool {
-        guard let index = store.unvisited.popLast() else { return false }
+        guard let index = store.channels.unvisited.popLast() else { return false }
         guard partitions[index].store === store else { return true }
         var vacant: [RemoteChannel] = []
         for remote in partitions[index].channels
@@ -44,7 +39,7 @@ extension SharedChannels {
             && !(remote.isCurrent && remote.waiting.isEmpty)
         {
             if remotes.subscriptionCount(of: remote) > 0 {
-                store.behind.append(remote)
+                store.channels.behind.append(remote)
             } else if !remote.isSubscribed {
                 vacant.append(remote)
             }
@@ -55,22 +50,23 @@ extension SharedChannels {
 
     /// Sends the next calls for channels that have to catch up, each for as many as possible.
     func catchUpNext(in store: ClusterStore) {
-        while store.catchUpsLeft > 0, mayCatchUp(in: store) {
+        while store.channels.catchUpsLeft > 0, mayCatchUp(in: store) {
             let channels = nextBehind(in: store)
             guard !channels.isEmpty else { return }
-            store.catchUpsLeft -= channels.count
+            store.channels.catchUpsLeft -= channels.count
             sendAttach(channels)
         }
     }
 
     private func mayCatchUp(in store: ClusterStore) -> Bool {
-        store.isOpen
-            && store.catchingUpCost <= Self.catchingUpCostMax - ClusterScripts.messageCountMax
+        let costMax = Self.catchingUpCostMax - ClusterScripts.messageCountMax
+        return store.isOpen && store.channels.catchingUpCost <= costMax
     }
 
     /// Whether the next turn can send calls for channels that have to catch up.
     func hasCatchUps(in store: ClusterStore) -> Bool {
-        mayCatchUp(in: store) && !(store.behind.isEmpty && store.unvisited.isEmpty)
+        mayCatchUp(in: store)
+            && !(store.channels.behind.isEmpty && store.channels.unvisited.isEmpty)
     }
 
     /// Removes and returns the next channels that one call can include; none if there are no more.
@@ -78,14 +74,14 @@ extension SharedChannels {
         in store: ClusterStore
     ) -> [(remote: RemoteChannel, interests: PartitionCalls.Interests)] {
         var channels: [(remote: RemoteChannel, interests: PartitionCalls.Interests)] = []
-        while store.behind.isEmpty, visitNextPartition(in: store) {}
-        let countMax = min(ClusterScripts.messageCountMax, store.catchUpsLeft)
-        while channels.count < countMax, let remote = store.behind.last {
+        while store.channels.behind.isEmpty, visitNextPartition(in: store) {}
+        let countMax = min(ClusterScripts.messageCountMax, store.channels.catchUpsLeft)
+        while channels.count < countMax, let remote = store.channels.behind.last {
             let isPresence = remote.address.name.kind.isPresence
             if let first = channels.first?.remote {
                 guard remote.partition == first.partition, !isPresence else { break }
             }
-            store.behind.removeLast()
+            store.channels.behind.removeLast()
             guard remotes[remote.address] === remote, remote.attaching == nil,
                 remotes.store(of: remote) === store,
                 // Attached meanwhile for a subscription.
@@ -108,7 +104,7 @@ extension SharedChannels {
     ) -> PartitionCalls.Interests {
         if remote.catchingUpCost == 0 {
             remote.catchingUpCost = 1 + remote.members.members.count / Self.membersPerCost
-            store.catchingUpCost += remote.catchingUpCost
+            store.channels.catchingUpCost += remote.catchingUpCost
         }
         guard remote.isBehind else { return interestsOfWaiting(on: remote) }
         var interests: PartitionCalls.Interests = remote.position == nil ? [] : .stream
@@ -120,7 +116,7 @@ extension SharedChannels {
     /// Called when a channel has caught up.
     func caughtUp(_ remote: RemoteChannel) {
         let store = remotes.store(of: remote)
-        store.catchingUpCost -= exchange(&remote.catchingUpCost, with: 0)
+        store.channels.catchingUpCost -= exchange(&remote.catchingUpCost, with: 0)
         catchUpNext(in: store)
     }
 
@@ -135,14 +131,14 @@ extension SharedChannels {
         remote.fellBehind(at: partitions[remote.partition].counter)
         guard remote.attaching == nil else { return }
         let store = remotes.store(of: remote)
-        store.behind.append(remote)
+        store.channels.behind.append(remote)
         catchUpNext(in: store)
     }
 
     /// Called when another node has declared this one dead in a partition, which has none of its data any more.
     func takenForDead(in index: Int) {
         let store = partitions[index].store
-        store.registerAgain(index)
+        registerAgain(index)
         for remote in partitions[index].channels where remote.countedSubscriptions > 0 {
             remotes.setCountedSubscriptions(0, of: remote)
             guard remote.isCurrent else {
@@ -151,7 +147,7 @@ extension SharedChannels {
                 continue
             }
             remote.fellBehind(at: partitions[index].counter)
-            store.behind.append(remote)
+            store.channels.behind.append(remote)
         }
         catchUpNext(in: store)
     }

@@ -1,5 +1,4 @@
 import Broker
-import Net
 import Primitives
 import PusherProtocol
 import RESP
@@ -23,18 +22,19 @@ extension SharedChannels {
     /// of these calls.
     func changeAttachment(of remote: RemoteChannel) {
         let store = remotes.store(of: remote)
-        guard store.attachmentQueue.isEmpty, store.mayChangeAttachment else {
+        guard store.channels.attachments.isEmpty, store.mayChangeAttachment else {
             guard !remote.isQueued else { return }
             remote.isQueued = true
-            return store.attachmentQueue.append(remote)
+            return store.channels.attachments.append(remote)
         }
         sendAttachmentChange(of: remote)
     }
 
     /// Sends the changes of the next channels of the queue.
     func changeNextAttachments(in store: ClusterStore) {
-        while store.isOpen, store.mayChangeAttachment, let remote = store.attachmentQueue.first {
-            store.attachmentQueue.removeFirst()
+        while store.isOpen, store.mayChangeAttachment, let remote = store.channels.attachments.first
+        {
+            store.channels.attachments.removeFirst()
             remote.isQueued = false
             guard remotes[remote.address] === remote, remotes.store(of: remote) === store,
                 !remote.isBehind, remote.attaching == nil
@@ -60,14 +60,14 @@ extension SharedChannels {
 
     /// Called when Redis has refused the node on a channel, or a subscription to it.
     func attachLater(_ remote: RemoteChannel) {
-        remotes.store(of: remote).refused.insert(remote.partition)
+        remotes.store(of: remote).channels.refused.insert(remote.partition)
     }
 
     /// Attaches the node to the channels of a store for which Redis has refused it, or a subscription to them.
     func attachRefused(in store: ClusterStore) {
         // Otherwise some have not been visited yet.
-        guard store.behind.isEmpty, store.unvisited.isEmpty else { return }
-        store.unvisited = exchange(&store.refused, with: []).sorted()
+        guard store.channels.behind.isEmpty, store.channels.unvisited.isEmpty else { return }
+        store.channels.unvisited = exchange(&store.channels.refused, with: []).sorted()
         catchUpNext(in: store)
     }
 
@@ -97,7 +97,9 @@ extension SharedChannels {
                 )
             }
         )
-        let attach = AttachCall(channels: self, requests: requests)
+        let attach = AwaitedCall(isPaced: true) { [self] reply in
+            attached(reply, requests, on: partitions[partition].store)
+        }
         let isSent = partitions.send(call, to: partition, as: attach)
         for (remote, interests) in channels {
             if isSent { remote.attaching = interests }
@@ -105,7 +107,7 @@ extension SharedChannels {
         }
     }
 
-    func attached(
+    private func attached(
         _ reply: borrowing RESPView,
         _ requests: [AttachRequest],
         on store: ClusterStore
@@ -213,16 +215,4 @@ struct AttachRequest {
     let interests: PartitionCalls.Interests
     /// The number of subscriptions that it sets.
     let count: Int
-}
-
-/// A call of `attach`.
-struct AttachCall: StoreCall {
-    unowned let channels: SharedChannels
-    let requests: [AttachRequest]
-
-    var isPaced: Bool { true }
-
-    func received(_ reply: borrowing RESPView, from store: ClusterStore) {
-        channels.attached(reply, requests, on: store)
-    }
 }

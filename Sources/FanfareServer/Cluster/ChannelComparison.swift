@@ -1,31 +1,15 @@
-import Broker
-import Net
 import RESP
 import Redis
-
-/// The channels of a store to compare with Redis next; they are taken from one partition after the other.
-struct PositionComparison {
-    /// The number of channels to compare with each portion of heartbeats.
-    var portion = 0
-    /// The number of channels left until the next heartbeat.
-    var left = 0
-    /// The number of channels left of the present portion.
-    var due = 0
-    /// The partition, by its index among those of the store, and the next channel there.
-    var (partition, channel) = (0, 0)
-}
 
 /// A regular comparison of what this node has received with what Redis has.
 ///
 /// A bug of either that loses a message is found within a minute, and repaired. Otherwise nothing ever differs, because
 /// replies and announcements arrive in one order.
 final class ChannelComparison {
-    // The channels own this object.
-    private unowned let shared: SharedChannels
+    private let shared: SharedChannels
+    private let partitions: Partitions
 
-    init(_ shared: SharedChannels) { self.shared = shared }
-
-    private var partitions: Partitions { shared.partitions }
+    init(_ shared: SharedChannels) { (self.shared, partitions) = (shared, shared.partitions) }
 
     /// The number of heartbeats in which every channel is compared once.
     private static var heartbeatsPerRound: Int { 20 }
@@ -52,7 +36,9 @@ final class ChannelComparison {
     func compareDue(in store: ClusterStore) {
         var rest = min(store.comparison.due, Self.comparedMax)
         store.comparison.due -= rest
-        if store.comparison.due > 0 { store.startTimer(.comparison, after: ClusterHome.nextTurn) }
+        if store.comparison.due > 0 {
+            store.startTimer(.comparison, after: ClusterSettings.nextTurn)
+        }
         // Each partition at most once.
         for _ in store.partitions.indices where rest > 0 {
             if store.comparison.partition >= store.partitions.count {

@@ -64,7 +64,7 @@ extension SharedChannels {
             }
             sendAttach(remote, remotes.hasStream(remote) ? .stream : [])
         }
-        if !uncounted.isEmpty { counting.schedule(after: ClusterHome.nextTurn) }
+        if !uncounted.isEmpty { counting.schedule(after: ClusterSettings.nextTurn) }
     }
 
     private func detach(_ remote: RemoteChannel) {
@@ -85,7 +85,8 @@ extension SharedChannels {
 
     private func sendDetach(_ remote: RemoteChannel) {
         let call = remotes.calls(of: remote).detach(from: remote.channel, rules[remote.address])
-        partitions.send(call, to: remote.partition, as: DetachCall(channels: self, remote: remote))
+        let detach = AwaitedCall(isPaced: true) { [self] reply in detached(reply, remote) }
+        partitions.send(call, to: remote.partition, as: detach)
     }
 
     /// Detaches the node when the user that was still a member has left; its call to join was still unanswered.
@@ -95,7 +96,7 @@ extension SharedChannels {
         sendDetach(remote)
     }
 
-    func detached(_ reply: borrowing RESPView, _ remote: RemoteChannel) {
+    private func detached(_ reply: borrowing RESPView, _ remote: RemoteChannel) {
         remote.isDetachRefused = RedisError(reply)?.code == .members
         // A node that is not registered cannot be detached.
         guard let detachment = ChannelDetachment(reply), detachment.becameVacant else { return }
@@ -134,18 +135,6 @@ extension SharedChannels {
         }
         guard let next = vacant.first else { return }
         let rest = Self.vacancyTime - next.since.duration(to: now)
-        leaving.schedule(after: rest > .zero ? max(rest, .seconds(1)) : ClusterHome.nextTurn)
-    }
-}
-
-/// A call of `detach`.
-struct DetachCall: StoreCall {
-    unowned let channels: SharedChannels
-    let remote: RemoteChannel
-
-    var isPaced: Bool { true }
-
-    func received(_ reply: borrowing RESPView, from store: ClusterStore) {
-        channels.detached(reply, remote)
+        leaving.schedule(after: rest > .zero ? max(rest, .seconds(1)) : ClusterSettings.nextTurn)
     }
 }

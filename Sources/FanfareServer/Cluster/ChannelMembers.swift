@@ -1,5 +1,4 @@
 import Broker
-import Net
 import PusherProtocol
 import RESP
 import Redis
@@ -133,31 +132,25 @@ final class ChannelMembers {
     // MARK: - Announcements
 
     func memberCame(_ member: Member, _ remote: RemoteChannel) {
-        if remote.members.add(member) {
-            shared.delivery.announce(
-                .memberAdded(member, to: remote.address.name),
-                on: remote,
-                isOfMembers: true
-            )
-        }
+        if remote.members.add(member) { announceArrival(of: member, on: remote) }
         if remote.announced.contains(member.id) { grantJoined(member.id, remote) }
     }
 
     func memberLeft(_ user: UserID, _ remote: RemoteChannel) {
         // Another node has declared this one dead, and removed its data.
         guard !remote.joined.contains(user) else { return shared.attachAgain(remote) }
-        guard remote.members.remove(user) else { return }
-        let channel = remote.address.name.text
-        shared.delivery.announce(
-            .memberRemoved(channel: channel, userID: user.text),
-            on: remote,
-            isOfMembers: true
-        )
+        if remote.members.remove(user) { announceDeparture(of: user, on: remote) }
     }
 
-    /// The members at the beginning of a subscription; `nil` if the channel has none.
-    func list(at address: ChannelAddress) -> [Member]? {
-        address.name.kind.isPresence ? remotes[address]?.members.members : nil
+    private func announceArrival(of member: Member, on remote: RemoteChannel) {
+        let notice = ServerMessage.memberAdded(member, to: remote.address.name)
+        shared.delivery.announce(notice, on: remote, isOfMembers: true)
+    }
+
+    private func announceDeparture(of user: UserID, on remote: RemoteChannel) {
+        let channel = remote.address.name.text
+        let notice = ServerMessage.memberRemoved(channel: channel, userID: user.text)
+        shared.delivery.announce(notice, on: remote, isOfMembers: true)
     }
 
     // MARK: - After a loss of the connection
@@ -179,17 +172,7 @@ final class ChannelMembers {
             Member(id: UserID(member.user), info: member.info.isEmpty ? nil : member.info)
         }
         let (left, come) = remote.members.replace(by: members)
-        let channel = remote.address.name
-        for user in left {
-            let notice = ServerMessage.memberRemoved(channel: channel.text, userID: user.text)
-            shared.delivery.announce(notice, on: remote, isOfMembers: true)
-        }
-        for member in come {
-            shared.delivery.announce(
-                .memberAdded(member, to: channel),
-                on: remote,
-                isOfMembers: true
-            )
-        }
+        for user in left { announceDeparture(of: user, on: remote) }
+        for member in come { announceArrival(of: member, on: remote) }
     }
 }

@@ -1,6 +1,5 @@
 import Broker
 import Net
-import Primitives
 import PusherProtocol
 import RESP
 import Redis
@@ -44,17 +43,9 @@ final class ChannelReplays {
         subscription.attempts += 1
         let last = StreamPosition(stream: position.stream, serial: missing.serials.upperBound)
         subscription.missed = ([], 0, last)
-        read(subscription, on: remote, from: missing.serials.lowerBound, to: last)
+        let first = "\(last.stream)-\(missing.serials.lowerBound)"
+        read(subscription, on: remote, from: first, to: last)
         return true
-    }
-
-    private func read(
-        _ subscription: PendingSubscription,
-        on remote: RemoteChannel,
-        from serial: UInt64,
-        to last: StreamPosition
-    ) {
-        read(subscription, on: remote, from: "\(last.stream)-\(serial)", to: last)
     }
 
     /// Reads messages of a channel for a subscription, from an ID in the syntax of `XRANGE`.
@@ -65,15 +56,20 @@ final class ChannelReplays {
         to last: StreamPosition
     ) {
         lastReplay += 1
-        let countMax = shared.rules.readCountMax(of: remote.address)
+        let (number, countMax) = (lastReplay, shared.rules.readCountMax(of: remote.address))
+        let call = RepeatableCall { [self] reply in
+            receive(reply, number, countMax: countMax)
+        } giveUp: { [self] in
+            abandon(number)
+        }
         let isSent = remotes.readMessages(
             of: remote,
             from: first,
             to: last.description,
             countMax: countMax,
-            as: ReplayCall(replays: self, number: lastReplay, countMax: countMax)
+            as: call
         )
-        wait(subscription, on: remote, for: isSent ? lastReplay : nil)
+        wait(subscription, on: remote, for: isSent ? number : nil)
     }
 
     /// Makes a subscription wait for a read; without one, it waits like those for which Redis has not answered.
@@ -101,13 +97,13 @@ final class ChannelReplays {
     func cancel(_ number: UInt64) { replays[number] = nil }
 
     /// Called when a read has no answer: its subscription waits like those for which Redis has not answered.
-    fileprivate func abandon(_ number: UInt64) {
+    private func abandon(_ number: UInt64) {
         guard let (remote, subscription) = takeReplay(number) else { return }
         wait(subscription, on: remote, for: nil)
     }
 
     /// Continues a subscription with what it has missed.
-    fileprivate func receive(_ reply: borrowing RESPView, _ number: UInt64, countMax: Int) {
+    private func receive(_ reply: borrowing RESPView, _ number: UInt64, countMax: Int) {
         guard let (remote, pending) = takeReplay(number) else { return }
         guard var missed = pending.missed else {
             if let former = pending.former {
@@ -126,7 +122,8 @@ final class ChannelReplays {
         if !isTooMuch, reply.count == countMax, let serial = page.lastSerial,
             serial < missed.last.serial
         {
-            return read(subscription, on: remote, from: serial + 1, to: missed.last)
+            let last = missed.last
+            return read(subscription, on: remote, from: "\(last.stream)-\(serial + 1)", to: last)
         }
         // A stream that has ended meanwhile cannot be replayed, nor a part of what was missed.
         let isUsable = !isTooMuch && remote.position?.stream == missed.last.stream
@@ -165,17 +162,94 @@ final class ChannelReplays {
     }
 }
 
-/// A read of messages that a subscription has missed; fewer than `countMax` are the last ones.
-struct ReplayCall: StoreCall {
-    unowned let replays: ChannelReplays
-    let number: UInt64
-    let countMax: Int
-
-    func received(_ reply: borrowing RESPView, from store: ClusterStore) {
-        replays.receive(reply, number, countMax: countMax)
+// Positions in streams that a failover of Redis has sealed: if nothing was lost, the present stream follows the rest of
+// them.
+extension ChannelReplays {
+    /// Reads the messages of sealed streams that a subscription has missed.
+    ///
+    /// - Returns: Whether its position is in another stream than the present one, so that the subscription continues
+    ///   later.
+    func readFormer(
+        _ subscription: PendingSubscription,
+        on remote: RemoteChannel,
+        _ app: App
+    ) -> Bool {
+        guard subscription.former == nil, let current = remote.position,
+            let issued = subscription.position?.position,
+            let known = StreamPosition(
+                app.position(issuedAs: issued, on: remote.address.name)
+            ),
+            known.stream > 0, known.stream < current.stream,
+            let reading = FormerReading(
+                behind: known,
+                upTo: StreamPosition(stream: current.stream, serial: 0)
+            )
+        else { return false }
+        var subscription = subscription
+        subscription.attempts += 1
+        subscription.former = reading
+        read(subscription, on: remote, from: "(\(known)", to: reading.end)
+        return true
     }
 
-    func abandon() { replays.abandon(number) }
+    /// Continues a subscription for which sealed streams were read.
+    func readFormer(
+        _ reply: borrowing RESPView,
+        _ reading: FormerReading,
+        _ subscription: PendingSubscription,
+        on remote: RemoteChannel,
+        countMax: Int
+    ) {
+        var (reading, subscription) = (reading, subscription)
+        let app = context.registry.apps[remote.address.app]
+        if RedisError(reply) != nil { reading.hasGap = true }
+        reply.forEach { entry in
+            guard !reading.hasGap else { return }
+            take(entry, &reading, on: remote)
+        }
+        if reading.count > app?.recovery.replayMessagesMax ?? 0
+            || reading.byteCount > app?.recovery.replayBytesMax ?? 0
+        {
+            reading.hasGap = true
+        }
+        subscription.former = reading
+        if !reading.hasGap, !reading.isComplete, reply.count == countMax {
+            let first = "(\(reading.continuation.position)"
+            return read(subscription, on: remote, from: first, to: reading.end)
+        }
+        guard remote.position?.stream == reading.end.stream else {
+            // Another stream has begun meanwhile.
+            subscription.former = nil
+            if let app, readFormer(subscription, on: remote, app) { return }
+            return resume(subscription, on: remote)
+        }
+        if !begin(subscription, on: remote) { resume(subscription, on: remote) }
+    }
+
+    private func take(
+        _ entry: borrowing RESPView,
+        _ reading: inout FormerReading,
+        on remote: RemoteChannel
+    ) {
+        switch reading.continuation.advance(to: entry) {
+        case .gap:
+            if StreamPosition(entry[0]) == nil { remotes.refusedEntry(on: remote) }
+            reading.hasGap = true
+        case .stream:
+            guard !reading.isComplete, let start = ChannelPosition(reading.continuation.position)
+            else { return }
+            reading.streams.streams.append(FormerStreams.Stream(behind: start))
+        case .message:
+            guard let message = StoredMessage(entry) else {
+                remotes.refusedEntry(on: remote)
+                reading.hasGap = true
+                return
+            }
+            reading.count += 1
+            reading.byteCount += message.frame.count
+            reading.streams.streams[reading.streams.streams.count - 1].messages.append(message)
+        }
+    }
 }
 
 extension [StoredMessage] {

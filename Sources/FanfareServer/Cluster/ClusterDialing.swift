@@ -5,14 +5,8 @@ import Synchronization
 extension ClusterStore {
     /// Connects to the server; its answer follows later.
     func dial(_ url: RedisURL) -> RedisConnection {
-        var connectionSettings = settings.connection
-        connectionSettings.scripts = home.partitions.scripts.all
-        // Any server of a Redis Cluster lists the others, so the first one may be a replica.
-        let isSeed =
-            !home.registration.isReady && home.partitions.slots == nil
-            && settings.mode.joins(address)
-        connectionSettings.requiresPrimary = !isSeed
-        guard let dialer = home.partitions.dialer else {
+        let connectionSettings = delegate.connectionSettings(of: self)
+        guard let dialer = environment.dialer else {
             return RedisConnection.connect(
                 to: url,
                 tls: settings.tls,
@@ -38,7 +32,7 @@ extension ClusterStore {
         of server: RedisServer,
         for delegate: any ReplicaAcknowledgementsDelegate
     ) -> ReplicaAcknowledgements {
-        guard let dialer = home.partitions.dialer else {
+        guard let dialer = environment.dialer else {
             return ReplicaAcknowledgements.connect(
                 to: url,
                 tls: settings.tls,
@@ -61,7 +55,7 @@ extension ClusterStore {
 
     /// Follows the primary that the Sentinels name.
     func follow(_ sentinels: SentinelWatch.Settings) -> SentinelWatch {
-        guard let dialer = home.partitions.dialer else {
+        guard let dialer = environment.dialer else {
             return SentinelWatch(
                 sentinels,
                 tls: settings.tls,
@@ -99,13 +93,8 @@ extension ClusterStore {
     /// The pause before the next attempt to connect.
     func reconnectPause() -> Duration { backoff.pause(random: random()) }
 
-    /// A number for the node to request.
-    ///
-    /// After a loss of Redis's data the numbers of all nodes seem to be free, and a random one probably is.
-    func randomNumber() -> Int { 1 + Int(random() % ClusterSettings.nodeNumberMax) }
-
     /// A random number for pauses.
-    func random() -> UInt64 { home.partitions.dialer?.random() ?? .random(in: .min ... .max) }
+    func random() -> UInt64 { environment.dialer?.random() ?? .random(in: .min ... .max) }
 }
 
 extension ClusterSettings {

@@ -1,8 +1,6 @@
 import Broker
 import BrokerConfiguration
-import Net
 import Primitives
-import PusherProtocol
 import RESP
 import Redis
 import Synchronization
@@ -26,11 +24,10 @@ final class ClusterHome {
     let reaper: NodeReaper
     let reconciliation: Reconciliation
     let usage: UsageReports
-    private(set) lazy var registration = NodeRegistration(self)
-    private(set) lazy var moves = PartitionMoves(self)
-
-    /// The time until the next portion of work that takes several turns, because events have precedence.
-    static var nextTurn: Duration { .milliseconds(1) }
+    let comparison: ChannelComparison
+    let registration: NodeRegistration
+    let heartbeats: Heartbeats
+    private lazy var moves = PartitionMoves(partitions, heartbeats, registration, sessions, self)
 
     /// Creates the home of a shard's channels, users and sessions, which is not connected yet.
     init(
@@ -40,23 +37,27 @@ final class ClusterHome {
         _ sessions: SessionService,
         _ dialer: (any RedisDialer)?
     ) {
-        partitions = Partitions(settings, channels.context, dialer)
+        let context = channels.context
+        partitions = Partitions(.init(context: context, settings: settings, dialer: dialer))
         shares = KeptShares(partitions)
         rules = SharedRules(partitions, shares)
         self.channels = SharedChannels(partitions, rules, channels)
+        comparison = ChannelComparison(self.channels)
         publisher = ClusterPublisher(partitions, rules, shares, self.channels.remotes, channels)
-        self.users = SharedUsers(partitions)
-        self.sessions = SharedSessions(partitions)
+        self.users = SharedUsers(partitions, users)
+        self.sessions = SharedSessions(partitions, sessions, self.channels.delivery)
         queries = SharedQueries(partitions, rules, self.users, channels)
         lists = SharedLists(partitions, queries)
         leader = PartitionLeader(partitions, rules)
         reaper = NodeReaper(partitions, rules)
         reconciliation = Reconciliation(partitions, rules, self.users, self.channels)
         usage = UsageReports(partitions)
-        self.users.terminateHere = { [unowned users] in users.terminate($0) }
-        self.users.report = { [unowned users] in users.send($0) }
-        self.sessions.send = { [unowned sessions] in sessions.send($0, toShardOf: $1) }
-        self.sessions.close = { [delivery = self.channels.delivery] in delivery.close($0) }
+        registration = NodeRegistration(partitions, reconciliation)
+        heartbeats = Heartbeats(partitions, registration, leader, reaper, self.channels)
+        self.channels.registerAgain = { [unowned self] index in
+            registration.register(index, at: partitions[index].store, known: 0)
+            self.users.follow(partition: index)
+        }
         addPartitions()
     }
 
@@ -66,13 +67,12 @@ final class ClusterHome {
 
     private func addPartitions() {
         var stores: [Int: ClusterStore] = [:]
-        for number in stride(
-            from: context.shard,
-            to: settings.partitionCount,
-            by: context.shardCount
-        ) {
+        let (count, environment) = (settings.partitionCount, partitions.environment)
+        for number in stride(from: context.shard, to: count, by: context.shardCount) {
             let storeNumber = number % settings.stores.count
-            let store = stores[storeNumber] ?? ClusterStore(settings.stores[storeNumber], of: self)
+            let address = settings.stores[storeNumber]
+            let store =
+                stores[storeNumber] ?? ClusterStore(address, in: environment, delegate: self)
             stores[storeNumber] = store
             store.partitions.append(partitions.count)
             let calls = PartitionCalls(
@@ -81,7 +81,6 @@ final class ClusterHome {
                 scripts: settings.scripts
             )
             partitions.append(Partition(calls, in: store))
-            leader.addPartition()
         }
         partitions.stores = stores.sorted { $0.key < $1.key }.map(\.value)
     }
@@ -112,20 +111,9 @@ final class ClusterHome {
         sessions.removeAll()
     }
 
-    /// Called when calls on a store's partitions are possible: everything that waits for them continues.
-    func opened(_ store: ClusterStore) {
-        goOn(in: store)
-        moves.continueMoves()
-    }
-
-    /// Continues everything that waits for a store, or for one partition of it.
-    ///
-    /// - Parameters:
-    ///   - store: The store, whose connection is open.
-    ///   - index: The index of the partition that has moved there; `nil` for all.
-    func goOn(in store: ClusterStore, partition index: Int? = nil) {
+    func resume(_ store: ClusterStore, partition index: Int?) {
         channels.catchUpAll(in: store, partition: index)
-        store.sendMessages()
+        publisher.sendMessages(to: store)
         users.resume(in: store, partition: index)
         leader.settling.schedule(after: .zero)
         sessions.resume(in: store, partition: index)
@@ -133,38 +121,12 @@ final class ClusterHome {
         lists.resume()
     }
 
-    /// Called when the connection to a store is lost; Redis may have executed the unanswered calls, given in their
-    /// order.
-    func lost(_ store: ClusterStore, _ unanswered: [any StoreCall]) {
-        cutOff(store)
-        publisher.lost(unanswered, by: store)
-        sessions.lost(unanswered.compactMap { $0 as? SessionCall })
-        for call in unanswered { call.abandon() }
-        moves.connectionEnded(of: store)
-    }
-
-    /// Called when nothing of a store's partitions is received any more, and other nodes may take over this node's
-    /// tasks.
     func cutOff(_ store: ClusterStore) {
         channels.fallBehind(in: store)
         leader.loseLeaderships(in: store)
         users.forgetStates(in: store)
         sessions.forgetInboxes(in: store)
         reaper.forget(store)
-    }
-
-    /// Receives a published message.
-    func received(_ message: borrowing RESPView, at topic: String) {
-        if let remote = channels.remotes.topics[topic] {
-            channels.received(message, on: remote)
-        } else if let index = sessions.inboxes[topic] {
-            guard let message = InboxMessage(message.copy()) else {
-                return partitions.refused(topic, by: partitions[index].store)
-            }
-            sessions.receive(message)
-        } else {
-            users.receive(message, at: topic)
-        }
     }
 
     // MARK: - The turn
@@ -175,7 +137,7 @@ final class ClusterHome {
     var hasWork: Bool {
         !channels.granting.isEmpty || leader.hasDue || reconciliation.hasItems || lists.hasNext
             || partitions.stores.contains { store in
-                store.takesPacedCalls && !store.attachmentQueue.isEmpty
+                store.takesPacedCalls && !store.channels.attachments.isEmpty
                     || channels.hasCatchUps(in: store)
             }
     }
@@ -225,13 +187,12 @@ final class ClusterHome {
 
     var reading: ClusterReading {
         let stores = partitions.stores
-        let roundTrip = stores.compactMap { $0.connection?.lastRoundTrip }.max() ?? .zero
         let (leaderships, waitingWebhooks) = leader.counts
         return ClusterReading(
             connections: stores.count(where: \.isOpen),
             attachedChannels: channels.remotes.attachedCount,
             waitingBytes: stores.reduce(0) { $0 + $1.waitingByteCount },
-            roundTripMicroseconds: Int(roundTrip / .microseconds(1)),
+            roundTripMicroseconds: partitions.roundTripMicroseconds,
             leaderships: leaderships,
             waitingWebhooks: waitingWebhooks,
             counts: partitions.counts
@@ -240,14 +201,7 @@ final class ClusterHome {
 }
 
 extension ClusterSettings {
-    /// Creates a shard's part in the cluster.
-    ///
-    /// - Parameters:
-    ///   - channels: The shard's channels.
-    ///   - users: The shard's users.
-    ///   - sessions: The shard's sessions.
-    ///   - dialer: The dialer of a simulation; `nil` for the network.
-    /// - Returns: The part, which is not connected yet.
+    /// Creates a shard's part in the cluster, which is not connected yet; `dialer` is that of a simulation.
     package func makeHome(
         of channels: ChannelService,
         _ users: UserService,
@@ -268,33 +222,6 @@ extension ClusterHome: SharedHome {
         self.publisher.publish(event, on: address, by: publisher)
     }
 
-    func waits(
-        _ request: SubscriptionRequest,
-        to address: ChannelAddress,
-        as member: Member?,
-        from position: PositionRequest?
-    ) -> Bool {
-        channels.waits(request, to: address, as: member, from: position)
-    }
-
-    func withdraw(_ id: SocketID, from address: ChannelAddress) -> Bool {
-        channels.withdraw(id, from: address)
-    }
-
-    func subscribed(at address: ChannelAddress) { channels.subscribed(at: address) }
-
-    func countChanged(at address: ChannelAddress) { channels.countChanged(at: address) }
-
-    func reports(_ event: ChannelEvent, at address: ChannelAddress) -> Bool {
-        channels.reports(event, at: address)
-    }
-
-    func cachedOpening(at address: ChannelAddress, ahead replay: Replay?) -> Grant.CachedOpening? {
-        channels.cachedOpening(at: address, ahead: replay)
-    }
-
-    func members(at address: ChannelAddress) -> [Member]? { channels.members.list(at: address) }
-
     func answer(_ query: ShardQuery, _ finish: @escaping (HomeAnswer) -> Void) {
         queries.answer(query, finish)
     }
@@ -303,27 +230,11 @@ extension ClusterHome: SharedHome {
         lists.list(range, finish)
     }
 
-    func signedIn(_ user: UserAddress) { users.signedIn(user) }
+    var channelHome: any SharedChannelHome { channels }
 
-    func signedOut(_ user: UserAddress) { users.signedOut(user) }
+    var userHome: any SharedUserHome { users }
 
-    func watch(_ ids: [UserID], of app: AppID, by watcher: UserHome.Watcher) -> UserHome.Report {
-        users.watch(ids, of: app, by: watcher)
-    }
-
-    func unwatch(_ ids: [UserID], of app: AppID, by watcher: UserHome.Watcher) {
-        users.unwatch(ids, of: app, by: watcher)
-    }
-
-    var followedUserCount: Int { users.count }
-
-    func claim(_ claim: SessionClaim) { sessions.claim(claim) }
-
-    func park(_ handover: SessionHandover) { sessions.park(handover) }
-
-    func share(_ address: SessionAddress, _ id: SocketID) { sessions.share(address, id) }
-
-    func keep(_ session: StoredSession) { sessions.keep(session) }
+    var sessionHome: any SharedSessionHome { sessions }
 
     func sendMessages() -> Bool { publisher.sendMessages() }
 
@@ -332,4 +243,122 @@ extension ClusterHome: SharedHome {
     }
 
     func resign() { leader.resign() }
+}
+
+// What the stores report, passed on to whose task it is.
+extension ClusterHome: ClusterStoreDelegate {
+    func connectionSettings(of store: ClusterStore) -> RedisSettings {
+        registration.connectionSettings(of: store)
+    }
+
+    func counter(of partition: Int) -> RedisKey { partitions[partition].calls.keys.counter }
+
+    func connected(_ store: ClusterStore, to server: RedisServer) {
+        if partitions.slots == nil, server.mode == .cluster, settings.mode.joins(store.address) {
+            return moves.joinRedisCluster()
+        }
+        if let fault = registration.fault(of: server) {
+            store.status.failed("\(store.address.url): \(fault)")
+            store.connection?.close()
+            return
+        }
+        store.begin(at: server)
+        registration.begin(in: store, with: server)
+        resume(store, partition: nil)
+        moves.continueMoves()
+        heartbeats.begin(in: store)
+    }
+
+    func lost(
+        _ store: ClusterStore,
+        _ fault: RedisFault,
+        unconfirmed: [OutgoingMessage],
+        _ unanswered: [any StoreCall]
+    ) {
+        partitions.counts.faults[fault.reason, default: 0] += 1
+        cutOff(store)
+        publisher.lost(unconfirmed + unanswered.flatMap(\.messages), by: store)
+        sessions.lost(unanswered)
+        for call in unanswered { call.abandon() }
+        moves.connectionEnded(of: store)
+    }
+
+    func received(
+        _ reply: borrowing RESPView,
+        to answered: ClusterStore.Unanswered,
+        from store: ClusterStore
+    ) {
+        if partitions.slots == nil {
+            answered.call.received(reply, from: store)
+        } else {
+            moves.received(reply, to: answered, from: store)
+        }
+        channels.changeNextAttachments(in: store)
+    }
+
+    func subscriptionRefused(_ error: RedisError, by store: ClusterStore) {
+        moves.subscriptionRefused(error, by: store)
+    }
+
+    func acceptsSubscriptions(_ store: ClusterStore) { registration.endLossIfPossible(of: store) }
+
+    func subscriptionEnded(to topic: String, at store: ClusterStore) {
+        let index =
+            channels.remotes.topics[topic]?.partition ?? sessions.inboxes[topic]
+            ?? users.partition(ofTopic: topic)
+        moves.subscriptionEnded(to: topic, of: index, at: store)
+    }
+
+    func received(_ message: borrowing RESPView, at topic: String) {
+        if let remote = channels.remotes.topics[topic] {
+            channels.received(message, on: remote)
+        } else if !sessions.receive(message, at: topic) {
+            users.receive(message, at: topic)
+        }
+    }
+
+    func finish(_ message: OutgoingMessage, _ outcome: PublishOutcome) {
+        publisher.finish(message, outcome)
+    }
+
+    func refuse(_ message: OutgoingMessage, _ refusal: ClusterRefusal) {
+        publisher.refuse(message, refusal)
+    }
+
+    func announceAcknowledgement(of store: ClusterStore) -> Int {
+        heartbeats.sendAll(in: store)
+        return heartbeats.unansweredCount(in: store)
+    }
+
+    func heartbeatIsDue(in store: ClusterStore) {
+        heartbeats.sendNext(in: store) { [self] index in
+            shares.read(of: index)
+        } finish: { [self] beginsRound in
+            if beginsRound { beginRound(of: store) }
+            comparison.compareNext(in: store)
+        }
+    }
+
+    /// Performs the tasks of each heartbeat interval.
+    private func beginRound(of store: ClusterStore) {
+        if registration.claimsNumber(at: store) {
+            registration.claimNumber(at: store)
+            registration.sendReport()
+            usage.report()
+        }
+        channels.attachRefused(in: store)
+        users.readRefusedStates()
+        comparison.begin(in: store)
+    }
+
+    func comparisonIsDue(in store: ClusterStore) { comparison.compareDue(in: store) }
+
+    func refuseQueries() {
+        queries.refuseWaiting()
+        lists.refuseWaiting()
+    }
+
+    func closeClaimants(of store: ClusterStore) { sessions.closeClaimants(of: store) }
+
+    func closeClients(in partition: Int) { channels.closeClients(in: partition) }
 }

@@ -1,4 +1,3 @@
-import Broker
 import PusherProtocol
 
 /// A portion of an app's occupied channels on all nodes whose home is this shard, as read from Redis.

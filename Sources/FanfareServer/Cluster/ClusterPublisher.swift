@@ -186,7 +186,7 @@ final class ClusterPublisher {
     func sendMessages() -> Bool {
         var wereAny = false
         for store in partitions.stores {
-            if store.sendMessages() { wereAny = true }
+            if sendMessages(to: store) { wereAny = true }
             if store.replicas?.request() == true { wereAny = true }
         }
         return wereAny

@@ -48,6 +48,8 @@ package final class ClusterSettings: Sendable {
     static var heartbeatInterval: Duration { .seconds(2) }
     /// The number of portions in which partitions get their heartbeats and their due work is executed.
     static var portionCount: Int { 8 }
+    /// The time until the next portion of work that takes several turns, because events have precedence.
+    static var nextTurn: Duration { .milliseconds(1) }
     /// The time within which Redis has to answer a call.
     private static var answerTimeout: Duration { .seconds(3) }
     /// The maximum size of the calls besides events: those of other purposes, and the last batch.

@@ -1,18 +1,23 @@
 import Broker
 import Net
-import Primitives
-import RESP
 import Redis
 
 /// A shard's connection to one store: a Redis primary with its replicas, which has some of the shard's partitions.
 ///
-/// It registers the node in each of them, renews the registration, and sends the messages of their channels. It tracks
-/// the consequences of a loss of the connection, which affects these partitions only. Confined to its loop's thread.
+/// It has the calls that are not answered, and the messages that wait. It tracks the consequences of a loss of the
+/// connection, which affects these partitions only. Its delegate does everything else. Confined to its loop's thread.
 final class ClusterStore {
-    // The home owns this object.
-    unowned let home: ClusterHome
-    let context: ShardContext
-    let settings: ClusterSettings
+    /// What belongs to all stores of a shard.
+    struct Environment {
+        let context: ShardContext
+        let settings: ClusterSettings
+        /// The dialer of a simulation; `nil` for the network.
+        let dialer: (any RedisDialer)?
+    }
+
+    let environment: Environment
+    // It owns this object.
+    unowned let delegate: any ClusterStoreDelegate
     /// The configured address, by which the primary is found.
     let address: StoreAddress
     /// What the node's shards know of their connections to the store.
@@ -41,8 +46,10 @@ final class ClusterStore {
     private static var attachmentsPerTurn: Int { 1 }
     /// The number of these that this turn may still send; negative if it has sent other paced calls.
     private var attachmentsLeft = attachmentsPerTurn
-    /// The channels to attach or detach after the answers to other calls.
-    var attachmentQueue = Queue<RemoteChannel>()
+    /// Its channels that wait for something.
+    var channels = ChannelQueues()
+    /// Those that are compared with Redis next.
+    var comparison = PositionComparison()
     /// The state of a partition that is moving; only for a store that holds one partition between two others.
     var transit: PartitionTransit?
     /// Whether it has no partitions any more, and will not be used again.
@@ -56,18 +63,6 @@ final class ClusterStore {
     private(set) var replicas: ReplicaConfirmations?
     /// The reads over the present connection.
     var reads = ReadQueue()
-    /// The channels that have to catch up, in order.
-    var behind: [RemoteChannel] = []
-    /// The partitions that are searched for such channels when ``behind`` is empty.
-    var unvisited: [Int] = []
-    /// The partitions in which Redis has refused the node on a channel, or a subscription.
-    var refused: Set<Int> = []
-    /// The total cost of the channels that are catching up; see ``SharedChannels/catchingUpCostMax``.
-    var catchingUpCost = 0
-    /// The number of channels that may still begin to catch up in this turn.
-    var catchUpsLeft = SharedChannels.catchUpsPerTurn
-    /// The channels that are compared with Redis next.
-    var comparison = PositionComparison()
     var connection: RedisConnection?
     /// The server of the connection.
     var location: RedisURL.Location?
@@ -112,14 +107,21 @@ final class ClusterStore {
     }
 
     /// Creates a store that is not connected yet.
-    init(_ address: StoreAddress, of home: ClusterHome, _ transit: PartitionTransit? = nil) {
+    init(
+        _ address: StoreAddress,
+        in environment: Environment,
+        delegate: any ClusterStoreDelegate,
+        _ transit: PartitionTransit? = nil
+    ) {
+        (self.address, self.environment, self.delegate) = (address, environment, delegate)
         self.transit = transit
-        self.home = home
-        self.address = address
-        (context, settings) = (home.partitions.context, home.partitions.settings)
-        status = settings.status.store("\(address.url)")
+        status = environment.settings.status.store("\(address.url)")
         replicas = settings.replicaCount.map { ReplicaConfirmations(of: self, replicaCount: $0) }
     }
+
+    var context: ShardContext { environment.context }
+
+    var settings: ClusterSettings { environment.settings }
 
     // MARK: - Calls
 
@@ -198,7 +200,7 @@ final class ClusterStore {
     /// Permits the calls of one more turn.
     func beginTurn() {
         attachmentsLeft = Self.attachmentsPerTurn
-        catchUpsLeft = SharedChannels.catchUpsPerTurn
+        channels.catchUpsLeft = ChannelQueues.catchUpsPerTurn
     }
 
     /// Whether a call on a partition is unanswered.
@@ -210,10 +212,35 @@ final class ClusterStore {
     func retire() {
         guard !isRetired else { return }
         isRetired = true
-        for message in replicas?.end() ?? [] { home.publisher.refuse(message, .unanswered) }
+        for message in replicas?.end() ?? [] { delegate.refuse(message, .unanswered) }
         endIsolation()
         shutDown()
         settings.status.leave(status)
+    }
+
+    // MARK: - Messages
+
+    /// The size of the waiting and the unanswered messages, in bytes.
+    var waitingByteCount: Int { outbox.byteCount + unansweredByteCount }
+
+    /// The size of the calls that the connection has not answered, in bytes.
+    var unansweredByteCount: Int { connection?.unansweredBytes ?? 0 }
+
+    /// How publishes are acknowledged.
+    var acknowledgement: Acknowledgement { replicas?.acknowledgement ?? .primary }
+
+    /// Called when a channel continues in another stream: later messages stay after those that Redis may refuse because
+    /// of it.
+    func streamChanged(of address: ChannelAddress) {
+        guard outbox.contains(address) || isUnanswered(address) else { return }
+        outbox.hold(address)
+    }
+
+    /// Whether a message of a channel is unanswered.
+    func isUnanswered(_ address: ChannelAddress) -> Bool {
+        calls.values.contains { unanswered in
+            unanswered.call.messages.contains { $0.address == address && !$0.isPlain }
+        }
     }
 
     // MARK: - Timers
@@ -233,11 +260,34 @@ extension ClusterStore: TimerTarget {
         areTimersRunning.remove(alarm)
         switch alarm {
         case .connect: connect()
-        case .heartbeat: heartbeatIsDue()
+        case .heartbeat: delegate.heartbeatIsDue(in: self)
         case .patience: refuseWaiting()
         case .isolation: becomeIsolated()
         case .closing: closeClients()
-        case .comparison: if isOpen { home.channels.comparison.compareDue(in: self) }
+        case .comparison: if isOpen { delegate.comparisonIsDue(in: self) }
         }
     }
+}
+
+/// A partition between two stores: its slot of a Redis Cluster moves, or has no server at present.
+///
+/// Meanwhile the partition is in its own store, which has no connection. So its messages wait and are refused, and its
+/// clients are closed, by the same rules as for a lost store.
+struct PartitionTransit {
+    /// The store that had it; its calls there may be unanswered.
+    let origin: ClusterStore
+    /// The start of the transit.
+    let since: MonotonicTime
+    /// The server that has it; `nil` until that is known.
+    var target: RedisURL.Location?
+    /// The process that had it, if that process itself has said that the slot moves; see `register.lua`.
+    var vouchedRun: String?
+    /// Whether that process has said that the slot has moved; until then the connection must stay open.
+    var hasMoved = false
+    /// The store in which the node is being registered.
+    var probed: ClusterStore?
+    /// The messages that the former store has not published, in their order; all others follow them.
+    var returned: [OutgoingMessage] = []
+    /// The other calls that the former store has not executed, or whose replies are not used, in their order.
+    var calls: [any StoreCall] = []
 }

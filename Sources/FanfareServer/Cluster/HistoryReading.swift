@@ -1,6 +1,4 @@
 import Broker
-import Net
-import Primitives
 import PusherProtocol
 import RESP
 import Redis

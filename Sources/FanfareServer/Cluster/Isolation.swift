@@ -1,6 +1,4 @@
-import Broker
 import Net
-import PusherProtocol
 import RESP
 import Redis
 
@@ -43,6 +41,9 @@ extension ClusterStore {
         watchIsolation()
     }
 
+    /// The reason of a fault, with the server.
+    func reason(_ text: String) -> String { "\(address.url): the server has refused: \(text)" }
+
     /// Called when the server accepts writes.
     func hasMemory() {
         guard fullSince != nil else { return }
@@ -58,11 +59,10 @@ extension ClusterStore {
     func askForMemory() {
         guard let index = partitions.first else { return }
         // Refused like any other write without memory; changes nothing, and makes no key.
-        let key = home.partitions[index].calls.keys.counter
         let call = AwaitedCall { [self] reply in
             if !reply.isError { hasMemory() }
         }
-        send(["SETRANGE", "\(key)", "0", ""], to: index, as: call)
+        send(["SETRANGE", "\(delegate.counter(of: index))", "0", ""], to: index, as: call)
     }
 
     private func change(to present: Isolation) {
@@ -90,12 +90,11 @@ extension ClusterStore {
     func refuseWaiting() {
         guard let rest = rest(of: settings.patience) else { return }
         guard rest == .zero else { return startTimer(.patience, after: rest) }
-        home.queries.refuseWaiting()
-        home.lists.refuseWaiting()
+        delegate.refuseQueries()
         let returned = transit?.returned ?? []
         transit?.returned = []
         for message in returned + outbox.removeAll() {
-            home.publisher.refuse(message, .disconnected)
+            delegate.refuse(message, .disconnected)
         }
     }
 
@@ -111,11 +110,11 @@ extension ClusterStore {
         guard rest == .zero else { return startTimer(.closing, after: rest) }
         if isolation != .closed {
             change(to: .closed)
-            home.sessions.closeClaimants(of: self)
+            delegate.closeClaimants(of: self)
             unclosed = partitions
         }
         guard let index = unclosed.popLast() else { return }
-        home.channels.closeClients(in: index)
-        if !unclosed.isEmpty { startTimer(.closing, after: ClusterHome.nextTurn) }
+        delegate.closeClients(in: index)
+        if !unclosed.isEmpty { startTimer(.closing, after: ClusterSettings.nextTurn) }
     }
 }

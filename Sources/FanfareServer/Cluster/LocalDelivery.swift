@@ -1,5 +1,4 @@
 import Broker
-import Net
 import PusherProtocol
 import Redis
 

@@ -1,5 +1,3 @@
-import Broker
-import Net
 import RESP
 import Redis
 

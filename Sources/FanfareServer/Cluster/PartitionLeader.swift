@@ -1,7 +1,6 @@
 import Broker
 import Net
 import Primitives
-import PusherProtocol
 import RESP
 import Redis
 import Webhooks
@@ -31,9 +30,9 @@ final class PartitionLeader {
     let partitions: Partitions
     let rules: SharedRules
     /// The state of this node's leadership of each partition; `nil` if it does not lead.
-    private var leaderships: [Leadership?] = []
+    private lazy var leaderships = [Leadership?](repeating: nil, count: partitions.count)
     /// Webhooks that are completed but still in the queues of partitions, and whether each was delivered.
-    var settled: [[StreamPosition: Bool]] = []
+    lazy var settled = [[StreamPosition: Bool]](repeating: [:], count: partitions.count)
     /// The partitions with due work that is not executed.
     private var due = Queue<Int>()
     /// The portion of the partitions whose due work is executed next.
@@ -49,12 +48,6 @@ final class PartitionLeader {
 
     var context: ShardContext { partitions.context }
     private var settings: ClusterSettings { partitions.settings }
-
-    /// Called when a partition was added.
-    func addPartition() {
-        leaderships.append(nil)
-        settled.append([:])
-    }
 
     /// Ends all work, with the shard.
     func removeAll() { due = Queue() }

@@ -1,40 +1,30 @@
 import Net
-import RESP
 import Redis
-
-/// A partition between two stores: its slot of a Redis Cluster moves, or has no server at present.
-///
-/// Meanwhile the partition is in its own store, which has no connection. So its messages wait and are refused, and its
-/// clients are closed, by the same rules as for a lost store.
-struct PartitionTransit {
-    /// The store that had it; its calls there may be unanswered.
-    let origin: ClusterStore
-    /// The start of the transit.
-    let since: MonotonicTime
-    /// The server that has it; `nil` until that is known.
-    var target: RedisURL.Location?
-    /// The process that had it, if that process itself has said that the slot moves; see `register.lua`.
-    var vouchedRun: String?
-    /// Whether that process has said that the slot has moved; until then the connection must stay open.
-    var hasMoved = false
-    /// The store in which the node is being registered.
-    var probed: ClusterStore?
-    /// The messages that the former store has not published, in their order; all others follow them.
-    var returned: [OutgoingMessage] = []
-    /// The calls of sessions that the former store has not executed, or whose replies are not used, in their order.
-    var sessionCalls: [SessionCall] = []
-}
 
 /// Moves partitions between the servers of a Redis Cluster, as their slots move.
 final class PartitionMoves {
     let partitions: Partitions
-    // The home owns this object.
-    unowned let home: ClusterHome
+    private let registration: NodeRegistration
+    let heartbeats: Heartbeats
+    private let sessions: SharedSessions
+    // It owns this object.
+    unowned let delegate: any ClusterStoreDelegate
     private lazy var continuing = DelayedWork(on: partitions.context.reactor) { [unowned self] in
         continueMoves()
     }
 
-    init(_ home: ClusterHome) { (self.home, partitions) = (home, home.partitions) }
+    init(
+        _ partitions: Partitions,
+        _ heartbeats: Heartbeats,
+        _ registration: NodeRegistration,
+        _ sessions: SharedSessions,
+        _ delegate: any ClusterStoreDelegate
+    ) {
+        (self.partitions, self.heartbeats) = (partitions, heartbeats)
+        (self.registration, self.sessions) = (registration, sessions)
+        self.delegate = delegate
+        registration.arrivals = self
+    }
 
     private var context: ShardContext { partitions.context }
 
@@ -68,11 +58,11 @@ final class PartitionMoves {
         )
         if interruption.isSaidByOrigin { transit.vouchedRun = knownRun(of: origin, for: index) }
         for remote in partitions[index].channels {
-            origin.catchingUpCost -= exchange(&remote.catchingUpCost, with: 0)
+            origin.channels.catchingUpCost -= exchange(&remote.catchingUpCost, with: 0)
         }
         let messages = origin.outbox.removeAll(of: index) { partitions.index(of: $0) == index }
         transit.returned = messages.refused
-        let store = ClusterStore(origin.address, of: home, transit)
+        let store = makeStore(at: origin.address, transit)
         for message in messages.unsent { store.outbox.append(message) }
         origin.partitions.removeAll { $0 == index }
         store.partitions = [index]
@@ -81,7 +71,7 @@ final class PartitionMoves {
         partitions.stores.append(store)
         store.downSince = downSince
         store.watchIsolation()
-        home.cutOff(store)
+        delegate.cutOff(store)
         continuing.schedule(after: .zero)
     }
 
@@ -131,7 +121,7 @@ final class PartitionMoves {
             }
             continueMove(index)
         }
-        for store in partitions.stores where store.isVacant { store.retire() }
+        for store in partitions.stores where isVacant(store) { store.retire() }
         partitions.stores.removeAll(where: \.isRetired)
         guard partitions.stores.contains(where: { $0.transit != nil || $0.partitions.isEmpty })
         else { return }
@@ -150,8 +140,9 @@ final class PartitionMoves {
         else { return }
         let target = self.store(at: location)
         guard target.isOpen else { return }
-        let isSent = target.register(
+        let isSent = registration.register(
             index,
+            at: target,
             known: partitions[index].newestKnown,
             movedFrom: target.hasFollowedNone(before: transit.since) ? transit.vouchedRun : nil
         )
@@ -166,13 +157,31 @@ final class PartitionMoves {
         if let known { return known }
         var url = partitions.settings.stores[0].url
         url.location = location
-        let store = ClusterStore(StoreAddress(url: url, sentinels: nil), of: home)
+        let store = makeStore(at: StoreAddress(url: url, sentinels: nil))
         partitions.stores.append(store)
         store.connect()
         return store
     }
 
-    /// Called when the node is registered in a partition at the store that has it now.
+    private func makeStore(
+        at address: StoreAddress,
+        _ transit: PartitionTransit? = nil
+    ) -> ClusterStore {
+        ClusterStore(address, in: partitions.environment, delegate: delegate, transit)
+    }
+
+    /// Whether nothing is left to do at a store.
+    private func isVacant(_ store: ClusterStore) -> Bool {
+        guard store.partitions.isEmpty else { return false }
+        guard store.transit == nil else { return true }
+        let location = store.address.url.location
+        return store.calls.isEmpty && store.replicas?.count ?? 0 == 0
+            && !partitions.stores.contains { $0.transit?.target == location }
+    }
+}
+
+// The registration of the node at a partition's next store.
+extension PartitionMoves: PartitionArrivals {
     func arrived(_ index: Int, at target: ClusterStore) {
         let store = partitions[index].store
         guard let transit = store.transit, transit.probed === target else { return }
@@ -188,14 +197,23 @@ final class PartitionMoves {
         for message in transit.returned + waiting.refused + waiting.unsent {
             target.outbox.append(message)
         }
-        home.sessions.lost(transit.sessionCalls)
+        sessions.lost(transit.calls)
     }
 
-    /// Called after ``arrived(_:at:)``, when the registration is known.
     func goOn(behindMoveOf index: Int, to target: ClusterStore) {
-        if index == 0, home.registration.claimsNumber(at: target) { target.claimNumber() }
-        home.goOn(in: target, partition: index)
+        if index == 0, registration.claimsNumber(at: target) {
+            registration.claimNumber(at: target)
+        }
+        delegate.resume(target, partition: index)
         continuing.schedule(after: .zero)
+    }
+
+    func registrationRedirected(by error: RedisError, from store: ClusterStore, in index: Int) {
+        let transit = partitions[index].store
+        guard transit.transit?.probed === store else { return }
+        transit.transit?.probed = nil
+        let hasMoved = Redirection(error, from: store.address.url)?.kind == .moved
+        if !hasMoved { transit.transit?.target = nil }
     }
 }
 
@@ -207,13 +225,5 @@ extension ClusterStore {
         guard let identity, !identity.replication.isEmpty else { return false }
         let hadSlots = !partitions.isEmpty && openSince.map { $0 < time } ?? false
         return identity.formerReplication.isEmpty || hadSlots
-    }
-
-    /// Whether nothing is left to do here.
-    fileprivate var isVacant: Bool {
-        guard partitions.isEmpty else { return false }
-        guard transit == nil else { return true }
-        return calls.isEmpty && replicas?.count ?? 0 == 0
-            && !home.partitions.stores.contains { $0.transit?.target == address.url.location }
     }
 }

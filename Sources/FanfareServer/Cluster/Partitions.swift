@@ -43,8 +43,7 @@ final class Partition {
 /// Redis has executed them. So a message that is read before the reply to a call was published before the call was
 /// executed. One that is read after the reply was published after the call. Confined to its loop's thread.
 final class Partitions: RandomAccessCollection {
-    let context: ShardContext
-    let settings: ClusterSettings
+    let environment: ClusterStore.Environment
     private var list: [Partition] = []
     /// The stores that have them.
     var stores: [ClusterStore] = []
@@ -54,16 +53,11 @@ final class Partitions: RandomAccessCollection {
     /// Whether this node is stopping.
     var isLeaving = false
 
-    /// The dialer of a simulation; `nil` for the network.
-    let dialer: (any RedisDialer)?
+    init(_ environment: ClusterStore.Environment) { self.environment = environment }
 
-    init(
-        _ settings: ClusterSettings,
-        _ context: ShardContext,
-        _ dialer: (any RedisDialer)?
-    ) {
-        (self.settings, self.context, self.dialer) = (settings, context, dialer)
-    }
+    var context: ShardContext { environment.context }
+
+    var settings: ClusterSettings { environment.settings }
 
     var startIndex: Int { 0 }
 
@@ -75,6 +69,11 @@ final class Partitions: RandomAccessCollection {
     func append(_ partition: Partition) { list.append(partition) }
 
     // MARK: - Where things are
+
+    /// Whether a store has a partition; with an `index`, whether that is the partition, too.
+    func has(_ store: ClusterStore, _ partition: Int, only index: Int?) -> Bool {
+        list[partition].store === store && index ?? partition == partition
+    }
 
     /// The index of a channel's partition among those of this shard.
     func index(of address: ChannelAddress) -> Int {
@@ -118,16 +117,6 @@ final class Partitions: RandomAccessCollection {
         send(script, to: index, as: AwaitedCall(receive))
     }
 
-    /// Sends a call on a partition; without a receiver, the only possible reply is an error.
-    @discardableResult
-    func send(
-        to index: Int,
-        as call: (any StoreCall)?,
-        _ send: (RedisConnection) throws(RedisCallError) -> CallID
-    ) -> Bool {
-        list[index].store.send(to: index, as: call, send)
-    }
-
     /// Sends a command that is rarely sent on a partition; frequent ones are written without strings.
     @discardableResult
     func send(_ command: [String], to index: Int, as call: any StoreCall) -> Bool {
@@ -145,7 +134,7 @@ final class Partitions: RandomAccessCollection {
     @discardableResult
     func subscribe(to topics: [String], in index: Int) -> Bool {
         let isSharded = slots != nil
-        return send(to: index, as: nil) { connection throws(RedisCallError) in
+        return list[index].store.send(to: index, as: nil) { connection throws(RedisCallError) in
             try connection.subscribe(to: topics, isSharded: isSharded)
         }
     }
@@ -153,12 +142,18 @@ final class Partitions: RandomAccessCollection {
     /// Ends the subscriptions to pub/sub channels of a partition.
     func unsubscribe(from topics: [String], in index: Int) {
         let isSharded = slots != nil
-        let isSent = send(to: index, as: nil) { connection throws(RedisCallError) in
+        let store = list[index].store
+        let isSent = store.send(to: index, as: nil) { connection throws(RedisCallError) in
             try connection.unsubscribe(from: topics, isSharded: isSharded)
         }
         guard isSent, isSharded else { return }
-        let store = list[index].store
         for topic in topics { store.endings[topic, default: (index, 0)].count += 1 }
+    }
+
+    /// The longest of the last round trips to the stores, in microseconds.
+    var roundTripMicroseconds: Int {
+        let roundTrip = stores.compactMap { $0.connection?.lastRoundTrip }.max() ?? .zero
+        return Int(roundTrip / .microseconds(1))
     }
 
     // MARK: - Counts

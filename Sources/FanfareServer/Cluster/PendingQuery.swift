@@ -1,6 +1,4 @@
 import Broker
-import PusherProtocol
-import RESP
 import Redis
 
 /// A query of a backend for channels whose home is this shard, which Redis answers for all nodes.
@@ -45,26 +43,5 @@ final class PendingQuery {
         case messages(countMax: Int)
         /// The position of a channel that gets a stream if it has none, and of one that may have one.
         case position, lastPosition
-    }
-}
-
-/// A call for a part of the answer to a query.
-struct QueryCall: StoreCall {
-    unowned let queries: SharedQueries
-    let query: PendingQuery
-    let part: PendingQuery.Part
-    /// The attempt of the query that it belongs to.
-    let attempt: Int
-
-    func received(_ reply: borrowing RESPView, from store: ClusterStore) {
-        queries.receive(reply, for: query, part, attempt: attempt)
-    }
-
-    func received(_ reply: borrowing RESPView, fromOther store: ClusterStore) {
-        received(reply, from: store)
-    }
-
-    func abandon() {
-        if attempt == query.attempt { query.isWaiting = true }
     }
 }

@@ -1,5 +1,4 @@
 import Broker
-import Net
 import PusherProtocol
 import RESP
 import Redis
@@ -116,9 +115,8 @@ extension ClusterPublisher {
 
     // MARK: - Connections and partitions that are lost
 
-    /// Called with the calls that a lost store has not answered, in their order.
-    func lost(_ unanswered: [any StoreCall], by store: ClusterStore) {
-        let messages = unanswered.flatMap(\.messages)
+    /// Called with the messages that a lost store has not answered, in their order.
+    func lost(_ messages: [OutgoingMessage], by store: ClusterStore) {
         store.outbox.lost(own(messages, of: store)) { refuse($0, .unanswered) }
     }
 
@@ -161,12 +159,10 @@ struct PublishCall: StoreCall {
 
     var endsBatch: Bool { true }
 
+    var isFromAny: Bool { true }
+
     func received(_ reply: borrowing RESPView, from store: ClusterStore) {
         publisher.published(reply, messages, on: store)
-    }
-
-    func received(_ reply: borrowing RESPView, fromOther store: ClusterStore) {
-        received(reply, from: store)
     }
 
     func redirected(by error: RedisError, from store: ClusterStore) { publisher.comeBack(messages) }
@@ -181,12 +177,10 @@ struct PlainCall: StoreCall {
 
     var messages: [OutgoingMessage] { endsBatch ? batch.messages : [] }
 
+    var isFromAny: Bool { true }
+
     func received(_ reply: borrowing RESPView, from store: ClusterStore) {
         checked(RedisError(reply), store)
-    }
-
-    func received(_ reply: borrowing RESPView, fromOther store: ClusterStore) {
-        received(reply, from: store)
     }
 
     func redirected(by error: RedisError, from store: ClusterStore) { checked(error, store) }

@@ -1,5 +1,4 @@
 import Broker
-import Net
 import Primitives
 import PusherProtocol
 import RESP
@@ -62,23 +61,15 @@ final class Reconciliation {
         guard hasItems, items.isEmpty else { return }
         let index = waiting.removeFirst()
         let key = partitions[index].calls.keys.items(of: partitions.settings.node)
-        let call = ItemsCall(reconciliation: self, partition: index)
+        let call = RepeatableCall { [self] reply in
+            (store, partition) = (nil, index)
+            reply.forEach { items.append($0.text) }
+        } giveUp: { [self] in
+            store = nil
+        }
         let isSent = partitions.send(["SMEMBERS", "\(key)"], to: index, as: call)
         // Without a connection the node will be registered again.
         if isSent { store = partitions[index].store }
-    }
-
-    /// The read of what Redis has of this node in a partition.
-    private struct ItemsCall: StoreCall {
-        unowned let reconciliation: Reconciliation
-        let partition: Int
-
-        func received(_ reply: borrowing RESPView, from store: ClusterStore) {
-            (reconciliation.store, reconciliation.partition) = (nil, partition)
-            reply.forEach { reconciliation.items.append($0.text) }
-        }
-
-        func abandon() { reconciliation.store = nil }
     }
 
     private func reconcile(_ item: NodeItem?, in index: Int) {

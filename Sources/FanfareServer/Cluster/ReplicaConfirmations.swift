@@ -60,7 +60,7 @@ final class ReplicaConfirmations {
         url.location = location
         let settings = ReplicaAcknowledgements.Settings(
             connection: store.settings.connection,
-            counter: store.home.partitions[partition].calls.keys.counter,
+            counter: store.delegate.counter(of: partition),
             replicaCount: replicaCount,
             timeout: Self.timeout
         )
@@ -81,7 +81,7 @@ final class ReplicaConfirmations {
     /// Adds a message that the primary has executed.
     func append(_ message: OutgoingMessage, _ outcome: PublishOutcome) {
         guard !store.context.faults.contains(.trustsPrimary) else {
-            return store.home.publisher.finish(message, outcome)
+            return store.delegate.finish(message, outcome)
         }
         executed.append(Executed(message: message, outcome: outcome))
     }
@@ -120,14 +120,13 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
             // One of them may lack a message that the others have confirmed. An epoch that it begins must not count as
             // clean, and the replicas need that record first.
             acknowledgement = .replica
-            store.sendHeartbeats()
             // Calls that were sent before are answered first.
-            announcementCount = store.calls.values.count { $0.call is HeartbeatCall }
+            announcementCount = store.delegate.announceAcknowledgement(of: store)
             executed = takeMessages(upTo: round) + executed
             return
         }
         for executed in takeMessages(upTo: round) {
-            store.home.publisher.finish(executed.message, executed.outcome)
+            store.delegate.finish(executed.message, executed.outcome)
         }
     }
 
@@ -147,7 +146,7 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
         }
         let refusal = ClusterRefusal.unconfirmed(replicaCount, of: self.replicaCount)
         for executed in takeMessages(upTo: round) {
-            store.home.publisher.refuse(executed.message, refusal)
+            store.delegate.refuse(executed.message, refusal)
         }
     }
 
@@ -164,7 +163,7 @@ extension ReplicaConfirmations: ReplicaAcknowledgementsDelegate {
             return
         }
         for executed in exchange(&rounds, with: Queue()).elements.flatMap(\.messages) {
-            store.home.publisher.refuse(executed.message, .unanswered)
+            store.delegate.refuse(executed.message, .unanswered)
         }
         connectLater()
     }
@@ -184,7 +183,7 @@ extension ReplicaConfirmations: TimerTarget {
         if store.partitions.isEmpty {
             // All have moved, and the replicas cannot be asked.
             for executed in exchange(&executed, with: []) {
-                store.home.publisher.refuse(executed.message, .unanswered)
+                store.delegate.refuse(executed.message, .unanswered)
             }
         }
         connect()

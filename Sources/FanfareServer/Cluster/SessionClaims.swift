@@ -25,7 +25,7 @@ extension SharedSessions {
     /// Makes a connection the owner of its session.
     func claim(_ claim: SessionClaim) {
         guard partition(of: claim.address).store.isolation != .closed else {
-            return close(claim.socketID)
+            return delivery.close(claim.socketID)
         }
         claims[claim.socketID] = Claim(claim: claim)
         sendClaim(of: claim.socketID)
@@ -50,11 +50,7 @@ extension SharedSessions {
             openFor: Int(max(0, openFor / 1_000_000)),
             takes: takes
         )
-        partitions.send(
-            call,
-            to: index,
-            as: SessionCall(sessions: self, partition: index, purpose: .claim(id))
-        )
+        send(call, to: index, .claim(id))
     }
 
     func claimed(_ reply: borrowing RESPView, by id: SocketID) {
@@ -124,7 +120,7 @@ extension SharedSessions {
     private func own(_ claim: SessionClaim, _ resumption: SessionResumption) {
         if let former = owned[claim.address]?.claim.socketID, former != claim.socketID {
             // It has not answered; what it hands over now is out of date.
-            send(.yield(claim.address, from: former, openedAt: 0), former)
+            service.send(.yield(claim.address, from: former, openedAt: 0), toShardOf: former)
         }
         if owned[claim.address]?.claim.socketID != claim.socketID {
             renewals.append((claim.address, claim.socketID))
@@ -141,7 +137,7 @@ extension SharedSessions {
 
     private func answer(_ claim: SessionClaim, _ answer: SessionAnswer) {
         claims[claim.socketID] = nil
-        send(.answer(answer, claim.address, to: claim.socketID), claim.socketID)
+        service.send(.answer(answer, claim.address, to: claim.socketID), toShardOf: claim.socketID)
     }
 
     // MARK: - The inbox
@@ -155,8 +151,19 @@ extension SharedSessions {
         partitions.subscribe(to: [topic], in: index)
     }
 
-    /// Receives what another node, or a script, has sent to this node.
-    func receive(_ message: InboxMessage) {
+    /// Receives what another node, or a script, has sent to this node, and returns whether a pub/sub channel is its
+    /// inbox.
+    func receive(_ message: borrowing RESPView, at topic: String) -> Bool {
+        guard let index = inboxes[topic] else { return false }
+        if let message = InboxMessage(message.copy()) {
+            receive(message)
+        } else {
+            partitions.refused(topic, by: partitions[index].store)
+        }
+        return true
+    }
+
+    private func receive(_ message: InboxMessage) {
         guard let address = SessionAddress(message.session),
             let id = SocketID(message.socketID)
         else { return }
@@ -173,7 +180,7 @@ extension SharedSessions {
                 answer(claim, .shared)
             } else if owned[address]?.claim.socketID == id {
                 owned[address] = nil
-                send(.share(address, id), id)
+                service.send(.share(address, id), toShardOf: id)
             }
         }
     }
@@ -187,7 +194,7 @@ extension SharedSessions {
             own.map(\.claim.openedAt).max()
             ?? context.reactor.now.nanoseconds - min(openFor, Self.openForMax) * 1_000_000
             - Self.yieldDelayMax
-        send(.yield(address, from: id, openedAt: openedAt), id)
+        service.send(.yield(address, from: id, openedAt: openedAt), toShardOf: id)
     }
 
     // MARK: - Waiting claims
@@ -215,7 +222,7 @@ extension SharedSessions {
     func closeClaimants(of store: ClusterStore) {
         for (id, claim) in claims where partition(of: claim.claim.address).store === store {
             claims[id] = nil
-            close(id)
+            delivery.close(id)
         }
     }
 }

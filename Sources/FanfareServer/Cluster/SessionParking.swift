@@ -56,7 +56,7 @@ extension SharedSessions {
 
     /// Called when a superseded connection has answered a ping, so that two connected clients use the token.
     func share(_ address: SessionAddress, _ id: SocketID) {
-        send(.share(address, id), id)
+        service.send(.share(address, id), toShardOf: id)
         write(
             Write(
                 address: address,
@@ -69,6 +69,10 @@ extension SharedSessions {
     }
 
     private func write(_ write: Write) {
+        if send(write, for: .write(write)) { unansweredWrites += 1 } else { writes.append(write) }
+    }
+
+    private func send(_ write: Write, for purpose: SessionCall.Purpose) -> Bool {
         let index = partitions.index(of: write.address)
         let state = write.session.map { SessionState($0, since: since(of: write.address)).bytes }
         let call = partitions[index].calls.park(
@@ -80,16 +84,7 @@ extension SharedSessions {
             byteCountMax: sessionBytesMax(of: write.address.app),
             addressDigest: write.addressDigest
         )
-        let isSent = partitions.send(
-            call,
-            to: index,
-            as: SessionCall(sessions: self, partition: index, purpose: .write(write))
-        )
-        if isSent {
-            unansweredWrites += 1
-        } else {
-            writes.append(write)
-        }
+        return send(call, to: index, purpose)
     }
 
     // MARK: - Checkpoints
@@ -100,23 +95,14 @@ extension SharedSessions {
         guard let claim = owned[address]?.claim, claim.socketID == session.socketIDs.last
         else { return }
         owned[address]?.since = since(of: address)
-        let index = partitions.index(of: address)
-        let call = partitions[index].calls.park(
-            address.clusterSession,
-            of: claim.connection,
-            SessionState(session, since: since(of: address)).bytes,
-            age: sessionAge(of: context.registry.apps[address.app]),
-            .checkpoint,
-            byteCountMax: sessionBytesMax(of: address.app),
+        let checkpoint = Write(
+            address: address,
+            connection: claim.connection,
+            parking: .checkpoint,
+            session: session,
             addressDigest: claim.addressDigest
         )
-        let purpose = SessionCall.Purpose.checkpoint(address, claim.socketID)
-        let isSent = partitions.send(
-            call,
-            to: index,
-            as: SessionCall(sessions: self, partition: index, purpose: purpose)
-        )
-        owned[address]?.isDue = !isSent
+        owned[address]?.isDue = !send(checkpoint, for: .checkpoint(address, claim.socketID))
     }
 
     /// Examines the next portion of the sessions, so that each is examined once in ``renewalInterval``.
@@ -144,7 +130,8 @@ extension SharedSessions {
         let age = sessionAge(of: context.registry.apps[address.app])
         let isOld = owned.renewedAt.duration(to: context.reactor.now) >= .milliseconds(age / 3)
         guard owned.isDue || isOld || owned.since != since(of: address) else { return }
-        send(.requestCheckpoint(address, owned.claim.socketID), owned.claim.socketID)
+        let owner = owned.claim.socketID
+        service.send(.requestCheckpoint(address, owner), toShardOf: owner)
     }
 
     // MARK: - Replies
@@ -167,7 +154,7 @@ extension SharedSessions {
         case .outdated:
             // Another node has not waited for an answer.
             owned[address] = nil
-            send(.yield(address, from: id, openedAt: 0), id)
+            service.send(.yield(address, from: id, openedAt: 0), toShardOf: id)
         case .stored, .passedOn, .restored:
             owned[address]?.renewedAt = context.reactor.now
         case .emptied:

@@ -9,7 +9,7 @@ import Redis
 ///
 /// Redis orders their messages, counts their subscriptions and keeps their streams. This shard forwards what its
 /// clients and backends send, and what Redis announces: to the subscribers of this node, in one order for all nodes.
-final class SharedChannels {
+final class SharedChannels: SharedChannelHome {
     let partitions: Partitions
     let rules: SharedRules
     // The service owns this object.
@@ -18,7 +18,8 @@ final class SharedChannels {
     let delivery: LocalDelivery
     private(set) lazy var members = ChannelMembers(self)
     private(set) lazy var replays = ChannelReplays(self)
-    private(set) lazy var comparison = ChannelComparison(self)
+    /// Registers this node in a partition again, after another one has declared it dead.
+    var registerAgain: (Int) -> Void = { _ in }
     /// The channels without subscribers, in the order in which they have lost the last one; some may have subscribers
     /// again.
     var vacant = Queue<(remote: RemoteChannel, since: MonotonicTime)>()
@@ -107,6 +108,10 @@ final class SharedChannels {
         guard let cached = remotes[address]?.cached else { return nil }
         let position = cached.position.flatMap { ChannelPosition($0) }
         return replay?.contains(position) == true ? .nothing : .event(cached.frame)
+    }
+
+    func members(at address: ChannelAddress) -> [Member]? {
+        address.name.kind.isPresence ? remotes[address]?.members.members : nil
     }
 
     /// Called with an event of a channel among this node's own subscribers, which may not apply to all nodes.

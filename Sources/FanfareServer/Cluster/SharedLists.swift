@@ -1,5 +1,4 @@
 import Broker
-import Net
 import PusherProtocol
 import RESP
 import Redis
@@ -75,7 +74,12 @@ final class SharedLists {
             let key = partitions[index].calls.keys.occupied(listing.range.app.text)
             let limit = ["LIMIT", "0", "\(listing.limit(ofPartitionsAmong: partitions.count))"]
             let command = ["ZRANGEBYLEX", "\(key)", listing.first, listing.last] + limit
-            let call = ListCall(lists: self, listing: listing, attempt: listing.attempt)
+            let attempt = listing.attempt
+            let call = RepeatableCall(isFromAny: true) { [self] reply in
+                receive(reply, for: listing, attempt: attempt)
+            } giveUp: {
+                if attempt == listing.attempt { listing.isWaiting = true }
+            }
             guard partitions.read(command, in: index, as: call) else {
                 return listing.isWaiting = true
             }
@@ -84,8 +88,7 @@ final class SharedLists {
         }
     }
 
-    fileprivate func receive(_ reply: borrowing RESPView, for listing: ClusterListing, attempt: Int)
-    {
+    private func receive(_ reply: borrowing RESPView, for listing: ClusterListing, attempt: Int) {
         guard attempt == listing.attempt, listing === lists.first else { return }
         guard RedisError(reply) == nil else { return end(listing, with: .unreadable) }
         listing.unansweredCount -= 1
@@ -139,25 +142,5 @@ final class SharedLists {
         lists.removeFirst()
         listing.finish(portion)
         askForFirstList()
-    }
-}
-
-/// A call for the names of a partition.
-struct ListCall: StoreCall {
-    unowned let lists: SharedLists
-    let listing: ClusterListing
-    /// The attempt of the list that it belongs to.
-    let attempt: Int
-
-    func received(_ reply: borrowing RESPView, from store: ClusterStore) {
-        lists.receive(reply, for: listing, attempt: attempt)
-    }
-
-    func received(_ reply: borrowing RESPView, fromOther store: ClusterStore) {
-        received(reply, from: store)
-    }
-
-    func abandon() {
-        if attempt == listing.attempt { listing.isWaiting = true }
     }
 }

@@ -86,11 +86,8 @@ final class SharedQueries {
             }
         }
         if case .terminate(let user) = query.query {
-            let call = users.termination(of: user)
-            read(query, .termination, in: partitions.index(of: user)) {
-                connection throws(RedisCallError) in
-                try connection.send(call)
-            }
+            let (call, index) = (users.termination(of: user), partitions.index(of: user))
+            send(call, to: index, for: query, .termination)
         }
         guard let address = query.query.address else { return finishIfComplete(query) }
         askForDetails(query, of: address)
@@ -99,7 +96,8 @@ final class SharedQueries {
 
     private func askForDetails(_ query: PendingQuery, of address: ChannelAddress) {
         let (keys, channel) = keys(of: address)
-        let calls = partitions[partitions.index(of: address)].calls
+        let index = partitions.index(of: address)
+        let calls = partitions[index].calls
         switch query.query {
         case .counts, .terminate: break
         case .users: read(query, .users, of: address, "HKEYS", keys.members(channel))
@@ -123,16 +121,11 @@ final class SharedQueries {
             guard channels.keepsMessages(at: address) else {
                 return query.counts[0].failure = .keepsNothing
             }
-            read(query, .lastPosition, in: partitions.index(of: address)) {
-                connection throws(RedisCallError) in
-                try connection.send(calls.positions(of: [channel]))
-            }
+            send(calls.positions(of: [channel]), to: index, for: query, .lastPosition)
         case .purge:
             let begins = channels.keepsMessages(at: address)
-            read(query, .purge, in: partitions.index(of: address)) {
-                connection throws(RedisCallError) in
-                try connection.send(calls.purge(channel, begins: begins, rules[address]))
-            }
+            let call = calls.purge(channel, begins: begins, rules[address])
+            send(call, to: index, for: query, .purge)
         }
     }
 
@@ -152,37 +145,33 @@ final class SharedQueries {
         _ arguments: String...
     ) {
         let command = [command, "\(key)"] + arguments
-        asked(
-            query,
-            partitions.read(
-                command,
-                in: partitions.index(of: address),
-                as: call(for: query, part)
-            )
-        )
+        let index = partitions.index(of: address)
+        asked(query, partitions.read(command, in: index, as: call(for: query, part)))
     }
 
     /// Reads the newest position of a channel, whose stream begins if there is none.
     private func readPosition(_ query: PendingQuery, of address: ChannelAddress) {
         let (index, (_, channel)) = (partitions.index(of: address), keys(of: address))
-        read(query, .position, in: index) { connection throws(RedisCallError) in
-            try connection.send(
-                partitions[index].calls.beginStream(of: channel, rules[address])
-            )
-        }
+        let call = partitions[index].calls.beginStream(of: channel, rules[address])
+        send(call, to: index, for: query, .position)
     }
 
-    private func read(
-        _ query: PendingQuery,
-        _ part: PendingQuery.Part,
-        in index: Int,
-        _ send: (RedisConnection) throws(RedisCallError) -> CallID
+    private func send(
+        _ script: ScriptCall,
+        to index: Int,
+        for query: PendingQuery,
+        _ part: PendingQuery.Part
     ) {
-        asked(query, partitions.send(to: index, as: call(for: query, part), send))
+        asked(query, partitions.send(script, to: index, as: call(for: query, part)))
     }
 
-    private func call(for query: PendingQuery, _ part: PendingQuery.Part) -> QueryCall {
-        QueryCall(queries: self, query: query, part: part, attempt: query.attempt)
+    private func call(for query: PendingQuery, _ part: PendingQuery.Part) -> any StoreCall {
+        let attempt = query.attempt
+        return RepeatableCall(isFromAny: true) { [self] reply in
+            receive(reply, for: query, part, attempt: attempt)
+        } giveUp: {
+            if attempt == query.attempt { query.isWaiting = true }
+        }
     }
 
     private func asked(_ query: PendingQuery, _ isSent: Bool) {
@@ -191,7 +180,7 @@ final class SharedQueries {
 
     // MARK: - Answers
 
-    func receive(
+    private func receive(
         _ reply: borrowing RESPView,
         for query: PendingQuery,
         _ part: PendingQuery.Part,

@@ -10,7 +10,7 @@ import Redis
 ///
 /// Redis has the owner of each session and the data last stored; the owning connection has newer data. The data here is
 /// known from Redis's answers, or waits for them.
-final class SharedSessions {
+final class SharedSessions: SharedSessionHome {
     /// A claim that Redis has not decided.
     struct Claim {
         let claim: SessionClaim
@@ -47,10 +47,9 @@ final class SharedSessions {
     }
 
     let partitions: Partitions
-    /// Sends a message to a connection's shard.
-    var send: (SessionMessage, SocketID) -> Void = { _, _ in }
-    /// Closes a client, so that it reconnects to another node.
-    var close: (SocketID) -> Void = { _ in }
+    // It owns this object.
+    unowned let service: SessionService
+    let delivery: LocalDelivery
     /// The claims, by their connections.
     var claims: [SocketID: Claim] = [:]
     /// The sessions of this node's connections.
@@ -67,7 +66,9 @@ final class SharedSessions {
     lazy var renewing = DelayedWork(on: context.reactor) { [unowned self] in renewSessions() }
     lazy var writing = DelayedWork(on: context.reactor) { [unowned self] in writeWaiting() }
 
-    init(_ partitions: Partitions) { self.partitions = partitions }
+    init(_ partitions: Partitions, _ service: SessionService, _ delivery: LocalDelivery) {
+        (self.partitions, self.service, self.delivery) = (partitions, service, delivery)
+    }
 
     var context: ShardContext { partitions.context }
 
@@ -92,10 +93,17 @@ final class SharedSessions {
 
     // MARK: - The connection to Redis
 
+    /// Sends a call about a session, and returns whether it was sent.
+    @discardableResult
+    func send(_ call: ScriptCall, to index: Int, _ purpose: SessionCall.Purpose) -> Bool {
+        let session = SessionCall(sessions: self, partition: index, purpose: purpose)
+        return partitions.send(call, to: index, as: session)
+    }
+
     /// Called with calls that Redis may or may not have executed, in their order.
-    func lost(_ unanswered: [SessionCall]) {
+    func lost(_ unanswered: [any StoreCall]) {
         var writes: [Write] = []
-        for call in unanswered {
+        for case let call as SessionCall in unanswered {
             switch call.purpose {
             case .claim(let id): claims[id]?.isUncertain = true
             case .checkpoint(let address, _): owned[address]?.isDue = true
@@ -121,8 +129,7 @@ final class SharedSessions {
     ///   - index: The index of the partition that has moved there; `nil` for all.
     func resume(in store: ClusterStore, partition index: Int? = nil) {
         func isMeant(_ address: SessionAddress) -> Bool {
-            let partition = partitions.index(of: address)
-            return partitions[partition].store === store && index ?? partition == partition
+            partitions.has(store, partitions.index(of: address), only: index)
         }
         for address in owned.keys where isMeant(address) {
             followInbox(of: partitions.index(of: address))
@@ -160,7 +167,7 @@ struct SessionCall: StoreCall {
 
     /// The partition's next store continues with it.
     func partitionMoved(from store: ClusterStore) {
-        sessions.partitions[partition].store.transit?.sessionCalls.append(self)
+        sessions.partitions[partition].store.transit?.calls.append(self)
     }
 }
 

@@ -1,7 +1,4 @@
 import Broker
-import Net
-import Primitives
-import PusherProtocol
 import RESP
 import Redis
 
@@ -9,7 +6,7 @@ import Redis
 ///
 /// Redis counts their connections on all nodes. It announces the users that come online or go offline, and those whose
 /// connections a backend closes.
-final class SharedUsers {
+final class SharedUsers: SharedUserHome {
     /// A user with connections or watchers on this node.
     private struct FollowedUser {
         let address: UserAddress
@@ -18,10 +15,8 @@ final class SharedUsers {
     }
 
     private let partitions: Partitions
-    /// Closes the connections of a user on this node.
-    var terminateHere: (UserAddress) -> Void = { _ in }
-    /// Reports the states of users to their watchers.
-    var report: ([UserHome.Report]) -> Void = { _ in }
+    // It owns this object.
+    private unowned let service: UserService
     /// The users with connections or watchers on this node, by the names of their pub/sub channels.
     private var users: [String: FollowedUser] = [:]
     /// The same pub/sub channels by partition.
@@ -36,10 +31,12 @@ final class SharedUsers {
         followNext()
     }
 
-    init(_ partitions: Partitions) { self.partitions = partitions }
+    init(_ partitions: Partitions, _ service: UserService) {
+        (self.partitions, self.service) = (partitions, service)
+    }
 
     /// The number of users with connections or watchers on this node.
-    var count: Int { users.count }
+    var followedUserCount: Int { users.count }
 
     // MARK: - Connections
 
@@ -58,7 +55,7 @@ final class SharedUsers {
         users[topic]?.connectionCount = count - 1
         guard count == 1 else { return }
         forgetIfUnused(topic)
-        setConnections(of: clusterUser, at: topic, to: 0, in: index, behind: nil)
+        signOut(clusterUser, in: index)
     }
 
     /// Adds a user, and returns the user's pub/sub channel.
@@ -85,15 +82,16 @@ final class SharedUsers {
     ///   - store: The store.
     ///   - index: The index of the partition that has moved there; `nil` for all.
     func resume(in store: ClusterStore, partition index: Int? = nil) {
-        func isMeant(_ partition: Int) -> Bool {
-            partitions[partition].store === store && index ?? partition == partition
-        }
-        for index in store.partitions where isMeant(index) {
+        for index in index.map({ [$0] }) ?? store.partitions {
             // The connection may have been lost again before the users were registered.
             unfollowed[index] = min(unfollowed[index] ?? .max, partitions[index].lastTime)
         }
         followNext()
-        readStates(of: watched.addresses.filter { isMeant(partitions.index(of: $0)) })
+        readStates(
+            of: watched.addresses.filter {
+                partitions.has(store, partitions.index(of: $0), only: index)
+            }
+        )
     }
 
     /// Registers the users of a partition with Redis again, which may have dropped them.
@@ -111,7 +109,7 @@ final class SharedUsers {
         guard let (index, time) = next else { return }
         unfollowed[index] = nil
         follow(partition: index, behind: time)
-        if !unfollowed.isEmpty { following.schedule(after: ClusterHome.nextTurn) }
+        if !unfollowed.isEmpty { following.schedule(after: ClusterSettings.nextTurn) }
     }
 
     /// Registers a user's connections with Redis.
@@ -123,29 +121,14 @@ final class SharedUsers {
         guard let user = users[topic] else { return }
         let (_, index, clusterUser) = target(of: user.address)
         partitions.subscribe(to: [topic], in: index)
-        setConnections(
-            of: clusterUser,
-            at: topic,
-            to: user.connectionCount,
-            in: index,
-            behind: time
-        )
-    }
-
-    private func setConnections(
-        of user: ClusterUser,
-        at topic: String,
-        to count: Int,
-        in index: Int,
-        behind time: Int64?
-    ) {
-        let call = partitions[index].calls.setConnections(of: user, to: count)
+        let call = partitions[index].calls
+            .setConnections(of: clusterUser, to: user.connectionCount)
         partitions.send(call, to: index) { [self] reply in
             guard let time, let connections = UserConnections(reply),
                 let terminatedAt = connections.terminatedAt, terminatedAt >= time,
                 let user = users[topic]
             else { return }
-            terminateHere(user.address)
+            service.terminate(user.address)
         }
     }
 
@@ -160,9 +143,13 @@ final class SharedUsers {
 
     /// Signs a user out of this node in Redis, unless the user has a connection.
     func signOutIfAbsent(_ user: ClusterUser, in index: Int) {
-        let calls = partitions[index].calls
-        guard !isConnected("\(calls.keys.announcements(user))") else { return }
-        partitions.send(calls.setConnections(of: user, to: 0), to: index, as: UnawaitedCall())
+        let topic = "\(partitions[index].calls.keys.announcements(user))"
+        if !isConnected(topic) { signOut(user, in: index) }
+    }
+
+    private func signOut(_ user: ClusterUser, in index: Int) {
+        let call = partitions[index].calls.setConnections(of: user, to: 0)
+        partitions.send(call, to: index, as: UnawaitedCall())
     }
 
     // MARK: - Watchers
@@ -224,7 +211,7 @@ final class SharedUsers {
         }
         var index = 0
         reply.forEach { element in
-            report(watched.update(users[index], isOnline: element.integer == 1))
+            service.send(watched.update(users[index], isOnline: element.integer == 1))
             index += 1
         }
     }
@@ -240,9 +227,9 @@ final class SharedUsers {
     func receive(_ message: borrowing RESPView, at topic: String) {
         guard let user = users[topic]?.address else { return }
         switch UserAnnouncement(message.copy()) {
-        case .terminate: terminateHere(user)
-        case .online: report(watched.update(user, isOnline: true))
-        case .offline: report(watched.update(user, isOnline: false))
+        case .terminate: service.terminate(user)
+        case .online: service.send(watched.update(user, isOnline: true))
+        case .offline: service.send(watched.update(user, isOnline: false))
         case nil: break
         }
     }

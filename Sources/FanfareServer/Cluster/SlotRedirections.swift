@@ -1,4 +1,3 @@
-import Net
 import RESP
 import Redis
 
@@ -34,7 +33,7 @@ extension PartitionMoves: RedisClusterWatchDelegate {
             let store = partitions[index].store
             guard store.transit != nil || store.address.url.location != server else { continue }
             // The former server reports whether the slot has moved, unless it is lost or was replaced.
-            if store.transit == nil, store.isOpen { store.sendHeartbeat(in: index) }
+            if store.transit == nil, store.isOpen { heartbeats.send(in: index, to: store) }
             interrupt(index, Interruption(target: server))
         }
         continueMoves()
@@ -79,18 +78,6 @@ extension PartitionMoves: RedisClusterWatchDelegate {
         refused.call.redirected(by: error, from: store)
     }
 
-    /// Called when a server refuses to register the node in a partition that is on its way there.
-    func registrationRedirected(by error: RedisError, from store: ClusterStore, in index: Int) {
-        let transit = partitions[index].store
-        guard transit.transit?.probed === store else { return }
-        transit.transit?.probed = nil
-        if !hasMoved(error, from: store) { transit.transit?.target = nil }
-    }
-
-    private func hasMoved(_ error: RedisError, from store: ClusterStore) -> Bool {
-        Redirection(error, from: store.address.url)?.kind == .moved
-    }
-
     /// Has the map read again because of an error, and returns the server that has the slot now; `nil` if it has not
     /// moved.
     private func follow(_ error: RedisError, from store: ClusterStore) -> RedisURL.Location? {
@@ -118,15 +105,13 @@ extension PartitionMoves: RedisClusterWatchDelegate {
         partitions.slots?.refresh()
     }
 
-    /// Called when a server has ended the subscription to a pub/sub channel.
-    func subscriptionEnded(to topic: String, at store: ClusterStore) {
+    /// Called when a server has ended the subscription to a pub/sub channel, of the partition with an index.
+    func subscriptionEnded(to topic: String, of index: Int?, at store: ClusterStore) {
         if let ending = store.endings[topic] {
             store.endings[topic] = ending.count > 1 ? (ending.partition, ending.count - 1) : nil
             return
         }
-        guard partitions.slots != nil,
-            let index = home.channels.remotes.topics[topic]?.partition
-                ?? home.sessions.inboxes[topic] ?? home.users.partition(ofTopic: topic),
+        guard partitions.slots != nil, let index,
             partitions[index].store === store || partitions[index].store.transit?.origin === store
         else { return }
         interrupt(index, Interruption(isSaidByOrigin: true, hasMoved: true))

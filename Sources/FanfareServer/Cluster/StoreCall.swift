@@ -12,6 +12,8 @@ protocol StoreCall {
     /// Whether thousands of its kind may be pending at once, of which only a limited number is sent to Redis at a
     /// time.
     var isPaced: Bool { get }
+    /// Whether it receives the reply of a store of a Redis Cluster that does not have its partition any more.
+    var isFromAny: Bool { get }
 
     /// Receives the reply of the store that has the call's partition.
     func received(_ reply: borrowing RESPView, from store: ClusterStore)
@@ -36,8 +38,10 @@ extension StoreCall {
 
     var isPaced: Bool { false }
 
+    var isFromAny: Bool { false }
+
     func received(_ reply: borrowing RESPView, fromOther store: ClusterStore) {
-        partitionMoved(from: store)
+        if isFromAny { received(reply, from: store) } else { partitionMoved(from: store) }
     }
 
     func redirected(by error: RedisError, from store: ClusterStore) { partitionMoved(from: store) }
@@ -49,11 +53,25 @@ extension StoreCall {
 
 /// A call whose reply a closure receives; without one, nothing follows.
 struct AwaitedCall: StoreCall {
+    let isPaced: Bool
     let receive: (borrowing RESPView) -> Void
 
-    init(_ receive: @escaping (borrowing RESPView) -> Void) { self.receive = receive }
+    init(isPaced: Bool = false, _ receive: @escaping (borrowing RESPView) -> Void) {
+        (self.isPaced, self.receive) = (isPaced, receive)
+    }
 
     func received(_ reply: borrowing RESPView, from store: ClusterStore) { receive(reply) }
+}
+
+/// A call that is repeated when no reply comes: one closure receives the reply, the other learns of its absence.
+struct RepeatableCall: StoreCall {
+    var isFromAny = false
+    let receive: (borrowing RESPView) -> Void
+    let giveUp: () -> Void
+
+    func received(_ reply: borrowing RESPView, from store: ClusterStore) { receive(reply) }
+
+    func abandon() { giveUp() }
 }
 
 /// A call whose reply is not awaited.

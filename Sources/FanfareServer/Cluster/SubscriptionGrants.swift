@@ -1,5 +1,4 @@
 import Broker
-import Net
 import Primitives
 import PusherProtocol
 import Redis

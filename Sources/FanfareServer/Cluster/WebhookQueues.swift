@@ -1,6 +1,4 @@
 import Broker
-import Net
-import PusherProtocol
 import RESP
 import Redis
 import Webhooks

@@ -49,7 +49,8 @@ package final class ShardCore: TimerTarget {
         deliveries = DeliverySearches(context, channels.records)
         incompleteMessages = IncompleteMessages(context)
         cluster = makeSharedHome?(channels, users, sessions)
-        (channels.cluster, users.cluster, sessions.cluster) = (cluster, cluster, cluster)
+        channels.cluster = cluster
+        (users.cluster, sessions.cluster) = (cluster?.userHome, cluster?.sessionHome)
         context.connectionDelegate = self
         let (reactor, settings) = (context.reactor, context.settings)
         reactor.queueBudget.byteCountMax = settings.heldBytesMax
@@ -447,3 +448,7 @@ extension ShardCore: ConnectionDelegate {
 
     func queueBudget(of app: App) -> MemoryBudget { connections.queueBudget(of: app) }
 }
+
+/// Creates a shard's part in a cluster from the shard's channels, users and sessions.
+package typealias SharedHomeMaker =
+    (ChannelService, UserService, SessionService) -> any SharedHome

@@ -110,7 +110,7 @@ import Testing
     func vacancies() throws {
         for number in 0..<1_000 {
             becomeCurrent(try subscribe(1, to: number))
-            #expect(cluster.withdraw(SocketID(1, 1), from: try address(number)))
+            #expect(cluster.channels.withdraw(SocketID(1, 1), from: try address(number)))
         }
         // It has a subscriber again.
         try subscribe(2, to: 7)
@@ -122,7 +122,7 @@ import Testing
         for _ in 0..<150 { pass(.milliseconds(10)) }
         #expect(cluster.channels.remotes.count == 1 && cluster.channels.remotes.topics.count == 1)
         #expect(cluster.partitions.reduce(0) { $0 + $1.channels.count } == 1)
-        #expect(cluster.withdraw(SocketID(2, 1), from: try address(7)))
+        #expect(cluster.channels.withdraw(SocketID(2, 1), from: try address(7)))
         for _ in 0..<3 { pass(.seconds(11)) }
         #expect(cluster.channels.remotes.count == 0)
     }
@@ -131,7 +131,7 @@ import Testing
     func release() throws {
         for number in 0..<100 { becomeCurrent(try subscribe(1, to: number)) }
         for number in 0..<100 {
-            #expect(cluster.withdraw(SocketID(1, 1), from: try address(number)))
+            #expect(cluster.channels.withdraw(SocketID(1, 1), from: try address(number)))
         }
         weak let first = cluster.channels.remotes[try address(0)]
         pass(.seconds(11))
@@ -184,7 +184,7 @@ import Testing
     func counts() throws {
         for number in 0..<20 { becomeCurrent(try subscribe(1, to: number)) }
         #expect(cluster.reading.attachedChannels == 20)
-        _ = cluster.withdraw(SocketID(1, 1), from: try address(3))
+        _ = cluster.channels.withdraw(SocketID(1, 1), from: try address(3))
         #expect(cluster.reading.attachedChannels == 19)
         cluster.channels.remotes.forget(try #require(cluster.channels.remotes[try address(4)]))
         #expect(cluster.reading.attachedChannels == 18)
@@ -203,8 +203,8 @@ import Testing
         let all = cluster.partitions.flatMap(\.channels)
         let begun = all.count { $0.catchingUpCost > 0 }
         #expect(begun <= 256 && begun > 0)
-        #expect(store.behind.count + begun <= 300)
-        #expect(store.unvisited.count > 200)
+        #expect(store.channels.behind.count + begun <= 300)
+        #expect(store.channels.unvisited.count > 200)
     }
 
     @Test("Clients of a store out of reach are closed in portions")
@@ -268,18 +268,18 @@ import Testing
     func attachmentQueue() throws {
         let first = try subscribe(1, to: 0)
         // Another channel is ahead of them.
-        store.attachmentQueue.append(first)
+        store.channels.attachments.append(first)
         store.isOpen = true
         for number in 1..<100 { try subscribe(1, to: number) }
         let remotes = try (1..<100).map { try #require(cluster.channels.remotes[try address($0)]) }
-        #expect(store.attachmentQueue.count == 100)
+        #expect(store.channels.attachments.count == 100)
         #expect(remotes.allSatisfy { $0.isQueued && $0.attaching == nil })
         try subscribe(2, to: 5)
-        #expect(store.attachmentQueue.count == 100)
-        _ = cluster.withdraw(SocketID(1, 1), from: try address(7))
-        #expect(store.attachmentQueue.count == 100)
+        #expect(store.channels.attachments.count == 100)
+        _ = cluster.channels.withdraw(SocketID(1, 1), from: try address(7))
+        #expect(store.channels.attachments.count == 100)
         // The connection is lost: after the next one they are attached by another way.
         cluster.channels.fallBehind(in: store)
-        #expect(store.attachmentQueue.isEmpty && remotes.allSatisfy { !$0.isQueued })
+        #expect(store.channels.attachments.isEmpty && remotes.allSatisfy { !$0.isQueued })
     }
 }

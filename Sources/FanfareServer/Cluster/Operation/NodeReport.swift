@@ -1,8 +1,3 @@
-import Broker
-import BrokerConfiguration
-import Redis
-import Synchronization
-
 /// A node's report about itself in Redis, for `fanfare nodes`: a hash that it renews with its heartbeats.
 package struct NodeReport: Sendable, Hashable {
     /// Whether a node serves clients.

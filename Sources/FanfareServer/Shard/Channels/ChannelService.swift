@@ -113,7 +113,7 @@ package final class ChannelService: TimerTarget {
             case .notify(let event):
                 if event == .occupied { table.becameOccupied(address) }
                 if event == .vacated { table.becameVacant(address) }
-                guard cluster?.reports(event, at: address) != false else { continue }
+                guard cluster?.channelHome.reports(event, at: address) != false else { continue }
                 context.notify(event.kind, on: address, event)
             case .limitMet(let limit): context.limitMet(limit, of: address.app)
             }
@@ -130,12 +130,12 @@ package final class ChannelService: TimerTarget {
         if grant.isTracked, case .gap(let gap) = grant.replay?.start.continuity {
             context.notify(.gaps, of: address.app, .gapTold(request.socketID, address, gap))
         }
-        let shared = cluster?.cachedOpening(at: address, ahead: grant.replay)
+        let shared = cluster?.channelHome.cachedOpening(at: address, ahead: grant.replay)
         let grant = Grant(
             grant,
             on: address.name,
             shared: shared,
-            members: cluster?.members(at: address)
+            members: cluster?.channelHome.members(at: address)
         )
         context.notify(
             .subscriptions,

@@ -57,11 +57,11 @@ extension ChannelService {
     ) {
         if archived == nil, let refusal = refusal(of: request, to: address, from: position) {
             sendRefusal(of: request, at: address, refusal)
-            cluster?.subscribed(at: address)
+            cluster?.channelHome.subscribed(at: address)
             return
         }
         if archived == nil, let cluster,
-            cluster.waits(request, to: address, as: member, from: position)
+            cluster.channelHome.waits(request, to: address, as: member, from: position)
         {
             return
         }
@@ -87,7 +87,7 @@ extension ChannelService {
             at: context.milliseconds
         )
         perform(effects, on: channel, at: address, for: request)
-        cluster?.subscribed(at: address)
+        cluster?.channelHome.subscribed(at: address)
         // The channel may have been created only for a connection that is refused.
         closeIfVacant(channel, at: address)
     }

@@ -74,7 +74,7 @@ extension ChannelService {
         of shard: Int,
         at address: ChannelAddress
     ) -> Bool {
-        if let cluster, cluster.withdraw(id, from: address) { return true }
+        if let cluster, cluster.channelHome.withdraw(id, from: address) { return true }
         return waitsForArchive(unsubscriptionOf: id, of: shard, at: address)
     }
 
@@ -94,7 +94,7 @@ extension ChannelService {
         )
         context.notify(.subscriptions, on: address, .unsubscribed(id))
         perform(effects, on: channel, at: address)
-        cluster?.countChanged(at: address)
+        cluster?.channelHome.countChanged(at: address)
     }
 
     /// Removes a channel without subscribers.

@@ -10,7 +10,7 @@ package final class SessionService: TimerTarget {
     private let connections: Connections
     private(set) var home: SessionHome
     /// The replacement of ``home`` in a cluster.
-    var cluster: (any SharedHome)?
+    var cluster: (any SharedSessionHome)?
     /// Stores sessions for a crash, in the archive or in the cluster; `nil` without either.
     private(set) var checkpoints: SessionCheckpoints?
     /// The connections of this shard that others have superseded, in that order.

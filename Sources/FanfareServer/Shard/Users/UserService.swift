@@ -8,7 +8,7 @@ package final class UserService: TimerTarget {
     private let connections: Connections
     private var home = UserHome()
     /// The home of all nodes' users; `nil` for a standalone broker.
-    var cluster: (any SharedHome)?
+    var cluster: (any SharedUserHome)?
     private var isDepartureTimerRunning = false
     /// The connections of this shard that are signed in, by user.
     private var signedIn: [UserAddress: Set<SocketID>] = [:]
