@@ -1,7 +1,6 @@
 import Broker
 import BrokerConfiguration
 import Foundation
-import HTTPServer
 import PusherProtocol
 import Testing
 
@@ -69,7 +68,6 @@ import Testing
     )
     func longHistories() async throws {
         try await TestCluster.run(nodes: 1) {
-            $0.httpTimeouts.answer = .seconds(90)
             $0.apps[0].recovery.isEnabled = true
             $0.apps[0].recovery.standard.bytesMax = 64 << 20
             var rule = RecoveryRuleConfiguration()

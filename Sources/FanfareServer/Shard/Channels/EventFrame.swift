@@ -42,7 +42,7 @@ package struct EventFrame: Sendable {
         isNotice = false
         bytes = FrameEncoder.frame(.text, payloadLength: length) { bytes in
             guard isNumbered else { return bytes += envelope }
-            bytes += envelope.dropLast()
+            bytes += envelope[..<(envelope.count - 1)]
             bytes.append(member)
             bytes.append(decimal: serial)
             bytes.append(UInt8(ascii: "}"))
